@@ -18,6 +18,19 @@ namespace lockstep::ddp {
 
 namespace {
 
+// Note [Two ways to compute again]
+//
+// Both keep only the inputs of a segment and compute it again in the backward. They differ in how
+// the gradients of its parameters get to them:
+//
+//   re-entrant       outer backward ─▶ node of the segment ─▶ a whole inner backward,
+//                    which ends at the parameters: their accumulators fire inside it
+//   non-re-entrant   the parameters are inputs of the node: it hands their gradients to the
+//                    outer backward, which adds up those of several segments
+//
+// In the first a weight shared by two segments gets two gradients, one after the other. A Reducer
+// that expects one takes the second for an error, unless it has counted them (static_graph). In the
+// second an accumulator fires once, as without checkpoints.
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
@@ -38,6 +51,7 @@ class RandomState {
 
   void restore() const {
     for (auto [generator, state] : states_) {
+      // The lock is the generator's own, which every draw takes: other threads may be drawing.
       std::lock_guard lock(generator.mutex());
       generator.set_state(state);
     }
@@ -61,10 +75,12 @@ struct Plan : torch::CustomClassHolder {
 
   /// Computes again with gradient mode on, as with the first time's random numbers.
   [[nodiscard]] std::vector<at::Tensor> recompute(const std::vector<at::Tensor>& on) const {
+    // A backward runs with it off, and without a graph there would be nothing to differentiate.
     at::AutoGradMode enable(true);
     if (!preserveRandomState) {
       return segment(on);
     }
+    // Whoever draws after this backward must not see that a segment drew twice.
     const RandomState now = RandomState::now(on);
     random.restore();
     auto outputs = segment(on);
@@ -147,6 +163,7 @@ class Checkpoint : public torch::autograd::Function<Checkpoint<kReentrant>> {
 
   static variable_list backward(AutogradContext* context, variable_list given) {
     if (at::GradMode::is_enabled()) {
+      // The inputs were detached: second derivatives would silently miss what lies before them.
       throw DdpError(
           "a checkpointed segment cannot be differentiated twice: run the backward without "
           "create_graph");
@@ -158,6 +175,7 @@ class Checkpoint : public torch::autograd::Function<Checkpoint<kReentrant>> {
     sources.insert(sources.end(), saved.begin() + static_cast<std::ptrdiff_t>(plan.inputs),
                    saved.end());
     auto gradients = kReentrant ? backwardInside(roots, sources) : gradientsOf(roots, sources);
+    // autograd expects one for each argument of forward().
     gradients.emplace_back();  // of the plan
     return gradients;
   }

@@ -33,15 +33,18 @@ Bucket::Bucket(const buckets::BucketPlan::Bucket& plan, const std::vector<NamedT
     lengths_.push_back(parameter.numel());
     numel += parameter.numel();
   }
+  // Its gradient has as many rows as the batch used: there is no size to take memory for.
   if (sparse_) {
     return;
   }
   compat::UntrackedViews untracked;
   const std::int64_t bytes = numel * static_cast<std::int64_t>(c10::elementSize(type));
   const at::Device device = parameters_.front().device();
+  // A backend may give memory that its peers see, and then needs no copy of it to send it.
   const at::Tensor memory = device.is_cpu()
                                 ? group.allocate(bytes)
                                 : at::empty({bytes}, at::TensorOptions(at::kByte).device(device));
+  // Not the plan's: that counts the parameters' own dtypes, and mixed precision may halve them.
   bytes_ = memory.nbytes();
   wire_ = memory.view(c10::toRealValueType(type));
   for (std::size_t slot = 0; slot < size(); ++slot) {
@@ -53,10 +56,13 @@ at::Tensor Bucket::sliceOf(const at::Tensor& wire, std::size_t slot) const {
   compat::UntrackedViews untracked;
   const at::Tensor& parameter = parameters_[slot];
   at::Tensor flat = wire;
+  // A hook's result may begin anywhere in its storage, and complex numbers only at even places.
   if (parameter.is_complex()) {
     flat =
         at::view_as_complex((wire.storage_offset() % 2 == 0 ? wire : wire.clone()).view({-1, 2}));
   }
+  // c10d's layout contract: in the parameter's strides the copy is one run over memory, and an
+  // optimizer later meets a gradient that lies as the parameter does.
   if (parameter.is_non_overlapping_and_dense()) {
     return flat.as_strided(parameter.sizes(), parameter.strides(),
                            flat.storage_offset() + offsets_[slot]);

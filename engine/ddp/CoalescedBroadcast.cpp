@@ -19,6 +19,7 @@ class PackedBroadcast {
   PackedBroadcast(process_group::ProcessGroup& group, std::vector<at::Tensor> tensors, int root,
                   const process_group::CallOptions& options)
       : tensors_(std::move(tensors)), isRoot_(group.rank() == root) {
+    // Sent and received where it lies: nothing to pack or to copy back.
     if (tensors_.size() == 1 && tensors_.front().is_contiguous()) {
       flat_ = tensors_.front();
     } else {
@@ -57,6 +58,7 @@ class PackedBroadcast {
 
 void broadcastCoalesced(process_group::ProcessGroup& group, const std::vector<at::Tensor>& tensors,
                         int root, std::uint64_t bytes, const process_group::CallOptions& options) {
+  // As c10d: while one travels the next is packed, and no more than two packs take memory.
   constexpr std::size_t kInFlight = 2;
   at::NoGradGuard noGrad;
   std::vector<buckets::TensorSpec> specs;
@@ -70,6 +72,7 @@ void broadcastCoalesced(process_group::ProcessGroup& group, const std::vector<at
     members.reserve(bucket.parameters.size());
     for (const std::uint32_t index : bucket.parameters) {
       const at::Tensor member = tensors[index].detach();
+      // No backend sends complex numbers; as pairs of reals they are the same bytes.
       members.push_back(member.is_complex() ? at::view_as_real(member) : member);
     }
     if (inFlight.size() == kInFlight) {

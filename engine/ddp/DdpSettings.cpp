@@ -11,8 +11,8 @@
 
 namespace lockstep::ddp {
 
-// What the options of a DistributedDataParallel come to: the Reducer's, and the text by which the
-// ranks compare them.
+// What becomes of the options of a DistributedDataParallel: the Reducer's options, and the text by
+// which the ranks compare theirs.
 
 namespace {
 
@@ -79,6 +79,8 @@ void DistributedDataParallel::deferParameters(ReducerOptions& options) {
     }
     return found;
   };
+  // Before anything is moved: a wrong name must leave no half-sorted list. Its index is asked for
+  // again below, when every parameter has its final place.
   (void)find(trigger, "param_to_hook_all_reduce");
   if (options_.hook != nullptr && options_.hook->writesParameters()) {
     throw DdpError(fmt::format(
@@ -129,6 +131,7 @@ void DistributedDataParallel::setUpPrecision(ReducerOptions& options) {
       }
     }
   }
+  // Frozen parameters, too: a layer cannot multiply weights of one dtype with inputs of another.
   precision_ = std::make_shared<PrecisionSwitch>(model_.parameters, settings);
   options.precision = precision_;
   options.gradientAsBucketView = false;  // gradients and buckets are of different dtypes
@@ -143,6 +146,8 @@ void DistributedDataParallel::castInput(at::Tensor& tensor) const {
 std::vector<Fact> DistributedDataParallel::description() const {
   const auto onOff = [](bool value) { return value ? "on" : "off"; };
   const auto& sparse = model_.sparseGradients;
+  // Only the first difference is reported. Another version of the engine may explain all the
+  // others, so it comes first.
   std::vector<Fact> facts;
   facts.push_back({"engine", fmt::format("{}", kEngineVersion)});
   for (std::size_t i = 0; i < model_.parameters.size(); ++i) {

@@ -6,12 +6,12 @@
 namespace lockstep::ddp {
 
 /// The five moments of an iteration that c10d's Logger knows, of each synchronised iteration and
-/// not of a sample. Nanoseconds of the steady clock. Guarded by its owner. They are the host's: with
-/// parameters on a GPU, which c10d times by its events, they are when the work was queued, and the
-/// spans of the run tell when it was done.
+/// not of a sample. Nanoseconds of the steady clock. Guarded by its owner. They are the host's:
+/// with parameters on a GPU, which c10d times by events on it, they say when the work was queued.
+/// When it was done stands in the spans of the run.
 ///
 /// What PyTorch calls overlap is the time from the first launch to the end of the backward's
-/// computing: a window, in which communication may have idled. The events tell what ran.
+/// computing: a window, in which communication may have idled. What ran stands in the events.
 class DdpTimes {
  public:
   struct Durations {

@@ -29,6 +29,7 @@ std::vector<NamedTensor> trainedOf(const ModelState& model) {
         "needed; train it without, or unfreeze a parameter",
         model.parameters.size()));
   }
+  // Several devices of one type are allowed, as by PyTorch: a model may be spread over them.
   const auto first = trained.front().tensor.device().type();
   for (const NamedTensor& parameter : trained) {
     if (parameter.tensor.device().type() != first) {
@@ -102,6 +103,7 @@ void DistributedDataParallel::broadcastBuffers(bool live) {
   const std::uint64_t startTicks = base::ticks();
   process_group::CallOptions options;
   options.step = step_;
+  // Rank 0's, as by PyTorch; in a Join it may be without inputs, its buffers long out of date.
   const int root = joining() ? largestRank(*group_, live, joinDevice(), step_) : 0;
   broadcastCoalesced(*group_, tensors, root, kBroadcastBytes, options);
   reducer_->recordSpan(trace::EventKind::kBroadcastBuffers, startTicks);
@@ -113,6 +115,7 @@ void DistributedDataParallel::preForward() {
     notifyJoin(step_);
     reducer_->beginForward();
   } else if (precision_ != nullptr) {
+    // A validation computes in the same precision as the training, but concerns no other rank.
     precision_->lower();
   }
   broadcastBuffers(true);
@@ -128,6 +131,8 @@ void DistributedDataParallel::refuseJoinWithDeferred() {
 
 void DistributedDataParallel::finishForward(const std::vector<at::Tensor*>& outputs) {
   const bool withGradients = at::GradMode::is_enabled();
+  // As PyTorch's require_forward_param_sync: buffers are sent once after each synchronised forward,
+  // and not for every forward of an accumulation or a validation.
   buffersMayDiffer_ = withGradients && synchronise_;
   if (!withGradients) {
     if (precision_ != nullptr) {
@@ -136,6 +141,7 @@ void DistributedDataParallel::finishForward(const std::vector<at::Tensor*>& outp
     return;
   }
   if (joining()) {
+    // The answer is for ranks without inputs, which have no NoSync of their own to look at.
     (void)anySynchronises(synchronise_);
     reducer_->setDivisor(joinDivisor());
   }
@@ -168,6 +174,7 @@ void DistributedDataParallel::allJoined(bool lastJoiner) {
   if (precision_ != nullptr) {
     precision_->restore();
   }
+  // Ranks that had no inputs did not step their optimizers: the model is now the last joiner's.
   broadcastState(largestRank(*group_, lastJoiner, joinDevice(), step_), syncsBuffers());
   reducer_->setDivisor(group_->size());
 }

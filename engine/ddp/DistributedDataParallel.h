@@ -146,7 +146,7 @@ class DistributedDataParallel final : public Joinable {
     }
   }
 
-  /// The two halves of run(), for callers whose forward is no one expression.
+  /// The two halves of run(), for callers whose forward is not a single expression.
   void preForward();
   void postForward() { finishForward({}); }
   /// With findUnusedParameters or staticGraph it replaces the tensors in `output` by equal ones

@@ -22,7 +22,7 @@ class GradientTally {
   };
 
   /// Adds the gradient of parameter `index`, whose elements lie without gaps; each stands for
-  /// `scale` times itself. On a device it is measured there, and nobody waits for it.
+  /// `scale` times itself. On a device it is only queued to be measured there: of() waits.
   void add(std::uint32_t index, const at::Tensor& gradient, double scale);
 
   /// Waits, once, for what devices measure.

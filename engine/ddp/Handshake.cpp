@@ -16,7 +16,7 @@ namespace lockstep::ddp {
 
 namespace {
 
-/// FNV-1a; `seed` makes two independent halves of it.
+/// FNV-1a. Two seeds give the two halves of a 128-bit hash.
 std::uint64_t hash(std::string_view text, std::uint64_t seed) {
   std::uint64_t value = 0xcbf29ce484222325 ^ seed;
   for (const char byte : text) {
@@ -28,6 +28,7 @@ std::uint64_t hash(std::string_view text, std::uint64_t seed) {
 std::string joined(const std::vector<Fact>& facts) {
   std::string text;
   for (const Fact& fact : facts) {
+    // One line a fact: "parameter 3", what ranks are compared by, then what an error says of it.
     text += fmt::format("{} {}\t{} {}\n", fact.kind, fact.number, fact.kind, fact.value);
   }
   return text;
@@ -77,14 +78,14 @@ std::pair<std::string_view, std::string_view> subjectAndFact(std::string_view li
 
 using Facts = std::map<std::string_view, std::string_view>;  // by subject
 
-// What `facts` say of a subject; that they do not have it where they say nothing.
+// What `facts` say of a subject, or "no parameter 3" where they do not have it.
 std::string about(std::string_view subject, const Facts& facts) {
   const auto found = facts.find(subject);
   return found != facts.end() ? std::string(found->second) : fmt::format("no {}", subject);
 }
 
-/// `other` differs from `most`, a rank of the majority; without one, the first that differs from
-/// rank 0. `culprits` are all that do.
+/// Reports how rank `other` differs from rank `most`, which is of the majority or, without a
+/// majority, rank 0. `culprits` are all ranks that differ from it.
 [[noreturn]] void reportDifference(const std::vector<std::string>& texts, std::size_t most,
                                    std::size_t other, const std::vector<int>& culprits) {
   Facts ours;
@@ -125,6 +126,7 @@ void verifySameOnAllRanks(process_group::ProcessGroup& group, const std::vector<
   if (same) {
     return;
   }
+  // All ranks see the same hashes, so all come here, and this second exchange is matched.
   const auto texts = gatherTexts(group, text);
   std::vector<std::pair<int, std::uint64_t>> values;
   for (const std::string& of : texts) {

@@ -18,11 +18,11 @@ struct Fact {
 
 /// Checks that every rank built the same thing before any of its data moves.
 ///
-/// The ranks allgather a 128-bit hash. Only when hashes differ they exchange the texts, and
-/// every rank throws DdpError naming the first rank that differs from rank 0, the first fact
-/// in which it does, and both versions: of one kind and number, or "no parameter 3". Throws
-/// CommError when a collective fails. Goes beyond c10d, which compares parameter counts, sizes
-/// and strides alone.
+/// The ranks allgather a 128-bit hash. Only where hashes differ they exchange the texts, and every
+/// rank throws DdpError. It names the first rank that differs from the majority (without one, from
+/// rank 0), the first fact in which it does, and both versions: of one kind and number, or "no
+/// parameter 3". Throws CommError when a collective fails. Goes beyond c10d, which compares
+/// parameter counts, sizes and strides alone.
 void verifySameOnAllRanks(process_group::ProcessGroup& group, const std::vector<Fact>& facts);
 
 }  // namespace lockstep::ddp

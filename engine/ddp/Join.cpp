@@ -16,6 +16,18 @@ constexpr std::uint64_t kSkewWarning = 1000;  // shadowed iterations, as PyTorch
 
 }  // namespace
 
+// Note [Shadowing]
+//
+// Each iteration begins with a sum over the ranks: one from a rank with inputs, zero from one
+// without. Rank 0 has 3 batches, rank 1 has 1:
+//
+//   rank 0   1 train   1 train    1 train    0 end
+//   rank 1   1 train   0 shadow   0 shadow   0 end
+//   sum      2         1          1          0
+//
+// Both call the same collectives in the same order, whatever they do between them. A rank with
+// inputs does not wait for its sum, which tells it nothing that it needs, except where gradients
+// are divided by the ranks that are left (divisor()).
 void Joinable::notifyJoin(std::uint32_t step) {
   if (join_ != nullptr && join_->joinables_.front() == this) {
     join_->notify(step);
@@ -79,6 +91,7 @@ void Join::notify(std::uint32_t step) {
   live_ = at::ones({1}, number);
   liveRanks_.reset();
   liveWork_ = add(live_, step);
+  // Matches the sum of ones by finish(), so that all ranks throw before the same iteration.
   if (options_.throwOnEarlyTermination) {
     const at::Tensor ended = at::zeros({1}, number);
     add(ended, step)->wait();
@@ -90,6 +103,7 @@ void Join::notify(std::uint32_t step) {
 }
 
 int Join::divisor(const Joinable& asker) {
+  // The sum is the first joinable's; another one may be at another iteration of its own.
   if (options_.divideByInitialWorldSize || liveWork_ == nullptr || joinables_.front() != &asker) {
     return group_->size();
   }
@@ -120,9 +134,11 @@ void Join::finish(std::uint32_t step) {
     if (shadowed_ == kSkewWarning) {
       warnSkew(step);
     }
+    // In the order given to the constructor, in which the loop of the others must call them, too.
     for (Joinable* joinable : joinables_) {
       joinable->shadow(step);
     }
+    // Whoever shadowed nothing had as many inputs as any rank, and the newest model.
     lastJoiner = false;
     ++shadowed_;
     lane_->span(trace::EventKind::kJoinShadow, startTicks, step++);

@@ -46,6 +46,7 @@ void PrecisionSwitch::lower() {
   at::NoGradGuard noGrad;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const at::Tensor& parameter = parameters_[i].tensor;
+    // Not lowered yet: else the low copy would be kept as the full one, and the weights be lost.
     if (!full_[i].defined() && at::isFloatingType(parameter.scalar_type()) &&
         parameter.scalar_type() != *settings_.paramDtype) {
       full_[i] = parameter.variable_data();
@@ -61,6 +62,8 @@ void PrecisionSwitch::restore() {
       continue;
     }
     const at::Tensor& parameter = parameters_[i].tensor;
+    // By set_data() modules and optimizers keep the tensor they know; autograd makes a new
+    // accumulator when the dtype changes, so that the Reducer has to set its hooks anew.
     parameter.set_data(std::exchange(full_[i], at::Tensor()));
     at::Tensor& gradient = parameter.mutable_grad();
     if (gradient.defined() && !settings_.keepLowPrecisionGrads) {
@@ -73,6 +76,7 @@ at::ScalarType PrecisionSwitch::reduceType(at::ScalarType full) const {
   if (!at::isFloatingType(full)) {
     return full;
   }
+  // Gradients are computed in paramDtype, and travel in it unless told otherwise.
   return settings_.reduceDtype.value_or(settings_.paramDtype.value_or(full));
 }
 

@@ -95,6 +95,7 @@ ModelState withoutNames(ModelState model, const std::vector<std::string>& names)
   }
   model.parameters = without(std::move(model.parameters), names);
   if (model.buffers) {
+    // Buffers are read anew each time, and so the names must be taken out each time.
     model.buffers = [all = std::move(model.buffers), names] { return without(all(), names); };
   }
   return model;

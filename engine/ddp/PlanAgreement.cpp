@@ -11,8 +11,9 @@ namespace lockstep::ddp {
 
 namespace {
 
-// The message, int64, as long on every rank: bucket count | sizes | limits | indices, each list
-// padded to the number of parameters.
+// The message is int64 and has one length on every rank, since a broadcast needs to know it
+// beforehand: bucket count | sizes | limits | indices. Each list is padded to the number of
+// parameters, the most buckets that there can be.
 
 at::Tensor encode(const buckets::BucketPlan& plan, std::size_t parameters) {
   const auto count = static_cast<std::int64_t>(parameters);
@@ -47,6 +48,8 @@ buckets::BucketPlan decode(const at::Tensor& message, const std::vector<buckets:
                       rank, value));
     }
   };
+  // A rank that runs another program may have broadcast something else of the same size: nothing of
+  // it is used as an index before it is checked.
   require(in[0] > 0 && in[0] <= parameters, in[0]);
   std::vector<bool> seen(specs.size(), false);
   std::int64_t next = 0;

@@ -40,12 +40,13 @@ struct ReducerOptions {
   std::shared_ptr<hooks::CommHook> hook;     ///< null: an AllreduceHook
   std::chrono::milliseconds hookTimeout{0};  ///< 0: the group's time limit and 5 s
   trace::Tracer* tracer = nullptr;           ///< may be null; else outlives the Reducer
-  /// Of the device that the gradients lie on: tells when it copied, waited and finalised. Copies of
-  /// single gradients are then part of the backward. Null: the host's clock tells.
+  /// Of the device that the gradients lie on: copies, waits and the finalisation then have the
+  /// times of the device, and copies of single gradients count as part of the backward. Null: all
+  /// times are the host's.
   std::shared_ptr<device::DeviceSpans> deviceSpans;
-  /// Every so many steps, counted from 0, this rank's gradients are measured as they go into their
-  /// buckets (a step that reduces nothing leaves it to the next that does), and a GradientsMessage
-  /// tells the recorder, if there is one. 0: never.
+  /// In every k-th step, counted from 0, this rank's gradients are measured as they go into their
+  /// buckets, and sent to the recorder, if there is one, as a GradientsMessage. A step that reduces
+  /// nothing leaves it to the next that does. 0: never.
   std::int64_t gradientCheckEvery = 0;
 
   /// Whether each forward's graph is searched: staticGraph learns it from the first backward.

@@ -12,6 +12,7 @@ namespace {
 #ifdef __x86_64__
 void stream(float* to, const float* from, float factor, std::int64_t count) {
   std::int64_t i = 0;
+  // Up to the first whole cache line: a streamed line goes out at once only if it is written whole.
   for (; i < count && (reinterpret_cast<std::uintptr_t>(to + i) & 63) != 0; ++i) {
     to[i] = from[i] * factor;
   }

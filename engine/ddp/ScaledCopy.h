@@ -8,8 +8,8 @@ namespace lockstep::ddp {
 inline constexpr std::int64_t kStreamedBytes = 1 << 20;
 
 /// Writes `from` times `factor`, a wrapped number, to `to`; both of one dtype and one shape.
-/// The same bits as at::mul_out(), and its errors. Whoever is told of it after it has returned sees
-/// what it wrote, on any thread and in any process that maps the memory. [any-thread]
+/// The same bits as at::mul_out(), and its errors. What it wrote is seen by every thread, and by
+/// every process that maps the memory, that learns of its return. [any-thread]
 ///
 /// A large float32 tensor is written past the caches (non-temporal stores; x86-64). A bucket is
 /// next touched by whoever reduces it, when its beginning has left the cache anyway, and an

@@ -31,8 +31,10 @@ at::Tensor sumSparse(process_group::ProcessGroup& group, const at::Tensor& own,
        gatherAll(group, at::full({1}, entries, at::TensorOptions().dtype(at::kLong)), options)) {
     counts.push_back(count.item<std::int64_t>());
   }
+  // An allgather takes as much from every rank, so that all pad to the longest.
   const std::int64_t longest = *std::max_element(counts.begin(), counts.end());
   const auto ofType = at::TensorOptions().dtype(type);
+  // Every rank sees this, and none calls the collectives below.
   if (longest == 0) {
     return at::sparse_coo_tensor(size, ofType).coalesce();
   }
@@ -54,6 +56,7 @@ at::Tensor sumSparse(process_group::ProcessGroup& group, const at::Tensor& own,
     valueParts.push_back(allValues[rank].narrow(0, 0, counts[rank]));
   }
   const at::Tensor joined = at::cat(valueParts);
+  // coalesce() adds up what several ranks have for one row, in the order of the ranks.
   return at::sparse_coo_tensor(at::cat(indexParts).unsqueeze(0),
                                complex ? at::view_as_complex(joined) : joined, size)
       .coalesce();

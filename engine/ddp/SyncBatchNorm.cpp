@@ -52,6 +52,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
+// Sums run in double where that is cheap. Few GPUs are quick at it.
 c10::ScalarType sumType(const at::Tensor& input) {
   return input.is_cpu() || input.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
@@ -107,6 +108,9 @@ Statistics joined(const at::Tensor& all, std::int64_t channels) {
         "together have {}. Use a larger batch",
         all.size(0), statistics.count));
   }
+  // With n_i values, mean m_i and sum of squared deviations d_i on rank i (Chan, Golub and LeVeque
+  // 1983): m = Σ n_i m_i / n and n v = Σ (d_i + n_i (m_i - m)²). Unlike Σx² - n m², nothing large
+  // is subtracted, so that data far from zero keep their variance.
   statistics.mean = (means * counts).sum(0) / statistics.count;
   statistics.variance =
       (deviations + (means - statistics.mean).square() * counts).sum(0) / statistics.count;
@@ -119,11 +123,19 @@ void updateRunning(const BatchNormSettings& settings, const Statistics& statisti
       running.mul_(1 - settings.momentum).add_(value.to(running.scalar_type()), settings.momentum);
     }
   };
+  // Running variances are unbiased, as torch's, though training normalises with the biased one.
   const auto count = static_cast<double>(statistics.count);
   move(settings.runningMean, statistics.mean);
   move(settings.runningVar, statistics.variance * (count / (count - 1)));
 }
 
+// Forward: y = (x - μ) s γ + β with s = 1 / sqrt(σ² + ε). As μ and σ depend on the inputs of all
+// ranks, so does the gradient of each input, with g = dL/dy and n the values of all ranks:
+//
+//   dL/dx = γ s (g - Σg / n - (x - μ) s² Σ(g (x - μ)) / n)
+//
+// The two sums run over all ranks, in one allreduce. Those of β and γ are this rank's part alone:
+// DistributedDataParallel averages them with all other gradients.
 class Normalise : public torch::autograd::Function<Normalise> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& input,
@@ -178,11 +190,14 @@ class Normalise : public torch::autograd::Function<Normalise> {
     if (weight.defined()) {
       toWeight = (sums.narrow(0, channels, channels) * scale).to(weight.scalar_type());
     }
+    // An argument that is absent has no edge, so that the bias is the second or the third input.
+    // Copied: the memory of `sums` is added up over the ranks below, in place.
     if (hasBias && context->needs_input_grad(weight.defined() ? 2 : 1)) {
       const auto biasType = static_cast<c10::ScalarType>(context->saved_data["biasType"].toInt());
       toBias = sums.narrow(0, 0, channels).to(biasType, false, /*copy=*/true);
     }
     at::Tensor toInput;
+    // The same on all ranks, as their models are: none is left waiting in the collective.
     if (context->needs_input_grad(0)) {
       const auto holder = context->saved_data["exchange"].toCapsule();
       const at::Tensor all = static_cast<Holder&>(*holder).exchange->sum(sums) / count;

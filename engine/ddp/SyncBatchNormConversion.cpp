@@ -18,8 +18,9 @@ namespace lockstep::ddp {
 
 namespace {
 
-/// The converted layers of this process by the tensor that each is known by. libtorch's table of
-/// operators is the process's, so this is, too; two ranks on threads have different tensors.
+/// The converted layers of this process, each by its weight (or running mean). One table for the
+/// whole process, since libtorch's table of operators, which leads here, is one. Two ranks that are
+/// threads of one process have different tensors, and do not meet in it.
 class Converted {
  public:
   static Converted& table() {
@@ -66,6 +67,7 @@ at::Tensor batchNorm(const at::Tensor& input, const c10::optional<at::Tensor>& w
                            {ownMean, orNone(runningVar), momentum, eps}, std::move(exchange));
     }
   }
+  // The native function and not at::batch_norm(): that would dispatch to here again.
   return at::native::batch_norm(input, weight, bias, runningMean, runningVar, training, momentum,
                                 eps, cudnnEnabled);
 }

@@ -21,6 +21,7 @@ std::vector<std::uint32_t> unusedParameters(const std::vector<at::Tensor>& outpu
       visit(compat::graphNode(output).get());
     }
   }
+  // A list of nodes to visit in place of recursion: a graph can be deeper than a stack.
   while (!open.empty()) {
     const compat::Node* node = open.back();
     open.pop_back();

@@ -53,6 +53,7 @@ std::vector<int> partitionParameters(const std::vector<std::int64_t>& elements, 
   std::vector<std::int64_t> loads(static_cast<std::size_t>(ranks), 0);
   std::vector<int> owners(elements.size(), 0);
   for (const std::size_t index : order) {
+    // min_element returns the first of several: the lowest rank, on every rank alike.
     const auto least = std::min_element(loads.begin(), loads.end());
     owners[index] = static_cast<int>(least - loads.begin());
     *least += elements[index];
@@ -120,6 +121,7 @@ process_group::CallOptions ZeroRedundancyOptimizer::callOptions() const {
 
 void ZeroRedundancyOptimizer::step() {
   notifyJoin(step_);
+  // Outside a Join every owner has the averages in its own parameters already.
   if (joining()) {
     passGradients(true);
   }
@@ -149,10 +151,12 @@ void ZeroRedundancyOptimizer::passGradients(bool live) {
   const auto flag = [&](int rank, std::int64_t column) {
     return all[rank][column].item<std::int32_t>() != 0;
   };
+  // All live ranks hold the same averages; one must be chosen alike on all ranks.
   int source = group_->size() - 1;
   while (source >= 0 && !flag(source, 0)) {
     --source;
   }
+  // Owners without inputs got no gradients, as DistributedDataParallel's shadow drops them.
   for (int owner = 0; source >= 0 && owner < group_->size(); ++owner) {
     if (flag(owner, 0)) {
       continue;
@@ -183,6 +187,7 @@ void ZeroRedundancyOptimizer::stepOwn() {
   for (std::size_t slot = 0; slot < own.size(); ++slot) {
     const auto& [name, parameter] = parameters_[own[slot]];
     const at::Tensor& gradient = parameter.grad();
+    // As PyTorch's optimizers: its state does not age either.
     if (!gradient.defined()) {
       continue;
     }
@@ -208,6 +213,7 @@ void ZeroRedundancyOptimizer::handOut() {
       tensors.push_back(parameters_[index].tensor.detach());
       bytes += tensors.back().nbytes();
     }
+    // All are started before the first is awaited: the ranks send at the same time.
     if (!tensors.empty()) {
       works.push_back(group_->broadcast(std::move(tensors), owner, callOptions()));
     }
@@ -222,6 +228,7 @@ void ZeroRedundancyOptimizer::zeroGrad() {
   for (const NamedTensor& parameter : parameters_) {
     at::Tensor& gradient = parameter.tensor.mutable_grad();
     if (gradient.defined()) {
+      // As PyTorch's zero_grad(): a gradient of a create_graph backward would keep its graph.
       gradient.detach_();
       gradient.zero_();
     }

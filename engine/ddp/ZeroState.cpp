@@ -30,6 +30,7 @@ void ZeroRedundancyOptimizer::sendTo(int rank) {
   group_->send(at::tensor(steps, at::kLong).to(joinDevice()), rank, 0, callOptions())->wait();
   for (std::size_t slot = 0; slot < own.size(); ++slot) {
     for (const auto& [name, tensor] : optimizer_->state(slot)) {
+      // The step went ahead in the header.
       if (name != "step") {
         group_->send(tensor.contiguous(), rank, 0, callOptions())->wait();
       }
@@ -72,6 +73,7 @@ std::vector<optim::ParameterState> ZeroRedundancyOptimizer::consolidateStateDict
   }
   at::NoGradGuard noGrad;
   if (group_->rank() != to) {
+    // One with nothing sends nothing, and `to` knows it: the partition is the same everywhere.
     if (!owned_[static_cast<std::size_t>(group_->rank())].empty()) {
       sendTo(to);
     }
@@ -88,6 +90,7 @@ std::vector<optim::ParameterState> ZeroRedundancyOptimizer::consolidateStateDict
       for (std::size_t slot = 0; slot < theirs.size(); ++slot) {
         auto& copy = states.emplace_back();
         for (const auto& [name, tensor] : optimizer_->state(slot)) {
+          // What is received is nobody else's; the own part is to be as independent of later steps.
           copy[name] = tensor.clone();
         }
       }

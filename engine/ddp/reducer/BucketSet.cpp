@@ -25,6 +25,8 @@ void BucketSet::use(buckets::BucketPlan plan, bool views) {
   places_.resize(context_.parameters.size());
   for (const auto& planned : plan_.buckets) {
     Bucket& bucket = *buckets_.emplace_back(make(planned));
+    // GradBucket::isLast() must be true of the last bucket that the hook sees; sparse ones it does
+    // not see.
     hooked_ = bucket.sparse() ? hooked_ : buckets_.size();
     for (std::size_t slot = 0; slot < bucket.size(); ++slot) {
       const std::uint32_t index = bucket.parameters()[slot];
@@ -59,6 +61,7 @@ trace::BucketsMessage BucketSet::message(std::uint32_t layout, const std::string
     out.limitBytes = planned.limitBytes == buckets::kUnlimited ? 0 : planned.limitBytes;
     out.dtype = context_.options.precision == nullptr ? planned.dtype
                                                       : dtypeName(bucket.wire().scalar_type());
+    // In the dtype that travels: mixed precision scales all parameters of a bucket alike.
     std::uint64_t offset = 0;
     for (const std::uint32_t index : planned.parameters) {
       out.offsets.push_back(offset);

@@ -19,8 +19,9 @@ class GradientChecks {
 
   /// At the start of an iteration that reduces so many buckets.
   void begin(std::size_t buckets);
-  /// Right behind the copy into the bucket, where what was copied is still in the cache.
-  /// `number`: of the bucket; none of a deferred parameter's. `shares`: it was divided.
+  /// Right after the copy into the bucket, while what was copied is still in the cache. `number`:
+  /// the bucket's; none for a deferred parameter. `shares`: the copy was divided, and is measured
+  /// as if it were not.
   void measure(std::size_t index, const Bucket& bucket, std::size_t slot,
                std::optional<std::size_t> number, bool shares);
   /// At the end. `deferred`: there are deferred parameters.

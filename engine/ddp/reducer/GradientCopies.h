@@ -19,8 +19,8 @@ class GradientCopies {
       : context_(context), used_(used), checks_(checks) {}
 
   // With the Reducer's mutex held.
-  /// `number`: of the bucket; none of a deferred parameter's. An undefined gradient becomes zeros;
-  /// a sparse one stays where it is.
+  /// `number`: the bucket's; none for a deferred parameter. An undefined gradient becomes zeros; a
+  /// sparse one stays where it is.
   void in(std::size_t index, Bucket& bucket, std::size_t slot, std::optional<std::size_t> number,
           bool shares);
   void inAll(Bucket& bucket, std::size_t number);

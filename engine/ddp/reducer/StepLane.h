@@ -14,7 +14,7 @@ namespace lockstep::ddp {
 /// Guarded by the Reducer's mutex; the moment alone may be asked for without it.
 class StepLane {
  public:
-  /// Where a thread and the device that it queues work on have come to.
+  /// A moment: of the calling thread, and of the device on which it queues work.
   struct Moment {
     std::uint64_t ticks = 0;
     device::DeviceSpans::Point point;
@@ -37,14 +37,14 @@ class StepLane {
                std::uint16_t bucket = trace::kNoBucket, std::uint64_t value = 0,
                std::uint16_t detail = 0);
   void instant(trace::EventKind kind, std::uint16_t bucket, std::uint64_t value);
-  /// Writes what the device has come past.
+  /// Writes the spans whose end the device has reached.
   void writeDevice();
 
   // By the host's clock.
   void hostSpan(trace::EventKind kind, std::uint64_t startTicks,
                 std::uint16_t bucket = trace::kNoBucket, std::uint64_t value = 0);
   void hostInstant(trace::EventKind kind, std::uint64_t value);
-  /// What the calling thread has waited for a core since it last said so.
+  /// Records how long the calling thread has waited for a core since it last recorded that.
   void coreWait();
 
   /// In the log, and among the run's problems.

@@ -79,6 +79,7 @@ trace::ParametersMessage WatchedParameters::message() const {
 }
 
 void WatchedParameters::watch(const std::function<void(std::size_t, bool)>& onGradient) {
+  // Two hooks on one accumulator would count each gradient twice.
   unwatch();
   for (std::size_t i = 0; i < size(); ++i) {
     auto accumulator = compat::gradientAccumulator(tensor(i));

@@ -6,6 +6,7 @@ void ClockDoubt::take(const RunUpdate& update) {
   if (update.ranks) {
     hostOf_.clear();
     for (const RankInfo& rank : *update.ranks) {
+      // With all ranks on the recording host the map is empty, and none() says so.
       if (rank.host != kRecordingHost) {
         hostOf_[rank.rank] = rank.host;
       }

@@ -15,6 +15,23 @@ std::string text(const ClockOffset& offset) {
                                              : fmt::format("{:+.6f} s ± {:.3f} ms", ns / 1e9, half);
 }
 
+// Note [Intervals and anchors]
+//
+// Each exchange gives an interval that holds the offset, known_ is the intersection of all of them.
+// With offsets in µs, drift left aside:
+//
+//   exchange    t2 - t3    t1 - t0    known_
+//   1           -40        +90        -40 .. +90
+//   2           +10        +300       +10 .. +90      slow there, quick back: raises the lower end
+//   3           -200       +30        +10 .. +30      quick there: lowers the upper one
+//
+// No exchange has to be quick both ways. As clocks drift apart, what was known an hour ago is wider
+// today: each interval grows by driftPpm for the time since.
+//
+// For a file, one clock has to place the events of a whole run. So known_ is remembered now and
+// then, as anchors: by 10 ms at first; when there are too many every second one is dropped and the
+// spacing doubles, which keeps them spread over all of the run. A line through them gives the
+// drift, and its largest distance from their bounds the uncertainty.
 ClockOffsetEstimator::Interval ClockOffsetEstimator::widened(const Interval& interval,
                                                              std::int64_t atNs) const {
   const double drift =
@@ -47,6 +64,7 @@ ClockOffsetEstimator::Taken ClockOffsetEstimator::add(const PingSample& sample) 
     ++restarts_;
     anchors_.clear();
   }
+  // An empty intersection means that an assumption was broken: what was known before is void.
   known_ = consistent ? both : seen;
   keepAnchor();
   return consistent ? Taken::kYes : Taken::kStartedAnew;
@@ -67,6 +85,7 @@ void ClockOffsetEstimator::keepAnchor() {
   if (anchors_.empty()) {
     spacingNs_ = options_.anchorEveryNs;
   }
+  // The newest anchor goes on getting better until the next one is due.
   const bool replace =
       anchors_.size() >= 2 && known_->atNs - anchors_[anchors_.size() - 2].atNs < spacingNs_;
   if (replace) {
@@ -79,6 +98,7 @@ void ClockOffsetEstimator::keepAnchor() {
     for (std::size_t i = 0; i < anchors_.size(); i += 2) {
       kept.push_back(anchors_[i]);
     }
+    // The first and the last always stay: between them lies all that was seen.
     if (anchors_.size() % 2 == 0) {
       kept.push_back(anchors_.back());
     }
@@ -90,6 +110,7 @@ void ClockOffsetEstimator::keepAnchor() {
 // Each anchor knew the exchanges before it; what the later ones found holds for it, too, widened by
 // the time between.
 std::vector<ClockOffsetEstimator::Interval> ClockOffsetEstimator::anchorsBySight() const {
+  // From the last back to the first, since each may be narrowed by all that come after it.
   std::vector<Interval> anchors = anchors_;
   for (std::size_t i = anchors.size(); i-- > 1;) {
     const Interval later = widened(anchors[i], anchors[i - 1].atNs);
@@ -113,6 +134,7 @@ double ClockOffsetEstimator::drift(const std::vector<Interval>& anchors) const {
   double meanTime = 0;
   double meanOffset = 0;
   const auto weightOf = [](const Interval& anchor) {
+    // One ns at least: an interval of no width would outweigh all others by infinity.
     const double half = std::max(anchor.half(), 1.0);
     return 1 / (half * half);
   };
@@ -152,6 +174,8 @@ std::optional<HostClock> ClockOffsetEstimator::clock(const base::ClockCalibratio
     low = std::min(low, anchor.lowNs + moved);
     high = std::max(high, anchor.highNs + moved);
   }
+  // The calibration's origin is moved to now, where the offset holds. From there the drift, as part
+  // of ns_per_tick, leads to the ticks before and after.
   HostClock clock;
   clock.offset.offsetNs = std::llround((low + high) / 2);
   clock.offset.uncertaintyNs = static_cast<std::int64_t>(std::ceil((high - low) / 2 + 0.5));

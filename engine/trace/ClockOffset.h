@@ -52,8 +52,8 @@ struct PingSample {
 /// delay / 2: the round trip less the time there (RFC 5905, section 8). All such intervals hold the
 /// truth, hence so does their intersection (Marzullo and Owicki, "Maintaining the time in a
 /// distributed system", 1983), once each is widened by what the clocks may have drifted apart
-/// since. That makes the shortest way there of many and the shortest way back count, whichever
-/// exchanges they were of, and a slow exchange can only be of no use.
+/// since. So of many exchanges the quickest way there and the quickest way back count, even where
+/// they belong to different exchanges; a slow one adds nothing, and harms nothing.
 class ClockOffsetEstimator {
  public:
   struct Options {
@@ -82,9 +82,9 @@ class ClockOffsetEstimator {
   /// the last exchange was.
   [[nodiscard]] std::optional<ClockOffset> at(std::int64_t nowNs) const;
 
-  /// What RunFileWriter::addClock and Recorder::updateHostClock are to be told: `there` with the
-  /// drift that was seen folded into its ns_per_tick, so that one row places the host's earliest
-  /// events as well as its latest. The offset is that of the last exchange; the uncertainty holds
+  /// For RunFileWriter::addClock and Recorder::updateHostClock: `there` with the drift that was
+  /// seen folded into its ns_per_tick, so that one row places the host's earliest events as well as
+  /// its latest. The offset is that of the last exchange; the uncertainty holds
   /// at all moments since the first one (or since the estimate started anew) that were kept
   /// (Options::anchors), between which the drift is taken as steady. None before the first
   /// exchange.

@@ -42,6 +42,7 @@ CoreWait& CoreWait::ofThisThread() {
 CoreWait::CoreWait() : file_(open(kSchedstat, O_RDONLY | O_CLOEXEC)) {}
 
 void CoreWait::look(Lane& lane, std::uint32_t step) {
+  // Most calls end here, at the price of reading the clock: the read below costs half a µs.
   const std::int64_t nowNs = base::monotonicNs();
   if (nowNs - lookedNs_ < kBetweenLooksNs) {
     return;
@@ -51,6 +52,7 @@ void CoreWait::look(Lane& lane, std::uint32_t step) {
   if (!waited) {
     return;
   }
+  // The first look has nothing before it: the kernel counts from the thread's birth.
   if (lookedNs_ != 0 && *waited >= waitedNs_ + kShortestWaitNs) {
     lane.spanUntil(EventKind::kOffCore, lookedTicks_, nowTicks, step, kNoBucket,
                    *waited - waitedNs_);

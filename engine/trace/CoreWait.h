@@ -18,8 +18,9 @@ class CoreWait {
   CoreWait(const CoreWait&) = delete;
   CoreWait& operator=(const CoreWait&) = delete;
 
-  /// Emits a kOffCore span from the look before until now, where the thread waited in it: nothing
-  /// while `lane` records nothing, soon after the look before, or where the kernel cannot say.
+  /// Looks at the kernel's account and, if the thread has waited since the last look, emits a
+  /// kOffCore span from that look until now. Does nothing while `lane` records nothing, within 0.2
+  /// ms of the last look, or where the kernel keeps no account.
   void tell(Lane& lane, std::uint32_t step) {
     if (file_.open() && lane.enabled()) {
       look(lane, step);
@@ -36,7 +37,7 @@ class CoreWait {
   std::uint64_t waitedNs_ = 0;
 };
 
-/// Returns by what waits for a core are told here: "schedstat" or "unknown".
+/// Returns where waits for a core are read on this host: "schedstat", or "unknown" for nowhere.
 std::string_view coreWaitSource();
 
 }  // namespace lockstep::trace

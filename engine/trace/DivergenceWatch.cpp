@@ -45,6 +45,8 @@ void endAsDiverged(RunInfo& info) {
   info.failure = info.divergence->text + (info.failure.empty() ? "" : "; " + info.failure);
 }
 
+// Messages of several ranks come in any order. What was first is decided by step, moment and rank,
+// never by arrival, so that a repeated run finds the same.
 void DivergenceWatch::keep(std::optional<Finding>& kept, Finding finding) {
   if (!kept || finding.place < kept->place) {
     kept = std::move(finding);
@@ -61,6 +63,7 @@ void DivergenceWatch::take(int rank, const FingerprintMessage& sample) {
                       fmt::format("{} of rank {} holds numbers that are not finite at step {}",
                                   name, rank, sample.step)});
   }
+  // Hashes are to differ then; a number that is not finite is still no drift.
   if (drifts_) {
     return;
   }
@@ -123,6 +126,7 @@ std::optional<RunDivergence> DivergenceWatch::first() const {
     keep(loss, {{message.step, Moment::kForward, rank}, "", lossText(rank, message)});
   }
   std::optional<Finding> first;
+  // Gradients are not among them: they only tell where a divergence began that shows in these.
   for (const auto& finding : {difference_, parameter_, loss, evaluation_}) {
     if (finding) {
       keep(first, *finding);
@@ -135,6 +139,7 @@ std::optional<RunDivergence> DivergenceWatch::first() const {
     keep(first, *gradient_);
   }
   std::string text = first->text;
+  // What users look at is the loss, wherever it began.
   if (loss && loss->place != first->place) {
     text += "; " + loss->text;
   }
@@ -173,6 +178,7 @@ bool DivergenceWatch::gradientsWereFinite() const {
 }
 
 bool DivergenceWatch::lostToTheLearningRate() const {
+  // One rank alone, or replicas that differ, point to data or to a fault of that rank.
   if (losses_.size() < ranks_ || difference_) {
     return false;
   }

@@ -30,8 +30,8 @@ namespace lockstep::trace {
 /// Key of an EnvironmentMessage: the user's communication hook.
 inline const std::string kHook = "hook";
 
-/// Lets a run that has diverged and went to its end, or was stopped, end as kDiverged. The exit code
-/// of an observed one stays what it is.
+/// Lets a run that has diverged, and would end as finished or stopped, end as kDiverged. The exit
+/// code of an observed one stays what it is.
 void endAsDiverged(RunInfo& info);
 
 /// Notices, while a run goes on, that it has diverged. [recorder thread]

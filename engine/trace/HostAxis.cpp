@@ -38,6 +38,15 @@ void HostAxis::findTracks() {
   }
 }
 
+// Note [One axis]
+//
+// A tick of another host becomes one of the recording host by way of time: through that host's
+// calibration to its CLOCK_MONOTONIC, less the offset to the recording host's, and back through
+// the recording host's own calibration. Both are lines, so the way is one line: an origin, its
+// place here, and a rate.
+//
+//   ticks there ──▶ ns there ──▶ ns here ──▶ ticks here
+//        nsPerTick       - offset     / nsPerTick
 void HostAxis::setClocks(const std::map<int, HostClock>& clocks) {
   placements_.clear();
   const auto own = clocks.find(kRecordingHost);
@@ -59,6 +68,7 @@ void HostAxis::setClocks(const std::map<int, HostClock>& clocks) {
 }
 
 std::uint64_t HostAxis::Placement::operator()(std::uint64_t ticks) const {
+  // Signed: a row may be older than the origin of the calibration.
   const auto since = static_cast<double>(static_cast<std::int64_t>(ticks - originTicks));
   // A damaged file may hold any number; the axis has 63 bits.
   constexpr double kHighest = 9.2e18;
@@ -84,6 +94,7 @@ void HostAxis::Placement::operator()(MetricRow& row) const {
 template <typename Row, typename HostOf>
 void HostAxis::placeRows(std::vector<Row>& rows, std::size_t first,
                          std::map<int, std::vector<Row>>& waiting, const HostOf& hostOf) {
+  // Moves what stays down over what waits, in one pass and in order.
   auto kept = rows.begin() + static_cast<std::ptrdiff_t>(first);
   for (auto row = kept; row != rows.end(); ++row) {
     const int host = hostOf(*row);
@@ -120,6 +131,8 @@ void HostAxis::place(std::vector<MetricRow>& rows, std::size_t first) {
 template <typename Row>
 void HostAxis::releaseRows(std::vector<Row>& rows, std::size_t most,
                            std::map<int, std::vector<Row>>& waiting) {
+  // A host that has waited long may have more rows than one poll hands out: the rest stays for the
+  // next.
   for (auto it = waiting.begin(); it != waiting.end() && rows.size() < most;) {
     const auto placement = placements_.find(it->first);
     if (placement == placements_.end()) {

@@ -39,6 +39,7 @@ std::string processStart(std::int64_t pid) {
   // "pid (name) state ppid ...": the name may hold blanks and parentheses. State is field 3,
   // the start time in clock ticks after boot field 22.
   const std::string line = firstLine(fmt::format("/proc/{}/stat", pid));
+  // The last one: after the name no field has any.
   const auto nameEnd = line.rfind(')');
   if (nameEnd == std::string::npos) {
     return "";

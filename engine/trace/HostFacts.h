@@ -19,8 +19,9 @@ std::string hostName();
 /// kernel's boot id and of the namespaces of network and time. [any-thread]
 std::string hostIdentity();
 
-/// Names the numbers of processes: those with equal texts, on one host, mean the same process by
-/// one. It is made of the kernel's boot id and of the namespace of processes. [any-thread]
+/// Names the space of process ids that this process lives in: where the texts are equal, one id
+/// means one process. It is made of the kernel's boot id and of the namespace of processes.
+/// [any-thread]
 std::string processSpace();
 
 /// Returns the name of the network file system that `path` lies on ("nfs"), or "" for a local

@@ -106,6 +106,7 @@ FingerprintMessage decodeFingerprint(const json& object) {
   message.hashes = fromHex<std::uint64_t>(object.at("hashes"));
   message.norms = fromHex<double>(object.at("norms"));
   message.sketch = fromHex<double>(object.at("sketch"));
+  // Whoever reads it takes a norm for each hash: one that is missing is as good as not finite.
   message.norms.resize(message.hashes.size(), std::numeric_limits<double>::quiet_NaN());
   return message;
 }
@@ -258,6 +259,7 @@ Message decode(const std::string& type, const json& object) {
 }
 
 bool isKnown(const std::string& type) {
+  // decode() reads every type that it does not name as a problem: unknown ones are refused before.
   for (const char* known : {"parameters", "buckets", "environment", "evaluation", "summary",
                             "problem", "ddp_logging", "fingerprint", "gradients", "bad_loss"}) {
     if (type == known) {

@@ -44,9 +44,9 @@ struct BucketsMessage {
   std::vector<Bucket> buckets;
 };
 
-/// Keys of an EnvironmentMessage that the recorder judges the run by; each is there only if it is
-/// so. The hook whose replicas drift by design (RunInfo::driftingHook), and how many parameters the
-/// ranks keep to themselves.
+/// Keys of an EnvironmentMessage by which the recorder judges the run, each sent only where it
+/// applies: the hook whose replicas drift by design (RunInfo::driftingHook), and how many
+/// parameters the ranks keep to themselves.
 inline const std::string kDriftingHook = "drifting_hook";
 inline const std::string kIgnoredParameters = "ignored_parameters";
 

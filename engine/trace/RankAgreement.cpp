@@ -20,7 +20,7 @@ std::string describe(const BucketsMessage::Bucket& bucket) {
                      bucket.bytes, bucket.dtype);
 }
 
-/// Compares item by item; a list that ends early differs at its end.
+/// Returns the first difference of two lists; one that ends early differs at its end.
 template <typename Item>
 std::optional<std::string> compare(int rank, const char* what, const std::vector<Item>& ofRank0,
                                    const std::vector<Item>& ofRank) {
@@ -46,6 +46,8 @@ std::optional<std::string> firstDifference(int rank, const ParametersMessage& of
 
 std::optional<std::string> firstDifference(int rank, const BucketsMessage& ofRank0,
                                            const BucketsMessage& ofRank) {
+  // Compared first: buckets that match but are used from different steps on would mix gradients of
+  // different parameters.
   if (ofRank0.step != ofRank.step) {
     return fmt::format("layout {} begins at step {} on rank {}, but at step {} on rank 0",
                        ofRank.layout, ofRank.step, rank, ofRank0.step);

@@ -30,6 +30,8 @@ void RankCounters::sample(RankDrain& drain, std::int64_t pid, double seconds,
   const std::uint64_t newlySent = sent - std::exchange(sentBytes_, sent);
   const std::uint64_t newlyReceived = received - std::exchange(receivedBytes_, received);
   const double ringFill = drain.takeRingFillPercent();
+  // A process that was seen and is gone has no counters. One that was never seen may be none of
+  // this host's (pid 0), and its segment still counts.
   if (seconds > 0 && (use.has_value() || !seenRunning_)) {
     add(CounterId::kSentBytesPerSecond, static_cast<double>(newlySent) / seconds);
     add(CounterId::kReceivedBytesPerSecond, static_cast<double>(newlyReceived) / seconds);

@@ -24,6 +24,7 @@ void RankDrain::drain(RunFileWriter* writer, std::int32_t& nextTrack, int host) 
   host_ = host;
   const double capacity = segment_.header().eventsPerLane;
   for (std::uint32_t lane = 0; lane < reader_.lanes(); ++lane) {
+    // A lane gets its track when it is first seen, before its first event is written.
     if (lane == lanes_.size()) {
       lanes_.push_back(LaneState{.track = nextTrack++});
       if (writer != nullptr) {
@@ -35,6 +36,7 @@ void RankDrain::drain(RunFileWriter* writer, std::int32_t& nextTrack, int host) 
     reader_.drainLane(lane, [&](const Event& event) { take(lanes_[lane], event, writer); });
   }
   const LastWords& words = segment_.lastWords();
+  // A stage is an event only when it has ended; the last words tell the one that goes on.
   if (words.phase.load(std::memory_order_relaxed) ==
       static_cast<std::uint16_t>(EventKind::kStartup)) {
     noteStartup(words.startupStage.load(std::memory_order_relaxed));
@@ -50,10 +52,12 @@ void RankDrain::drain(RunFileWriter* writer, std::int32_t& nextTrack, int host) 
 
 void RankDrain::take(LaneState& lane, const Event& event, RunFileWriter* writer) {
   const auto kind = static_cast<EventKind>(event.kind);
+  // A gap is made by the ring itself, and stands for events that did not come.
   events_ += kind == EventKind::kGap ? 0 : 1;
   lane.lastTicks = std::max(lane.lastTicks, event.startTicks + event.durationTicks);
   lane.lastStep = event.step;
   switch (kind) {
+    // Numbers go into the table of metrics, by name, and not among the spans.
     case EventKind::kLoss:
     case EventKind::kCounter: {
       const double value = std::bit_cast<double>(event.value);
@@ -94,6 +98,7 @@ void RankDrain::writeLastGaps(RunFileWriter& writer) {
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
     LaneState& lane = lanes_[i];
     const std::uint64_t dropped = reader_.dropped(i);
+    // Without a length: when the last of them was lost, nobody saw.
     if (dropped > lane.gapEvents) {
       Event gap;
       gap.startTicks = lane.lastTicks;

@@ -33,6 +33,24 @@ constexpr std::int64_t kCommitEveryNs = 20 * kMsNs;
 constexpr std::int64_t kCountersEveryNs = 100 * kMsNs;
 constexpr std::int64_t kRanksEveryNs = 1000 * kMsNs;  // of facts that always change, as bytes do
 
+// Note [A recorder's pass]
+//
+// One thread does all of it, every 1 to 50 ms (drainEvery), so that no rank ever waits for the disk
+// and SQLite has one writer:
+//
+//   rings of all ranks ──▶ spans and metrics      what ranks emitted
+//   messages           ──▶ take(...)              parameters, layouts, problems, summaries
+//   DivergenceWatch    ──▶ problems, RunInfo      what follows from them
+//   /proc, wire counts ──▶ metrics                every 100 ms, without the rank's help
+//   mailbox_           ──▶ rows, RunInfo, ranks   what other threads handed in under mutex_
+//                      ──▶ COMMIT                 every 20 ms, where there is something new
+//
+// The order matters where one thing refers to another: a track comes before its spans (RankDrain),
+// and the mailbox comes last, so that a state that ends the run is committed with the last rows. A
+// reader that sees the end has everything.
+//
+// Once a write has failed, as on a full disk, nothing more is written, but draining goes on: rings
+// that fill up would make the ranks count losses that are the recorder's.
 class RecorderThread final : public Recorder {
  public:
   RecorderThread(std::unique_ptr<RunFileWriter> writer, RunInfo info,
@@ -160,6 +178,7 @@ class RecorderThread final : public Recorder {
       const std::uint64_t before = drain.events();
       drain.drain(writer(), nextTrack_, hostOf(drain.rank()));
       notRecorded_ += failed_ ? drain.events() - before : 0;
+      // Only now: a living lane may still tell of its loss itself.
       if (last && !failed_) {
         drain.writeLastGaps(*writer_);
       }
@@ -194,6 +213,8 @@ class RecorderThread final : public Recorder {
   RunFileWriter* writer() { return failed_ ? nullptr : writer_.get(); }
 
   void takeMessages() {
+    // A message that is not understood is a problem of the run and not the end of it: the rank may
+    // be of another version.
     for (std::size_t rank = 0; rank < drains_.size(); ++rank) {
       for (const std::string& text : drains_[rank].takeMessages()) {
         base::Result<Message> message = messageFromJson(text);
@@ -210,6 +231,7 @@ class RecorderThread final : public Recorder {
   }
 
   void take(int rank, ParametersMessage message) {
+    // The file has one list of parameters: rank 0's. What another rank has different is a problem.
     if (rank == 0 && !failed_) {
       writer_->setParameters(message);
       divergence_.setNames(message);
@@ -266,6 +288,7 @@ class RecorderThread final : public Recorder {
   }
 
   void take(int rank, DdpLoggingMessage message) {
+    // A message has no time of its own: it gets the recorder's, within a pass of the rank's.
     const std::uint64_t now = base::ticks();
     for (auto& [name, value] : message.numbers) {
       if (!failed_) {
@@ -320,6 +343,7 @@ class RecorderThread final : public Recorder {
     double squares = 0;
     for (const GradientsMessage::Bucket& bucket : message.buckets) {
       const bool finite = bucket.nans == 0 && bucket.infinities == 0;
+      // The norm of a bucket is of its finite elements alone: the whole's is then not known.
       squares += finite ? bucket.norm * bucket.norm : std::numeric_limits<double>::quiet_NaN();
     }
     writer_->addMetric(
@@ -344,6 +368,7 @@ class RecorderThread final : public Recorder {
     }
     auto divergence = divergence_.first();
     std::lock_guard lock(mutex_);
+    // It may change while a rank lags behind: what is reported later may have happened earlier.
     if (divergence != info_.divergence) {
       info_.divergence = std::move(divergence);
       mailbox_.infoChanged = true;
@@ -418,6 +443,7 @@ class RecorderThread final : public Recorder {
       mailbox_.infoChanged = false;
       if (mail.infoChanged) {
         info = info_;
+        // An ended state waits for the last pass, with which its rows are complete.
         info.state = last ? info_.state : liveState_;
       }
       for (const int rank : mail.ranksChanged) {

@@ -63,8 +63,8 @@ class Recorder {
   /// from the start. Say by updateRank which host a rank is on before its first event is drained.
   virtual void addHost(HostInfo host) = 0;
 
-  /// A better clock of another host, as RunFileWriter::addClock takes it. Its rows are held back
-  /// by readers until the first one. Each call is a row: tell what is worth one.
+  /// A better clock of another host, as RunFileWriter::addClock takes it. Readers hold that host's
+  /// rows back until the first one. Each call writes a row: leave out what hardly differs.
   virtual void updateHostClock(int host, base::ClockCalibration clock, ClockOffset offset) = 0;
 
   [[nodiscard]] virtual Progress progress() const = 0;

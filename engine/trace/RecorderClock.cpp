@@ -21,6 +21,8 @@ std::int64_t RecorderClock::begin() {
 base::ClockCalibration RecorderClock::calibrate(bool last) {
   const base::ClockReading reading = base::readClock();
   const std::int64_t apart = reading.ns - first_.ns;
+  // Each ten times as far from the first reading as the one before, and so ten times as good: after
+  // 5 ms, 50 ms, 0.5 s, 5 s, and from then on once a minute.
   nextNs_ = reading.ns + std::clamp(9 * apart, kFirstClockNs, kLongestClockNs);
   // A run that ends at once must not replace a good calibration by a rougher one.
   if (!last || apart >= kFirstClockNs) {

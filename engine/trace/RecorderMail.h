@@ -25,7 +25,8 @@ struct RecorderMail {
   std::vector<ProblemRow> problems;
   std::vector<MetricRow> metrics;
 
-  /// Writes all that is whole rows; what the run and its ranks are the recorder knows.
+  /// Writes what was handed in as whole rows. RunInfo and the ranks' facts the recorder writes
+  /// itself.
   void writeRows(RunFileWriter& writer) const;
 };
 

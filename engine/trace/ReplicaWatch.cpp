@@ -49,6 +49,7 @@ std::optional<ReplicaWatch::Difference> ReplicaWatch::add(int rank,
   }
   Samples& samples = waiting_[sample.step];
   samples[rank] = sample.hashes;
+  // A rank that died never completes a step: the oldest is given up, so that memory has a bound.
   if (samples.size() < ranks_) {
     if (waiting_.size() > kMostWaiting) {
       waiting_.erase(waiting_.begin());
@@ -56,6 +57,7 @@ std::optional<ReplicaWatch::Difference> ReplicaWatch::add(int rank,
     return std::nullopt;
   }
   auto difference = compare(sample.step, samples);
+  // Ranks send their samples in order: an older step that is not whole now never will be.
   waiting_.erase(waiting_.begin(), waiting_.upper_bound(sample.step));
   differed_ = difference.has_value();
   lastEqual_ = sample.step;
@@ -93,6 +95,7 @@ std::optional<ReplicaWatch::Difference> ReplicaWatch::compare(std::uint32_t step
   if (lastEqual_) {
     text += fmt::format("; at step {} all were equal", *lastEqual_);
   }
+  // All parameters at once look more like a hook's design than like a fault.
   if (differing == count && count > 1 && !plugin_.empty()) {
     text += fmt::format(
         ". If hook '{}' lets them drift by design, it has to say so (lockstep.replicas/1)",

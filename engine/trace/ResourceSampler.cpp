@@ -57,6 +57,7 @@ std::optional<std::uint64_t> threadCpuNs(const std::string& folder) {
 }  // namespace
 
 std::optional<ResourceUse> ResourceSampler::sample(std::int64_t pid) {
+  // Another process has taken the rank's place: differences to the old one would be nonsense.
   if (pid != pid_) {
     *this = ResourceSampler();
     pid_ = pid;
@@ -86,6 +87,7 @@ std::optional<ResourceUse> ResourceSampler::sample(std::int64_t pid) {
         return name.starts_with(of);
       });
     }
+    // Of a thread that is new all its time counts: it was born since the last sample.
     const std::uint64_t usedNs = *cpuNs > thread.cpuNs ? *cpuNs - thread.cpuNs : 0;
     thread.cpuNs = *cpuNs;
     thread.seen = samples_;
@@ -97,6 +99,7 @@ std::optional<ResourceUse> ResourceSampler::sample(std::int64_t pid) {
   const double wallNs = static_cast<double>(nowNs - lastNs_);
   const bool first = lastNs_ == 0;
   lastNs_ = nowNs;
+  // The times of the first sample are since the threads' birth, and no rate of anything.
   if (first || wallNs <= 0) {
     return std::nullopt;
   }

@@ -220,8 +220,8 @@ struct RunFileReaderOptions {
 /// Spans and metrics of all ranks come on the tick axis of the recording host, whose clock is
 /// RunUpdate::clock. Those of other hosts are converted as they are read, by the latest clock that
 /// the file knows then: after a better one, the starts of a lane may step back by as much as the
-/// older one was off. Rows of a host without a clock are held back until it has one, and come then,
-/// behind rows of higher ids; a problem tells of those that are left when the run has ended.
+/// older one was off. Rows of a host without a clock are held back until it has one, and then come
+/// after rows of higher ids. Where some are left when the run has ended, a problem says so.
 class RunFileReader {
  public:
   /// Opens `path`. A finished read-only file is opened immutable; a live one on a network

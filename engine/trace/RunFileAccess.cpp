@@ -60,6 +60,7 @@ base::Result<std::unique_ptr<sqlite::Database>> openForReading(
                          path.string()};
     }
   }
+  // Without a WAL and with no right to write, nobody can be recording: SQLite need not lock it.
   const bool immutable = !hasWal && !mayWrite(path);
   auto opened = sqlite::Database::open(
       path, immutable ? sqlite::OpenMode::kImmutable : sqlite::OpenMode::kReadOnly);
@@ -72,10 +73,12 @@ base::Result<std::unique_ptr<sqlite::Database>> openForReading(
 }
 
 bool supervisorGone(const RunInfo& info) {
+  // Its process number says nothing here. noteGone() says that it is not known.
   if (!info.hostName.empty() && info.hostName != hostName()) {
     return true;
   }
   const std::string start = processStart(info.supervisorPid);
+  // The number may be another process's by now: the start time tells them apart.
   return start.empty() || (!info.supervisorStart.empty() && info.supervisorStart != start);
 }
 
@@ -99,6 +102,7 @@ void tidyUp(const std::filesystem::path& path) {
     return;
   }
   sqlite::Database& database = *opened.value();
+  // Whoever opened it, a studio perhaps, is waiting; the next reader can tidy up as well.
   database.setPatience(200);
   database.execute("PRAGMA wal_checkpoint(TRUNCATE)");
   database.recover();  // a reader elsewhere: the switch below then fails as harmlessly
@@ -112,6 +116,8 @@ base::Status createAtomically(
   if (std::filesystem::exists(path, code)) {
     return alreadyExists(path);
   }
+  // Beside the file, since a rename cannot cross file systems; hidden, and with the process number,
+  // so that two that make the same run do not meet.
   const std::filesystem::path draft =
       path.parent_path() / fmt::format(".{}.{}.new", path.filename().string(), getpid());
   // Made here, because SQLite does not say why it cannot.
@@ -122,6 +128,7 @@ base::Status createAtomically(
   base::Status result = build(draft);
   if (result.ok() &&
       renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0) {
+    // Made by another program since the question above: theirs stays.
     if (errno == EEXIST) {
       result = alreadyExists(path);
     } else if ((errno != EINVAL && errno != ENOSYS) ||  // some file systems know no such rename

@@ -33,8 +33,8 @@ base::Result<RunSummary> readSummary(sqlite::Database& database, const std::file
 /// host's processes, or it was another host's.
 bool supervisorGone(const RunInfo& info);
 
-/// Makes kRecorderDied of a live state, for a run whose supervisor is gone; of one of another host,
-/// of which that is not known, `failure` says so.
+/// Sets kRecorderDied, for a live run whose supervisor is gone. For a run of another host it cannot
+/// be known whether it is, and `failure` says that.
 void noteGone(RunInfo& info);
 
 /// Turns a file with a WAL that nobody writes into one file, where we may write. Does nothing

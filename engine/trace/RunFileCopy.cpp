@@ -14,6 +14,7 @@ base::Status copyPages(sqlite::Database& from, sqlite::Database& to) {
     to.note(sqlite3_extended_errcode(to.handle()));
     return to.status();
   }
+  // All pages in one step: with several, SQLite would start over whenever the writer commits.
   const int code = sqlite3_backup_step(backup, -1);
   sqlite3_backup_finish(backup);
   to.note(code);
@@ -33,6 +34,7 @@ base::Status settle(const std::filesystem::path& path) {
     info.failure =
         supervisorGone(info) ? info.failure : "this is a copy that was taken while the run went on";
     info.state = RunState::kRecorderDied;
+    // The copy must not stop, by its reader's hand, the run that goes on.
     info.controlSocket.clear();
     database.execute("BEGIN");
     tables::writeInfo(database, info);

@@ -56,6 +56,7 @@ std::map<int, HostClock> readClocks(Database& database) {
                        : "SELECT origin_ticks, origin_ns, ns_per_tick, 0, 0, 0 FROM clocks "
                          "ORDER BY id");
   while (select.row()) {
+    // In the order of ids: the last one of a host stays. See Note [Ids of clocks].
     HostClock& clock = clocks[static_cast<int>(select.integer(3))];
     clock.calibration = {static_cast<std::uint64_t>(select.integer(0)), select.integer(1),
                          select.number(2)};

@@ -21,6 +21,22 @@ using schema::Part;
 using sqlite::Database;
 using sqlite::Statement;
 
+// Note [Following a run]
+//
+// Two kinds of tables are read in two ways, in one read transaction, so that what one poll returns
+// fits together:
+//
+//   rows that are only added    spans, metrics, logs, problems, samples: `id > last id`
+//   small tables that change    info, ranks, tracks, parameters, layouts, clocks, hosts: read whole
+//                               when their number in `changes` has changed
+//
+// Between polls no connection is open: one that is keeps a shared lock, and the writer's finish()
+// cannot turn the WAL into a plain file until it is gone. While there is more to read (a poll
+// returned as many spans as it may) the connection stays, since the next poll follows at once.
+//
+// A run ends in one of two ways. Its file says so, in the same commit as its last rows; or its
+// supervisor is gone while the file says that it lives. The latter is asked before the rows are
+// read: the process cannot have written anything after it was found gone, so nothing is missed.
 class Reader final : public RunFileReader {
  public:
   Reader(std::filesystem::path path, RunFileReaderOptions options)
@@ -102,6 +118,7 @@ class Reader final : public RunFileReader {
     struct stat facts {};
     if (opened.ok() && stat(path_.c_str(), &facts) == 0) {
       const auto identity = std::make_pair(facts.st_dev, facts.st_ino);
+      // The ids that were read belong to the first file; in another one they would skip rows.
       if (identity_.has_value() && *identity_ != identity) {
         return base::Error{base::ExitCode::kBadInput,
                            "another file took the place of this run file; open it anew",
@@ -130,6 +147,7 @@ class Reader final : public RunFileReader {
     }
     if (changed(Part::kRanks)) {
       update.ranks = tables::readRanks(*database_);
+      // Before the spans below are placed: ranks and tracks say which host's ticks they are in.
       axis_.setRanks(*update.ranks);
     }
     if (changed(Part::kTracks)) {
@@ -153,6 +171,7 @@ class Reader final : public RunFileReader {
       update.hosts = tables::readHosts(*database_);
     }
     if (database_->ok()) {
+      // Else they are read again: what was taken may be half of a table.
       revisions_ = revisions;
     }
   }
@@ -226,6 +245,7 @@ class Reader final : public RunFileReader {
   /// Keeps the state in mind, and turns a live one into kRecorderDied once nobody can end it.
   void noticeEnd(RunUpdate& update, bool gone) {
     if (update.info.has_value()) {
+      // The file may have got an end between the question and the reading: then it counts.
       info_ = *update.info;
       ended_ = !tables::isLive(info_.state);
     }

@@ -32,6 +32,7 @@ void SampleWriter::write(int rank, const FingerprintMessage& fingerprint) {
                                   fingerprint.sketch.size() * sizeof(double));
   sketch_.bind(1, rank);
   sketch_.bind(2, fingerprint.step);
+  // An empty view has no address, and SQLite takes a blob without one for a NULL.
   sketch_.bindBlob(3, counters.empty() ? std::string_view("") : counters);
   sketch_.run();
 }
@@ -61,6 +62,7 @@ void SampleWriter::write(int rank, const GradientsMessage& gradients) {
 void SampleReader::read(Database& database, RunUpdate& update) {
   if (!present_) {
     Statement table(database, "SELECT 1 FROM sqlite_master WHERE name = 'fingerprints'");
+    // Asked once: tables are made with the file, and never later.
     const bool found = table.row();
     if (!database.ok()) {
       return;
@@ -81,8 +83,10 @@ void SampleReader::readFingerprints(Database& database, RunUpdate& update) {
   select.bind(1, lastFingerprint_);
   std::optional<std::int64_t> limit;
   while (select.row()) {
+    // Only where there are rows: it counts the whole table.
     limit = limit ? limit : tables::parameterLimit(database, "fingerprints");
     if (select.integer(3) < 0 || select.integer(3) >= *limit) {
+      // Readers make lists that are as long as the highest number.
       database.note(SQLITE_CORRUPT);
       return;
     }

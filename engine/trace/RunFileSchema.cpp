@@ -157,6 +157,7 @@ Columns columnsOf(sqlite::Database& database) {
 /// Of the version that is written.
 const Columns& expectedColumns() {
   static const Columns columns = [] {
+    // SQLite itself reads the statements above: no second list of columns that could differ.
     const auto empty = sqlite::Database::inMemory();
     empty->execute(kTables);
     return columnsOf(*empty);
@@ -219,6 +220,7 @@ base::Status checkTables(sqlite::Database& database, const std::filesystem::path
   for (const auto& [table, column] : expectedColumns()) {
     if (!found.contains({table, column}) && !isNewer({table, column}, minor)) {
       const auto of = found.lower_bound({table, ""});
+      // No column of that table at all: the table is missing.
       const bool whole = of == found.end() || of->first != table;
       return base::Error{
           base::ExitCode::kBadInput,

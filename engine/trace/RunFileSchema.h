@@ -7,7 +7,7 @@
 
 namespace lockstep::trace::schema {
 
-// The format is told in FORMAT.md; these are its numbers.
+// FORMAT.md describes the format; these are its numbers.
 
 inline constexpr std::int32_t kApplicationId = 0x4C4B5354;  ///< "LKST"
 inline constexpr std::int32_t kMajor = 1;                   ///< another major cannot be read

@@ -64,6 +64,7 @@ RunState stateNamed(const std::string& text) {
       return state;
     }
   }
+  // A state of a later minor: the run is not live, and more is not known.
   return RunState::kRecorderDied;
 }
 
@@ -188,6 +189,7 @@ void writeRank(Database& database, const RankInfo& rank) {
 std::vector<RankInfo> readRanks(Database& database) {
   auto environments = readEnvironments(database);
   std::vector<RankInfo> ranks;
+  // Before 1.3 there was one host.
   const std::string host = schema::hasHosts(database) ? "host" : "0";
   const std::string columns =
       "rank, pid, state, exit_code, signal, last_words, stderr_tail, parameter_hash, wire_bytes, "
@@ -211,6 +213,7 @@ std::vector<RankInfo> readRanks(Database& database) {
     rank.eventsDropped = static_cast<std::uint64_t>(select.integer(10));
     rank.host = static_cast<int>(select.integer(11));
     rank.environment = std::move(environments[rank.rank]);
+    // So that names are known before the first span that needs one is shown.
     learnUserPhases(rank.environment);
   }
   return ranks;
@@ -234,6 +237,7 @@ std::vector<ParametersMessage::Parameter> readParameters(Database& database) {
                    "SELECT name, shape, dtype, numel, bytes, parameter FROM parameters "
                    "ORDER BY parameter");
   while (select.row()) {
+    // Numbered from 0 without a hole: everything else names parameters by these numbers.
     if (select.integer(5) != static_cast<std::int64_t>(parameters.size())) {
       database.note(SQLITE_CORRUPT);
       break;

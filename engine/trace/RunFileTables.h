@@ -26,9 +26,9 @@ void writeParameters(sqlite::Database& database,
                      const std::vector<ParametersMessage::Parameter>& parameters);
 std::vector<ParametersMessage::Parameter> readParameters(sqlite::Database& database);
 
-/// Returns the number that every parameter named in `table` is below: how many the model has, or,
-/// until they are known, how many rows `table` has, since a writer names all from 0 on. A number
-/// that is not is damage, and what is laid out by it would take all memory.
+/// Returns an upper limit of the parameter numbers in `table`: how many parameters the model has
+/// or, until that is known, how many rows `table` has, since a writer numbers all from 0 on. A
+/// number at or above it is damage: a list made as long as that would take all memory.
 std::int64_t parameterLimit(sqlite::Database& database, const char* table);
 
 /// Replaces the layout of the same number.

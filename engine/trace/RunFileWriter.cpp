@@ -21,6 +21,19 @@ namespace {
 using schema::Part;
 using sqlite::Statement;
 
+// Note [How a run file ends]
+//
+// While it is written, new rows lie in the WAL, and readers see what was committed. finish() makes
+// one plain file of both, which can be copied, mailed or opened on a read-only disk. What may be in
+// the way:
+//
+//   a reader is connected     tried again for `finishPatience`; then the WAL stays, and the next
+//                             reader that may write tidies up (tidyUp)
+//   the disk is full          all rows since the last commit are given up, and only RunInfo is
+//                             written, so that the run does not look alive for ever
+//   the process was killed    the file looks alive; readers see that the supervisor is gone
+//
+// Prepared statements go first: with one left SQLite would not really close the file.
 class Writer final : public RunFileWriter {
  public:
   Writer(std::unique_ptr<sqlite::Database> database, RunFileWriterOptions options)
@@ -116,6 +129,7 @@ class Writer final : public RunFileWriter {
     insert.bind(7, static_cast<std::int32_t>(event.detail));
     insert.bind(8, event.value);
     insert.run();
+    // So that a run list need not search the spans for it.
     if (event.kind == static_cast<std::uint64_t>(EventKind::kStep) && event.step > lastStep_) {
       lastStep_ = event.step;
       lastStepChanged_ = true;
@@ -160,11 +174,13 @@ class Writer final : public RunFileWriter {
       return finishStatus_;
     }
     if (inTransaction_ && database_->ok()) {
+      // In the transaction of the change itself: a reader that sees the one sees the other.
       for (std::size_t part = 0; part < touched_.size(); ++part) {
         if (std::exchange(touched_[part], false)) {
           statements_->touch.runWith(static_cast<std::int32_t>(part));
         }
       }
+      // Once a commit and not with each row: run lists want the last value alone.
       for (const auto& [key, last] : lastMetrics_) {
         statements_->lastMetric.runWith(key.first, std::string_view(key.second), last.first,
                                         last.second);

@@ -54,6 +54,7 @@ base::Result<Segment> Segment::create(const SegmentOptions& options) {
   header->lanes = options.lanes;
   header->eventsPerLane = options.eventsPerLane;
   header->messageRingBytes = options.messageRingBytes;
+  // On from the start: what a rank does before the supervisor's first word is part of the run.
   header->captureEnabled.store(1, std::memory_order_relaxed);
   new (&segment.lastWords()) LastWords{};
   segment.lastWords().bucket.store(kNoBucket, std::memory_order_relaxed);
@@ -92,6 +93,7 @@ base::Result<Segment> Segment::attach(int fd) {
     return refuse(fmt::format("event memory of version {}, this rank understands version {}",
                               header.version, kSegmentVersion));
   }
+  // Its numbers place everything else: one that does not fit would send writes out of the mapping.
   if (bytes != segmentBytes(header.lanes, header.eventsPerLane, header.messageRingBytes)) {
     return refuse("its size does not fit its header");
   }

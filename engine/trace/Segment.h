@@ -43,8 +43,8 @@ struct SegmentHeader {
   std::uint32_t messageRingBytes;
   std::atomic<std::uint32_t> lanesInUse;
   std::atomic<std::uint32_t> captureEnabled;  ///< written by the supervisor, read per event
-  /// Asked for by the supervisor, looked at once a step by a rank that PyTorch trains: a trace of so
-  /// many steps (low 16 bits), the n-th request (high 16 bits). 0: none yet.
+  /// Written by the supervisor, read once a step by a rank that PyTorch trains. The high 16 bits
+  /// count the requests, the low 16 say how many steps to trace. 0: no request yet.
   std::atomic<std::uint32_t> traceRequested;
   std::atomic<std::uint32_t> traceDone;  ///< by the rank: the latest request that is over
   alignas(64) std::atomic<std::uint64_t> messageHead;

@@ -39,6 +39,8 @@ bool SegmentReader::drainMessages(const std::function<void(std::string_view)>& t
   };
   const std::uint64_t head = header.messageHead.load(std::memory_order_acquire);
   std::uint64_t tail = header.messageTail.load(std::memory_order_relaxed);
+  // The rank can write anywhere in its mapping, also by mistake and while it dies. No number found
+  // there is used before it is seen to fit what lies between tail and head.
   bool sound = head - tail <= size;
   while (sound && tail != head) {
     std::uint32_t length = 0;
@@ -54,6 +56,7 @@ bool SegmentReader::drainMessages(const std::function<void(std::string_view)>& t
       take(frame_);
     }
   }
+  // Equal to tail already, unless a frame was unsound: then what is left cannot be told apart.
   header.messageTail.store(head, std::memory_order_release);
   return sound;
 }

@@ -95,6 +95,7 @@ std::int64_t idAfter(Database& database, std::int64_t id) {
 base::Status SpanReader::read(Database& database, std::size_t most, std::vector<SpanRow>& rows) {
   const std::int64_t highest = highestId(database);
   while (database.ok() && rows.size() < most && after_ < highest) {
+    // Ranges of ids stand in for numbers of rows: a writer numbers them without holes.
     const std::size_t before = rows.size();
     const auto room = static_cast<std::int64_t>(std::min(most - before, kRangeAtMost));
     const std::int64_t last = after_ + std::min(room, highest - after_);

@@ -9,6 +9,7 @@ namespace {
 std::string asUri(const std::filesystem::path& path) {
   std::string uri = "file:";
   for (const char c : std::filesystem::absolute(path).string()) {
+    // These mean something in a URI, and a path may hold them.
     if (c == '%' || c == '?' || c == '#') {
       uri += fmt::format("%{:02X}", static_cast<unsigned char>(c));
     } else {
@@ -75,6 +76,7 @@ base::Result<std::unique_ptr<Database>> Database::open(const std::filesystem::pa
     return base::Error{base::ExitCode::kEnvironment, "not enough memory to open the run file",
                        path.string()};
   }
+  // Even a failed open gives a handle, which holds the text of the error.
   database->note(code);
   if (!database->ok()) {
     return database->status().error();
@@ -109,6 +111,7 @@ base::Status Database::status() const {
 }
 
 void Database::note(int code) {
+  // First of all: anything called below may change it.
   const int lastErrno = errno;
   if (!ok() || code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) {
     return;
@@ -123,6 +126,7 @@ void Database::note(int code) {
 
 void Database::recover() {
   code_ = SQLITE_OK;
+  // After some errors SQLite has rolled back by itself, and a second time would be an error.
   if (sqlite3_get_autocommit(handle_) == 0) {
     sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
   }
@@ -143,6 +147,7 @@ bool Statement::row() {
     return true;
   }
   database_.note(code);
+  // Not left to the next step(): bind() is refused before a reset.
   sqlite3_reset(handle_);
   return false;
 }

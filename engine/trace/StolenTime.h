@@ -12,7 +12,8 @@ namespace lockstep::trace {
 /// may still stand still (/proc/stat, "steal"). Any thread.
 class StolenTime {
  public:
-  /// The kernel counts in hundredths of a second; in less than this long one of them would be much.
+  /// The kernel counts in hundredths of a second: over a shorter window a single one would weigh
+  /// much.
   static constexpr std::int64_t kWindowNs = 1'000'000'000;
 
   explicit StolenTime(std::string path = "/proc/stat");

@@ -8,6 +8,24 @@
 
 namespace lockstep::trace {
 
+// Note [A ring without waiting]
+//
+// head and tail only ever grow; `& mask_` makes a place in the ring of them. The rank's thread
+// alone moves head, the recorder's alone tail, so that neither needs a lock:
+//
+//   tail                head        limit_ = tail + size, as last seen
+//    │ waits to be read  │ free      │
+//    ▼                   ▼           ▼
+//    ■ ■ ■ ■ ■ ■ ■ ■ ■ ■ □ □ □ □ □ □ ·
+//
+// The record is written first, then head with release; the recorder reads head with acquire, and so
+// never sees a record that is half written. In the other direction it moves tail only after it has
+// copied the records, and only then the thread writes over them.
+//
+// As long as head is below limit_ the thread does not look at tail: the cache line that tail is in
+// is written by the recorder, and to fetch it for each event would be most of an event's cost.
+// limit_ is 0 while a gap must be told first (Note [Gaps] in RankDrain.cpp): then, too, the event
+// has to take the slow way.
 bool Lane::push(const Event& event) {
   const std::uint64_t head = header_->head.load(std::memory_order_relaxed);
   limit_ = header_->tail.load(std::memory_order_acquire) + mask_ + 1;
@@ -31,6 +49,7 @@ void Lane::writeWithoutRoom(const Event& event) {
     gap.kind = static_cast<std::uint16_t>(EventKind::kGap);
     gap.step = event.step;
     gap.value = pendingDrops_;
+    // The gap takes the first place that is free; the event after it may still find none.
     if (push(gap)) {
       pendingDrops_ = 0;
     }
@@ -59,6 +78,7 @@ Lane& Tracer::lane(const std::string& name) {
   const std::uint32_t index = header.lanesInUse.load(std::memory_order_relaxed);
   lane.capture_ = &header.captureEnabled;
   if (index == header.lanes) {
+    // Without a ring of its own (events_ is null) it only counts what it drops, on lane 0.
     lane.header_ = &segment_->lane(0);
     return lane;
   }
@@ -66,6 +86,7 @@ Lane& Tracer::lane(const std::string& name) {
   lane.events_ = segment_->events(index);
   lane.mask_ = header.eventsPerLane - 1;
   std::strncpy(lane.header_->name.data(), name.c_str(), kLaneNameBytes - 1);
+  // After name and header: a recorder that sees the lane may read both.
   header.lanesInUse.store(index + 1, std::memory_order_release);
   return lane;
 }
@@ -80,6 +101,7 @@ bool Tracer::send(std::string_view json) {
   const std::uint64_t size = header.messageRingBytes;
   const std::uint64_t head = header.messageHead.load(std::memory_order_relaxed);
   const std::uint64_t tail = header.messageTail.load(std::memory_order_acquire);
+  // Counted and not waited for: the recorder may be gone. It makes a problem of the count.
   if (head - tail + 4 + json.size() > size) {
     header.messagesDropped.fetch_add(1, std::memory_order_relaxed);
     return false;
@@ -137,6 +159,7 @@ ScopedSpan::ScopedSpan(Lane& lane, EventKind kind, std::uint32_t step, LastWords
 
 ScopedSpan::~ScopedSpan() {
   lane_.span(kind_, startTicks_, step_, bucket_, value_, detail_);
+  // More exceptions in flight than at the start: this span is being left by one.
   if (words_ != nullptr && std::uncaught_exceptions() == exceptions_) {
     words_->phase.store(outerPhase_, std::memory_order_relaxed);
   }

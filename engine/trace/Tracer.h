@@ -83,7 +83,7 @@ class Lane {
   LaneHeader* header_ = nullptr;
   Event* events_ = nullptr;
   std::uint64_t mask_ = 0;
-  // Up to which head there is room for sure; 0 while lost events are to be told of first.
+  // There is room for an event while head is below this; 0 while a kGap has to be written first.
   std::uint64_t limit_ = 0;
   std::uint64_t pendingDrops_ = 0;  // since the last kGap was written
   std::uint64_t gapStartTicks_ = 0;

@@ -25,6 +25,7 @@ std::uint64_t userPhaseNumber(std::string_view name) {
   for (const char c : name) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ull;
   }
+  // 48 bits as SQLite's integers have a sign; the upper 16 are folded in so that none is lost.
   constexpr std::uint64_t kMask = (std::uint64_t{1} << 48) - 1;
   return (hash ^ hash >> 48) & kMask;
 }
@@ -35,6 +36,7 @@ void learnUserPhases(const std::map<std::string, std::string>& environment) {
     std::uint64_t number = 0;
     const std::string_view digits = std::string_view(at->first).substr(kUserPhasePrefix.size());
     const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    // A damaged file must not give one phase the name of another.
     if (read.ec == std::errc() && number == userPhaseNumber(at->second)) {
       std::unique_lock lock(known().mutex);
       known().names.try_emplace(number, at->second);

@@ -50,6 +50,7 @@ FileStore::FileStore(FileStoreOptions options)
 FileStore::~FileStore() {
   try {
     FileLog::Session session(*log_, FileLog::Mode::kWrite, Deadline(timeout_));
+    // Two counts: the instances that are open now may all be gone while others are still to come.
     const std::int64_t finished = addInternal(session, kFinished, 1);
     const std::int64_t left = addInternal(session, kInstances, -1);
     if (left <= 0 && finished >= options_.worldSize) {
@@ -124,6 +125,8 @@ bool FileStore::check(const std::vector<std::string>& keys) {
 std::int64_t FileStore::getNumKeys() {
   std::lock_guard lock(mutex_);
   FileLog::Session session(*log_, FileLog::Mode::kRead, Deadline(timeout_));
+  // c10d's FileStore has one key of its own, the instances, and counts it: so that alone is
+  // counted.
   const std::int64_t bookkeeping = log_->table().find(kFinished) != nullptr ? 1 : 0;
   return static_cast<std::int64_t>(log_->table().size()) - bookkeeping;
 }
@@ -136,6 +139,8 @@ void FileStore::wait(const std::vector<std::string>& keys, Milliseconds timeout)
 void FileStore::waitFor(const std::string& operation, const std::vector<std::string>& keys,
                         Milliseconds timeout, const Found& found) {
   const Deadline deadline(timeout);
+  // Nothing tells of a change to a file on another host: it has to be looked at again and again.
+  // The first looks are quick, for a key that is just being written.
   auto pause = std::chrono::microseconds(200);
   for (;;) {
     std::vector<std::string> missing;

@@ -19,6 +19,7 @@ HashStore::~HashStore() = default;
 
 /// Writes the value, or deletes the key, and tells who watches it.
 void HashStore::writeLocked(const std::string& key, std::optional<std::string> value) {
+  // Under the same lock as the write, so that callbacks come in the order of the changes.
   if (watches_ && watches_->watches(key)) {
     const std::string* before = table_.find(key);
     watches_->changed(key, before == nullptr ? std::nullopt : std::optional(*before), value);
@@ -75,6 +76,7 @@ std::string HashStore::compareSet(const std::string& key, const std::string& exp
 
 bool HashStore::deleteKey(const std::string& key) {
   std::lock_guard lock(mutex_);
+  // Nobody is woken: no call waits for a key to be gone.
   const bool existed = table_.find(key) != nullptr;
   if (existed) {
     writeLocked(key, std::nullopt);

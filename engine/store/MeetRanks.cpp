@@ -27,8 +27,16 @@ constexpr char kMistake = '!';
 constexpr char kGaveUp = '-';
 
 // Note [Farewells]
-// Whoever comes takes a number before all else, and leaves a key of that number once it knows the
-// verdict and needs the store no more. The rank that serves the store leaves after those.
+// A process takes a number before all else, and sets a key of that number once it knows the verdict
+// and needs the store no more. The rank that serves the store waits for these keys before it
+// leaves. With three ranks, of which rank 0 serves and rank 2 comes twice:
+//
+//   rank 0    came 1, registers              reads the verdict    farewell/1
+//   rank 2    came 2, registers              reads the verdict    farewell/2
+//   rank 2    came 3, finds rank 2 there     writes the verdict   farewell/3
+//
+// If rank 0 did not wait, its end would be the store's, and the others would report a lost
+// connection in place of the mistake.
 std::string cameKey(const std::string& prefix) {
   return prefix + "came";
 }
@@ -98,6 +106,7 @@ class Meeting {
   std::string compareWorlds() {
     const std::string own =
         fmt::format("{} for rank {} ({})", claim_.worldSize, claim_.rank, own_.who());
+    // compareSet() of an absent key with "" writes it: one call for the first rank and the others.
     std::string first = store_.compareSet(prefix_ + "world", "", own);
     int size = 0;
     std::from_chars(first.data(), first.data() + first.size(), size);
@@ -112,6 +121,8 @@ class Meeting {
       verdict = store_.get(verdictKey());
     } catch (const StoreError&) {
       // Throws itself when the store has gone.
+      // Nobody is absent if the last rank signed at the time limit: then the verdict was about to
+      // come.
       const auto absent = roll_.absent();
       if (absent.empty()) {
         throw;
@@ -163,6 +174,7 @@ bool awaitFarewells(Store& store, const RankClaim& claim, Store::Milliseconds pa
     store.wait(keys, patience);
     return true;
   } catch (const StoreError&) {
+    // The wait may have ended for another reason than time; this throws if the store has gone.
     return store.check(keys);
   }
 }

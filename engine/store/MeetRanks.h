@@ -19,14 +19,14 @@ struct RankClaim {
 /// waits here, with the same sentence: "rank 1 is registered by host A pid 7 and again by host B
 /// pid 9". c10d leaves such jobs hanging, or merges them.
 ///
-/// A process that comes after all have met is told alone; the job it disturbs goes on.
+/// A process that comes after all have met gets the error alone; the job goes on undisturbed.
 /// Error: kBadInput for those mistakes; kCommFailed after store.timeout(), with the ranks that have
 /// not come. Throws StoreError when the store fails. [any-thread]
 base::Status meetRanks(Store& store, const RankClaim& claim);
 
-/// Waits, at most `patience`, until everybody who has come to the meeting knows how it ended, and
-/// returns whether that is so: for the rank that serves the store, which takes it along when it
-/// leaves. Call it when meetRanks() has returned, however it did. Throws StoreError like any call.
+/// For the rank that serves the store, which ends when that rank leaves: waits, at most `patience`,
+/// until everybody who has come to the meeting knows how it ended, and returns whether that is so.
+/// Call it when meetRanks() has returned, however it did. Throws StoreError like any call.
 bool awaitFarewells(Store& store, const RankClaim& claim, Store::Milliseconds patience);
 
 /// Returns whether `rank` is registered within `patience`. Throws StoreError like any call.

@@ -49,8 +49,8 @@ std::shared_ptr<Store> openTcp(const TcpPlace& place, bool server, Store::Millis
   return store;
 }
 
-/// The port is taken: by another rank 0 of the same job, which shall hear of it too, or by
-/// something else.
+/// Rank 0 cannot listen, since the port is taken. If another rank 0 of the same job has it, meeting
+/// there makes the mistake known to both, and to all who wait; else the error is `why`.
 Error cannotServe(const TcpPlace& place, const RankClaim& claim, Store::Milliseconds timeout,
                   const std::string& why) {
   try {

@@ -48,8 +48,8 @@ base::Result<Rendezvous> rendezvous(const std::string& address,
 base::Result<Rendezvous> rendezvous(const RendezvousEnvironment& environment,
                                     Store::Milliseconds timeout);
 
-/// What stands before the keys of ranks that met by their environment, so that a restart does not
-/// find those of the attempt before; for who serves their store and writes into it.
+/// The prefix of the keys of ranks that met by their environment, so that a restart does not find
+/// those of the attempt before. For a supervisor that serves their store and writes into it.
 std::string attemptPrefix(int attempt);
 
 }  // namespace lockstep::store

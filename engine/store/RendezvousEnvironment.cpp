@@ -42,6 +42,7 @@ base::Result<RendezvousEnvironment> rendezvousEnvironment(const base::ReadVariab
   result.supervisorPid = reader.optionalNumber({"LOCKSTEP_SUPERVISOR_PID"}, 1, kMost);
   // torchrun's agent serves a store of PyTorch's protocol on MASTER_PORT; ours stands beside it.
   const bool agentHostsStore = read("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True";
+  // Our own supervisor sets the variable, too, but what it serves is a store of ours.
   const bool besideAgent = agentHostsStore && !result.supervisorPid;
   if (besideAgent && masterPort == 65535) {
     reader.fail("is 65535, and Lockstep's store needs the next port; choose a lower one",

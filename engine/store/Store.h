@@ -60,7 +60,7 @@ class Store {
   /// where they do not. TCPStore, FileStore and HashStore have them.
   [[nodiscard]] virtual bool hasExtendedApi() const { return false; }
 
-  /// Puts `value` behind the one at `key`; an absent key counts as empty.
+  /// Appends `value` to the one at `key`; an absent key counts as empty.
   virtual void append(const std::string& key, const std::string& value);
 
   /// Blocks until all keys exist, at most timeout(), and returns their values in the order of
@@ -71,7 +71,8 @@ class Store {
   virtual void multiSet(const std::vector<std::string>& keys,
                         const std::vector<std::string>& values);
 
-  /// Told of a change: the value before (nothing: the key is new) and after (nothing: deleted).
+  /// Called with the value before a change (nothing: the key is new) and after it (nothing:
+  /// deleted).
   using WatchCallback = std::function<void(const std::optional<std::string>& before,
                                            const std::optional<std::string>& after)>;
 

@@ -82,6 +82,7 @@ void TCPStore::joinWorkers(const TCPStoreOptions& options) {
   if (!options.isServer || !options.numWorkers || !options.waitForWorkers) {
     return;
   }
+  // c10d's clients do not wait for each other either: only the server's constructor does.
   content = only(Request::kWaitAtLeast);
   ByteWriter waiting(content);
   waiting.text(kInitKey);
@@ -141,6 +142,7 @@ void TCPStore::missing(const std::string& operation, const Answer& answer,
                        Milliseconds limit) const {
   std::vector<std::string> keys = answer.keys();
   for (std::string& key : keys) {
+    // The '/' that begin() put before it.
     key.erase(0, 1);
   }
   throw detail::timeoutError(client_->place(), operation, limit, keys);
@@ -244,6 +246,7 @@ void TCPStore::multiSet(const std::vector<std::string>& keys,
 
 void TCPStore::watchKey(const std::string& key, WatchCallback callback) {
   const std::string operation = "watchKey " + detail::quoted({key});
+  // A connection of its own, on which the server may send unasked from now on.
   auto socket = client_->subscribe(operation, begin(Request::kWatch, operation, key), timeout());
   std::lock_guard lock(mutex_);
   if (!watcher_) {

@@ -37,8 +37,8 @@ struct TCPStoreOptions {
 /// A store served by one of the ranks over TCP, IPv4 or IPv6 (c10d::TCPStore). A client that
 /// comes before its server tries again until the time limit. Every call ends: at its time limit,
 /// which server and client both watch, or with a StoreError as soon as the server is gone.
-/// A call that waits does not hold up others on the same store. Keys and values are 256 MiB at
-/// most. [any-thread]
+/// A call that waits does not hold up others on the same store. A key has less than 64 KiB, a value
+/// at most 64 MiB, and all of a store 256 MiB (detail/Wire.h). [any-thread]
 class TCPStore final : public Store {
  public:
   /// `host` is the server's name or address. A server listens at options.listenAddress; without

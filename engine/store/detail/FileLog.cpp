@@ -46,6 +46,7 @@ bool FileLog::open(const std::string& job, const Deadline& deadline) {
   if (fstat(file_.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
     fail("is no regular file");
   }
+  // We have locked a file that has no name any more: nobody else will ever open it.
   if (info.st_nlink == 0) {
     return false;
   }
@@ -59,6 +60,7 @@ void FileLog::readHeader(const std::string& job) {
   std::string header(kMagic);
   base::ByteWriter(header).text(job);
   const std::string content = readFrom(0);
+  // Empty, or cut off within the very header that we would write: its maker died over it.
   if (content.size() < header.size() && header.starts_with(content)) {
     if (ftruncate(file_.get(), 0) != 0) {
       fail(fmt::format("cannot be cut: {}", std::strerror(errno)));
@@ -128,6 +130,7 @@ void FileLog::replay() {
     const auto kind = reader.take<std::uint8_t>();
     const auto keySize = reader.take<std::uint32_t>();
     const auto valueSize = reader.take<std::uint32_t>();
+    // The end, or a record whose writer died in it. Under the lock nobody is writing one.
     if (!kind || !keySize || !valueSize) {
       return;
     }
@@ -165,7 +168,7 @@ void FileLog::append(std::uint8_t kind, std::string_view key, std::string_view v
 }
 
 void FileLog::writeAtEnd(const std::string& bytes) {
-  // Everything up to position_ is whole; a torn tail behind it is overwritten and cut.
+  // Everything up to position_ is whole; a torn tail after it is overwritten and cut.
   std::size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t size = pwrite(file_.get(), bytes.data() + done, bytes.size() - done,
@@ -183,6 +186,7 @@ void FileLog::writeAtEnd(const std::string& bytes) {
 FileLog::Session::Session(FileLog& log, Mode mode, const Deadline& deadline) : log_(log) {
   log_.lock(mode, deadline);
   try {
+    // Every call reads on first: others may have written since.
     log_.replay();
     if (mode == Mode::kWrite && ftruncate(log_.file_.get(), log_.position_) != 0) {
       log_.fail(fmt::format("cannot be cut: {}", std::strerror(errno)));

@@ -26,6 +26,17 @@ std::chrono::steady_clock::time_point deadlineAfter(std::int64_t timeoutMs) {
 
 }  // namespace
 
+// Note [What a request sets going]
+//
+// A request is carried out whole before the next one is looked at, so that no client sees half of
+// one. Besides its own answer it may bring others:
+//
+//   client 1   kSet "a"        ──▶ kOk to 1
+//                               ├▶ kChanged to each client that watches "a"
+//                               └▶ kOk to each client whose kGet, kWait, ... has all its keys now
+//
+// They are collected as messages, for clients by number; the server sends them. The answer to a
+// request that waits comes among the messages of another one, or from expire().
 KeyService::Outcome KeyService::execute(Id from, std::string_view content) {
   base::ByteReader reader(content);
   const auto code = reader.take<std::uint8_t>();
@@ -170,6 +181,7 @@ KeyService::Outcome KeyService::executeOnKey(Id from, Request request, base::Byt
       }
       const bool exists = table_.find(*key) != nullptr;
       reply(from, Reply::kOk, numberField(exists ? 1 : 0));
+      // No waiter is looked at: none waits for a key to be gone.
       if (exists) {
         write(*key, std::nullopt);
       }
@@ -209,6 +221,7 @@ KeyService::Outcome KeyService::watch(Id from, const std::string& key) {
 std::optional<std::int64_t> KeyService::overfull(const std::string& key,
                                                  std::size_t valueBytes) const {
   const std::string* before = table_.find(key);
+  // A value that is replaced makes room for the new one.
   const std::size_t freed = before == nullptr ? 0 : key.size() + before->size();
   const std::size_t all = table_.bytes() - freed + key.size() + valueBytes;
   return all > kMostStored ? std::optional(static_cast<std::int64_t>(all)) : std::nullopt;
@@ -273,6 +286,7 @@ void KeyService::replyDone(Id to, const Waiter& waiter) {
   for (const std::string& key : waiter.keys) {
     size += 4 + table_.find(key)->size();
   }
+  // Each value fits a frame, but those of a multiGet may not all together.
   if (size > kLongestFrame) {
     reply(to, Reply::kTooLarge, numberField(static_cast<std::int64_t>(size)));
     return;

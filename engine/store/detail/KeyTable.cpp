@@ -41,6 +41,7 @@ KeyTable::Comparison KeyTable::compare(const std::string& key, const std::string
                                        const std::string& desired) const {
   const std::string* now = find(key);
   if (now == nullptr) {
+    // c10d's: an absent key equals "", and else the caller gets back what it expected.
     return expected.empty() ? Comparison{true, desired} : Comparison{false, expected};
   }
   return *now == expected ? Comparison{true, desired} : Comparison{false, *now};

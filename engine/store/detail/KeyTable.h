@@ -14,7 +14,7 @@ namespace lockstep::store::detail {
 class KeyTable {
  public:
   void set(const std::string& key, std::string value);
-  /// Puts `value` behind what stands at `key`; absent counts as empty.
+  /// Appends `value` to what stands at `key`; absent counts as empty.
   void append(const std::string& key, std::string_view value);
   [[nodiscard]] const std::string* find(const std::string& key) const;
 

@@ -57,10 +57,12 @@ std::string RollCall::rankKey(int rank) const {
 
 RollCall::Entry RollCall::sign(int rank, const Signature& signature) {
   const std::string own = signature.toText();
+  // Signing is one step in the store, so that of two processes with one rank exactly one holds it.
   const std::string holder = store_.compareSet(rankKey(rank), "", own);
   if (holder != own) {
     return {Signature::fromText(holder), false};
   }
+  // The last one to count knows that all have signed, and nobody has to ask for it again and again.
   return {std::nullopt, store_.add(prefix_ + "arrived", 1) == worldSize_};
 }
 

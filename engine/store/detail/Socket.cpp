@@ -89,8 +89,10 @@ Descriptor listenAt(const addrinfo& address) {
   if (!fd.open()) {
     return fd;
   }
+  // A job that is started again must not wait until the kernel has forgotten the old connections.
   setOption(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
   if (address.ai_family == AF_INET6) {
+    // One socket for both families, except at ::1: that means the IPv6 loopback alone.
     setOption(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, isLoopback(address.ai_addr) ? 1 : 0);
   }
   if (bind(fd.get(), address.ai_addr, address.ai_addrlen) != 0 ||
@@ -171,6 +173,7 @@ Listener listenOn(const std::string& host, std::uint16_t port, const std::string
         return {std::move(fd), actual};
       }
       error = std::strerror(errno);
+      // Another address of this family would only hide that the port is taken on the first.
       if (errno == EADDRINUSE) {
         break;
       }
@@ -226,6 +229,8 @@ Transfer awaitReady(int fd, short events, const Deadline& deadline) {
   if (count < 0 && errno != EINTR) {
     return Transfer::kClosed;
   }
+  // A signal, or a poll that ended a little early, counts as ready: the caller tries and comes
+  // back.
   return count == 0 && deadline.passed() ? Transfer::kTimeout : Transfer::kDone;
 }
 

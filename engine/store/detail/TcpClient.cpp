@@ -79,6 +79,7 @@ void TcpClient::tooLong(const std::string& operation) const {
 }
 
 posix::Descriptor TcpClient::connect(Milliseconds limit) const {
+  // Before the first answer the server may be about to start; afterwards it can only have ended.
   const bool met = met_.load();
   const Deadline deadline(met ? Deadline::clamped(limit) + kGrace : limit);
   posix::Descriptor socket;
@@ -134,6 +135,8 @@ posix::Descriptor TcpClient::borrow(Milliseconds limit) {
 
 Answer TcpClient::exchange(posix::Descriptor& socket, const std::string& operation,
                            std::string_view content, Milliseconds limit) {
+  // The server watches the time limit, too, and its answer names the missing keys: it gets to speak
+  // first.
   const Deadline deadline(Deadline::clamped(limit) + kGrace);
   std::string bytes;
   Transfer result = sendAll(socket.get(), framed(content), deadline);
@@ -168,6 +171,8 @@ Answer TcpClient::ask(const std::string& operation, std::string_view content, Mi
     tooLong(operation);
   }
   posix::Descriptor socket = borrow(limit);
+  // If this throws, the connection is closed and not kept: the reply to this request might still
+  // come on it, and be taken for the reply to the next one.
   Answer answer = exchange(socket, operation, content, limit);
   {
     std::lock_guard lock(mutex_);

@@ -36,6 +36,24 @@ posix::EventLoop makeLoop(const std::string& host, std::uint16_t port) {
 
 }  // namespace
 
+// Note [One thread for all clients]
+//
+// The thread sleeps in epoll until a socket is ready, a wait is over, or it is to end. A connection
+// is in one of three states (State):
+//
+//            a request that waits                 kWatch
+//   kAsks ───────────────────────▶ kWaits   kAsks ──────▶ kWatches, for good
+//     ◀─────────────────────────────┘
+//        its keys are there, or its time is over
+//
+// No client can make the server keep much for it. While a reply has not been taken, nothing more is
+// read from that client (setInterest: EPOLLOUT alone), so that the kernel's buffers fill up and the
+// client has to stop sending. While it waits it may not send at all. A watcher, to which the server
+// speaks unasked, is dropped when it has kMostUnreadNotices to read.
+//
+// A connection may die at any send. It is dropped where nobody holds a reference to it: in
+// handle(), after its own event, and in sendToOthers(), for answers that another one's request
+// brought. Ids and not descriptors name connections, as the kernel gives a descriptor anew at once.
 TcpServer::TcpServer(const std::string& host, std::uint16_t port, const std::string& listenAddress,
                      const std::string& token)
     : hello_(std::string(kHello) + token),
@@ -64,6 +82,7 @@ void TcpServer::serve() {
   base::nameThisThread("store-server");
   while (!ending_) {
     loop_.waitUntil(service_.nextDeadline().value_or(Deadline::Clock::time_point::max()));
+    // After the events: a key that was set just in time still satisfies its waiters.
     service_.expire(Deadline::Clock::now());
     deliver(kNobody);
     sendToOthers();
@@ -149,6 +168,8 @@ bool TcpServer::advance(Id id, Connection& connection) {
   while (connection.state == State::kAsks && connection.output.empty()) {
     if (!connection.greeted) {
       if (!takeHello(connection)) {
+        // What can no longer become the hello is turned away before it is complete: a browser, say,
+        // that speaks another protocol.
         return hello_.starts_with(connection.input);
       }
     } else {
@@ -162,6 +183,7 @@ bool TcpServer::advance(Id id, Connection& connection) {
         return true;
       }
       const std::string request(*content);
+      // `content` lies in the input, of which it is cut off here: hence the copy.
       connection.input.erase(0, 4 + request.size());
       if (!execute(id, connection, request)) {
         return false;
@@ -234,6 +256,7 @@ bool TcpServer::flush(Connection& connection) {
         return false;
       }
       // No further request is read until the client has taken its reply.
+      // Cut only now and then: each cut moves all that is left.
       if (connection.sent > connection.output.size() / 2) {
         connection.output.erase(0, std::exchange(connection.sent, 0));
       }
@@ -257,6 +280,7 @@ void TcpServer::setInterest(Connection& connection, std::uint32_t events) {
 }
 
 void TcpServer::drop(Id id) {
+  // First, so that no message is made for a connection that is gone.
   service_.forget(id);
   const auto found = connections_.find(id);
   loop_.remove(found->second.socket.get());

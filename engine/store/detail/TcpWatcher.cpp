@@ -76,6 +76,7 @@ void TcpWatcher::run() {
         watches_.erase(watches_.begin() + static_cast<std::ptrdiff_t>(i));
       }
     }
+    // At the end of a round: `ready` and `watches_` must have the same places until then.
     takeNewWatches();
   }
 }
@@ -96,6 +97,8 @@ bool TcpWatcher::tellAll(Watch& watch) {
   base::ByteReader reader(watch.input);
   std::size_t taken = 0;
   bool sound = true;
+  // The destructor waits for this thread: no further callback begins once it has said so
+  // (ending()).
   while (const auto size = reader.take<std::uint32_t>()) {
     sound = *size > 0 && *size <= kLongestNotice;
     const auto content = sound ? reader.bytes(*size) : std::nullopt;

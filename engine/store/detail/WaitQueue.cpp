@@ -19,6 +19,7 @@ std::optional<std::string> WaitQueue::blocker(const Waiter& waiter) const {
 }
 
 void WaitQueue::add(Id id, Waiter waiter) {
+  // Under one key of those it misses: until that one is set, all others may change as they like.
   const std::string key = blocker(waiter).value_or(std::string());
   byKey_[key].insert(id);
   byDeadline_.emplace(waiter.deadline, id);
@@ -50,6 +51,8 @@ std::vector<std::pair<WaitQueue::Id, Waiter>> WaitQueue::keyChanged(const std::s
   if (queue == byKey_.end()) {
     return ready;
   }
+  // A copy, as each is taken out, and put back where it waits on: perhaps for this very key, whose
+  // number is not large enough yet.
   const std::set<Id> ids = queue->second;
   for (const Id id : ids) {
     Waiter waiter = take(id);

@@ -68,6 +68,7 @@ void WatchQueue::run() {
     }
     const Change change = std::move(changes_.front());
     changes_.pop_front();
+    // The list was copied with the change: a callback that was added later is not called for it.
     for (const Callback& callback : change.callbacks) {
       if (ending_) {
         return;

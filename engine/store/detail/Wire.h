@@ -11,9 +11,9 @@
 namespace lockstep::store::detail {
 
 // Note [The wire of TCPStore]
-// A client opens with kHello, and the store's token behind it where it has one; the server answers
-// with kHello. Then the client
-// sends one request at a time, and the server answers each with one reply; a frame is
+// A client opens with kHello, followed by the store's token if it has one; the server answers with
+// kHello. Then the client sends one request at a time, and the server answers each with one reply;
+// a frame is
 //   u32 length of what follows | u8 operation or status | fields
 // with the fields as Note [Bytes on a wire] has them. After kWatch and its reply a
 // connection takes no more requests; the server sends a kChanged for each change of the key. The

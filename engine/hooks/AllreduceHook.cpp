@@ -36,7 +36,7 @@ base::Future<at::Tensor> AllreduceHook::run(GradBucket& bucket) {
   if (buffer.is_cpu()) {
     return reduced;
   }
-  // The host need not wait for the device: whoever uses the result orders his stream behind it.
+  // The host need not wait for the device: whoever uses the result orders its stream after it.
   bucket.setOrder([work] { work->wait(); });
   return base::Future<at::Tensor>::ready(buffer);
 }

@@ -13,11 +13,11 @@
 
 namespace lockstep::hooks {
 
-/// What a hook is told of a bucket beside its gradients.
+/// What a hook knows of a bucket besides its gradients.
 struct BucketFacts {
   /// The mean is the sum over ranks divided by this: as a rule the group's size.
   double divisor = 1;
-  /// Another number after the buckets were rebuilt.
+  /// Changes when the buckets are rebuilt.
   std::uint32_t layout = 0;
   /// This rank has no inputs (Join): zeros go in, and the result is dropped.
   bool shadow = false;
@@ -81,11 +81,11 @@ class GradBucket {
   std::function<void()> order_;
 };
 
-/// Replaces DDP's gradient reduction (c10d::CommHookInterface). `run` is called once a bucket
-/// and step, in bucket order, on the thread of the backward with gradient mode off; it starts
-/// the communication and returns at once. The future's tensor has the buffer's shape and
-/// dtype; the Reducer checks that and copies it into the gradients. On a device the future completes
-/// when the result may be used on any stream, unless the hook sets GradBucket::setOrder().
+/// Replaces DDP's gradient reduction (c10d::CommHookInterface). `run` is called once a bucket and
+/// step, in bucket order, on the thread of the backward with gradient mode off; it starts the
+/// communication and returns at once. The future's tensor has the buffer's shape and dtype; the
+/// Reducer checks that and copies it into the gradients. On a device the future completes when the
+/// result may be used on any stream, unless the hook sets GradBucket::setOrder().
 class CommHook {
  public:
   virtual ~CommHook() = default;
@@ -96,8 +96,9 @@ class CommHook {
   /// Whether run() changes the parameters themselves, as an optimizer in the backward does.
   [[nodiscard]] virtual bool writesParameters() const { return false; }
   virtual base::Future<at::Tensor> run(GradBucket& bucket) = 0;
-  /// The bucket or call from which code of the hook's own has not come back: "bucket 3 of step 12";
-  /// empty: none. When no result comes this says whose doing it is. [any-thread]
+  /// The bucket or call, "bucket 3 of step 12", from which the hook's own code has not come back;
+  /// empty: none. Where no result comes, this tells a hook that hangs from a network that does.
+  /// [any-thread]
   [[nodiscard]] virtual std::string inside() const { return {}; }
 };
 

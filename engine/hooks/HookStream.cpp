@@ -17,6 +17,7 @@ StreamPoint::StreamPoint(const c10::Device& device) {
 }
 
 void StreamPoint::orderCurrent() const {
+  // The device waits, not the host.
   if (event_ != nullptr) {
     event_->block(VirtualGuardImpl(event_->device_type()).getStream(event_->device()));
   }
@@ -29,6 +30,8 @@ std::optional<c10::Stream> HookStream::of(const c10::Device& device) {
   const std::lock_guard lock(mutex_);
   if (!stream_) {
     stream_ =
+        // High priority: the backward has work queued far ahead, and the hook's must not wait for
+        // it.
         VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device, /*isHighPriority=*/true);
   }
   return stream_;

@@ -11,14 +11,15 @@
 
 namespace lockstep::hooks {
 
-/// A point of a device's stream that others can be ordered behind; empty for the CPU.
+/// A point of a device's stream after which the work of other streams can be ordered; empty for the
+/// CPU.
 class StreamPoint {
  public:
   StreamPoint() = default;
   /// Where the calling thread's current stream of `device` stands now.
   explicit StreamPoint(const c10::Device& device);
 
-  /// What the calling thread's current stream is given from now on starts behind the point.
+  /// Work that the calling thread's current stream is given from now on starts after the point.
   void orderCurrent() const;
 
  private:

@@ -18,6 +18,7 @@ HookTrace::Moment HookTrace::now(const c10::Device& device) {
         spans_ = device::makeDeviceSpans(device);
       }
       const auto spans = spans_;
+      // A device may take its time to make an event; others may ask for moments meanwhile.
       lock.unlock();
       moment.point = spans != nullptr ? spans->now() : nullptr;
     }
@@ -30,6 +31,8 @@ void HookTrace::phase(trace::EventKind kind, const Moment& begin, const Moment& 
   const std::lock_guard writing(writing_);
   std::unique_lock lock(mutex_);
   trace::Lane* const lane = lane_;
+  // Copied, and mutex_ given back: writing takes longer than a backward that asks now() should have
+  // to wait. close() cannot come between all the same, since it needs writing_.
   const auto spans = spans_;
   lock.unlock();
   if (lane == nullptr) {

@@ -22,8 +22,8 @@ inline std::uint16_t eventBucket(std::size_t index) {
 }
 
 /// Records the phases of a communication hook. A phase may end on the backward's thread or on a
-/// backend's, which take turns here. What the host queues on a device is told by that device's
-/// clock, once the device has come past it. [any-thread]
+/// backend's, which take turns here. A phase of work that is queued on a device has that device's
+/// times, and is written once the device has reached its end. [any-thread]
 class HookTrace {
  public:
   using DeviceSpans = device::DeviceSpans;
@@ -35,15 +35,16 @@ class HookTrace {
   };
 
   /// `tracer` may be null: then nothing is recorded. Otherwise it outlives the hook, which calls
-  /// close(). `spans`, used by this alone: in place of those of the device that now() is given.
+  /// close(). `spans`: a source of device times in place of the one made for the device that now()
+  /// is given; nobody else may use it.
   static std::shared_ptr<HookTrace> create(trace::Tracer* tracer, const std::string& lane = "hook",
                                            std::shared_ptr<DeviceSpans> spans = nullptr) {
     return std::shared_ptr<HookTrace>(new HookTrace(tracer, lane, std::move(spans)));
   }
 
-  /// To where the calling thread has come or, on a device, will its current stream have come.
+  /// The present moment: of the host, and on a device the end of what its current stream was given.
   [[nodiscard]] Moment now(const c10::Device& device);
-  /// Of what the host has learnt, whatever a device is at.
+  /// The present moment of the host alone, for the end of something that the host was notified of.
   [[nodiscard]] static Moment learnt() { return {base::ticks(), nullptr}; }
 
   /// Records a phase (kHookEncode, kHookCommunicate, kHookDecode, kBucketOptimizer), of
@@ -52,8 +53,8 @@ class HookTrace {
   void phase(trace::EventKind kind, const Moment& begin, const Moment& end, std::uint32_t step,
              std::uint16_t bucket, std::uint64_t bytes);
 
-  /// Records what devices have come past. Nothing is recorded from then on: what a hook left in
-  /// flight may end when the tracer is gone.
+  /// Records what devices have done up to now. Nothing is recorded from then on: what a hook left
+  /// in flight may end when the tracer is gone.
   void close();
 
  private:

@@ -19,8 +19,20 @@
 
 namespace lockstep::hooks {
 
-/// Owns the thread. Futures that complete late hold it, so it may outlive the hook; by then it has
-/// stopped and touches neither optimizer nor tracer.
+/// Note [Steps in the backward]
+///
+///   thread of the backward     thread of a backend         "hook optimizer"
+///   run(bucket 0)
+///     inner hook starts ─────▶ allreduce 0
+///   run(bucket 1)              done: post(task 0) ───────▶ step of bucket 0, then `stepped`
+///     inner hook starts ─────▶ allreduce 1                        :
+///   end: waits for `stepped` of 0 and of 1                        :
+///
+/// The Reducer sees one future a bucket, which completes when the parameters have been stepped. The
+/// backend's thread only posts: it has the next collective to carry on.
+///
+/// The Stepper owns the thread. Futures of the inner hook hold it, so that it may outlive the hook
+/// if they complete late; by then it has stopped, and touches neither optimizer nor tracer.
 class ThenOptimizerHook::Stepper {
  public:
   Stepper(std::shared_ptr<optim::ParameterOptimizer> optimizer, trace::Tracer* tracer)
@@ -36,6 +48,7 @@ class ThenOptimizerHook::Stepper {
     wake_.notify_one();
     thread_.join();
     for (const Task& task : tasks_) {
+      // A future without a value would leave the Reducer to its time limit.
       refuse(task);
     }
     tasks_.clear();
@@ -96,9 +109,12 @@ class ThenOptimizerHook::Stepper {
         const at::Tensor result = task.reduced.value();
         const c10::Device device = task.bucket.buffer().device();
         const auto onStream = stream_.enter(device);
+        // The gradients were copied on the backward's stream, the average came on the backend's:
+        // the step, on a stream of its own, starts after both.
         task.begun.orderCurrent();
         task.bucket.order();
         step(task.bucket, result);
+        // Before setValue(), after which the Reducer may order its stream by it at any moment.
         *task.done = StreamPoint(device);
         task.stepped.setValue(result);
       } catch (...) {
@@ -120,6 +136,7 @@ class ThenOptimizerHook::Stepper {
           toString(buffer.scalar_type()), fmt::join(buffer.sizes(), ", ")));
     }
     const HookTrace::Moment begun = trace_->now(buffer.device());
+    // The result cut up as the bucket is: by its offsets, in the parameters' strides.
     GradBucket view = bucket;
     view.setBuffer(result.contiguous());
     optimizer_->stepBucket(view.parameterIndices(), view.gradients());
@@ -149,9 +166,11 @@ ThenOptimizerHook::~ThenOptimizerHook() {
 base::Future<at::Tensor> ThenOptimizerHook::run(GradBucket& bucket) {
   stepper_->checkParameters(bucket);
   base::Future<at::Tensor> stepped;
+  // Taken before the inner hook, which may queue much: the optimizer need not wait for that here.
   const StreamPoint begun(bucket.buffer().device());
   const auto done = std::make_shared<StreamPoint>();
   const auto reduced = inner_->run(bucket);
+  // By value: the Reducer may let go of the bucket before a late result comes.
   reduced.whenComplete(
       [stepper = stepper_, bucket, stepped, begun, done](const base::Future<at::Tensor>& result) {
         stepper->post({bucket, result, stepped, begun, done});

@@ -61,6 +61,12 @@ void check(PluginSession& session, lockstep_status status, const std::string& ca
 
 }  // namespace
 
+// Note [Hooks inside hooks]
+//
+// "topk(fp16)" is two sessions, outermost first in sessions_, each with a group of its own, and all
+// on one strand and one stream. The inner one is made first, since the outer one is given it at its
+// creation. A call for a bucket goes to the outermost alone; whatever it hands on goes to the one
+// inside by lockstep.inner/1. Calls around a step go to each, from the outside in.
 PluginHook::PluginHook(PluginHookOptions options)
     : options_(std::move(options)),
       strand_(std::make_shared<Strand>("hook strand")),
@@ -139,6 +145,7 @@ base::Future<at::Tensor> PluginHook::run(GradBucket& bucket) {
   run->device = bucket.buffer().device();
   run->view = std::make_unique<detail::BucketView>(bucket, stream_->handle(run->device));
   if (!run->device.is_cpu()) {
+    // The future completes when the work is queued: see StreamPoint.
     bucket.setOrder([done = run->done] { done->orderCurrent(); });
   }
   const lockstep_bucket* raw = run->view->raw();
@@ -190,6 +197,7 @@ bool PluginHook::ownsUpdate() const {
 
 void PluginHook::around(const char* call, std::uint32_t step, StepFunction function) {
   for (const auto& session : sessions_) {
+    // After a failure every call repeats it: the plugin's own state may be anything.
     if (const std::string failure = session->failure(); !failure.empty()) {
       throw HookError(fmt::format("hook '{}': {}", session->info().id, failure));
     }
@@ -210,6 +218,7 @@ void PluginHook::around(const char* call, std::uint32_t step, StepFunction funct
                                                             const lockstep_group* world) {
           return entry(hook, own, world, view->raw());
         });
+    // These calls block the step: the training loop does nothing else meanwhile.
     if (!future.waitFor(options_.timeout)) {
       throw HookError(fmt::format("hook '{}': {} of step {} did not end within {} ms",
                                   session->info().id, call, step, options_.timeout.count()));
@@ -290,9 +299,11 @@ void PluginHook::set(const std::string& key, const plugin::HookValue& value) {
     throw HookError(
         fmt::format("hook '{}': {} cannot change during a run", session.info().id, name));
   }
+  // The plugin is asked only for values within what it declared.
   if (const auto wrong = plugin::whatIsWrong(*param, value)) {
     throw HookError(fmt::format("hook '{}': {} {}", session.info().id, name, *wrong));
   }
+  // On the step thread, between steps: no run is open that the strand could be in.
   const lockstep_value raw = plugin::rawValue(*param, value);
   const detail::HostCall call(session, fmt::format("changing {}", name));
   check(session, table->set(session.hook(), &raw), fmt::format("changing {}", name));
@@ -335,6 +346,8 @@ void PluginHook::load(const std::string& state, int worldSize) {
     if (table == nullptr && entry == nullptr) {
       continue;
     }
+    // A state that is there and cannot be loaded, or is missing, would silently start anew: with
+    // error feedback that is another training.
     if (table == nullptr || entry == nullptr) {
       throw HookError(fmt::format("hook '{}': the checkpoint holds {}", session->info().id,
                                   entry == nullptr ? "no state of it"

@@ -32,8 +32,8 @@ struct PluginHookOptions {
   std::vector<std::shared_ptr<process_group::Subgroups>> groups;
   /// May be null and otherwise outlives the hook.
   trace::Tracer* tracer = nullptr;
-  /// Used by this hook alone, which tells its phases by them; null: by those of the device that the
-  /// buckets are on.
+  /// The source of device times for its phases, used by this hook alone; null: one is made for the
+  /// device that the buckets are on.
   std::shared_ptr<device::DeviceSpans> deviceSpans;
   /// How long a call around a step may take; buckets have the Reducer's limit.
   std::chrono::milliseconds timeout{60000};
@@ -101,7 +101,7 @@ class PluginHook final : public CommHook {
   [[nodiscard]] std::map<std::string, double> liveBeginnings() const;
 
   /// Changes a live parameter between steps: `key` is an experiment's, "hook.density" or, of a hook
-  /// inside, "hook.inner.density". Throws HookError when it cannot be changed; it is as it was then.
+  /// inside, "hook.inner.density". Throws HookError, and changes nothing, when that cannot be.
   void set(const std::string& key, const plugin::HookValue& value);
 
   /// What the hooks counted (lockstep_host::counter) since the last call, by "hook.<key>"; the
@@ -125,7 +125,7 @@ class PluginHook final : public CommHook {
   const std::shared_ptr<Strand> strand_;
   const std::shared_ptr<HookStream> stream_;
   const std::shared_ptr<HookTrace> trace_;
-  const std::shared_ptr<Watch> watch_;                            // null where nobody wants to know
+  const std::shared_ptr<Watch> watch_;                            // may be null
   std::vector<std::shared_ptr<detail::PluginSession>> sessions_;  // the outermost first
   std::string name_;
   bool drifts_ = false;

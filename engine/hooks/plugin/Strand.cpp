@@ -14,6 +14,9 @@
 
 namespace lockstep::hooks {
 
+// The thread is detached and holds its state: a plugin that hangs cannot be interrupted, and a
+// thread that must be joined would hang the end of the process with it. So it is left behind, with
+// a state that nobody else destroys.
 struct Strand::State {
   std::mutex mutex;
   std::condition_variable changed;
@@ -54,6 +57,7 @@ Strand::~Strand() {
   std::deque<std::function<void()>> dropped;
   std::unique_lock lock(state_->mutex);
   state_->closing = true;
+  // They are destroyed at the end, without the lock: what they captured may post to this strand.
   dropped.swap(state_->functions);
   state_->changed.notify_all();
   if (state_->thread == std::this_thread::get_id()) {

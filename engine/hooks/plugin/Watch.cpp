@@ -56,10 +56,12 @@ void Watch::work() {
       const auto rank = static_cast<int>(next - tasks_.begin());
       const std::string what = next->what;
       lock.unlock();
+      // Without the lock and once: who hears of it ends the process.
       stuck_(rank, what);
       return;
     }
     if (deadline == Clock::time_point::max()) {
+      // No rank is in a call: begin() wakes this.
       changed_.wait(lock);
     } else {
       changed_.wait_until(lock, deadline);

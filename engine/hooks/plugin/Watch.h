@@ -10,8 +10,8 @@
 
 namespace lockstep::hooks {
 
-/// Knows what each rank is doing, and tells, once, when one does not come back from it: a call
-/// that the rank's own thread makes into a plugin has no other limit. [any-thread]
+/// Knows which call each rank is in, and reports, once, a call that does not come back: those that
+/// the rank's own thread makes into a plugin have no other limit. [any-thread]
 class Watch {
  public:
   /// Called on the watch's thread with the rank and what it is doing.

@@ -65,6 +65,7 @@ void runRank(LocalRank& own, const Store& store, const LocalRanksOptions& option
     own.hook = std::make_unique<PluginHook>(std::move(ofHook));
     body(own);
   } catch (...) {
+    // All groups, since another rank may be waiting in any of them.
     for (const auto& group : all) {
       group->abort(fmt::format("rank {} failed", own.rank));
     }

@@ -168,6 +168,7 @@ void repeat(const Training& training, LocalRank& rank, std::chrono::milliseconds
 
 /// The largest distance of two results, in units of the first one's root mean square.
 double distance(const at::Tensor& one, const at::Tensor& other) {
+  // Equal bits need no arithmetic, which would make NaN of two infinities.
   if (std::memcmp(one.data_ptr(), other.data_ptr(), one.nbytes()) == 0) {
     return 0;
   }
@@ -177,6 +178,13 @@ double distance(const at::Tensor& one, const at::Tensor& other) {
   return scale > 0 ? off / scale : off;
 }
 
+// Note [When a replay agrees]
+//
+// A hook may be random, or add up in an order that is another one in each run. So the engine
+// repeats the training twice, and what its two runs differ by is what chance explains. Only a
+// result from PyTorch that is further away than that is a problem:
+//
+//   distance(first, PyTorch)  >  distance(first, second)     the largest of all buckets and steps
 class Replay {
  public:
   explicit Replay(const ReplayOptions& options) : options_(options) {}

@@ -50,6 +50,7 @@ const std::array<Optimizer, 4>& optimizers() {
   return kOptimizers;
 }
 
+// A mismatch names a call that the hook made differently; a time limit only shows who waited.
 TrialFailure::Cause causeOf(CommErrorKind kind) {
   return kind == CommErrorKind::kMismatch  ? TrialFailure::Cause::kMismatch
          : kind == CommErrorKind::kTimeout ? TrialFailure::Cause::kTimeout
@@ -110,6 +111,7 @@ Trial::Trial(LocalRank& rank, Watch& watch, TrialOptions options)
 
 void Trial::configure() {
   std::optional<TrialFailure> refusal;
+  // A hook may refuse optimizers that it cannot stand in for: the first that it takes will do.
   for (const Optimizer& optimizer : optimizers()) {
     try {
       during("configure", [&] { rank_.hook->configure(optimizer.facts); });
@@ -153,6 +155,7 @@ Trial::Step Trial::step(std::uint32_t number, int active) {
     around("update", number, &PluginHook::update, outcome);
   } else {
     for (at::Tensor& parameter : model_.parameters()) {
+      // Plain steps, whatever the hook was told: they need only be the same on every rank and run.
       parameter.sub_(parameter.grad() * kLearningRate);
     }
   }

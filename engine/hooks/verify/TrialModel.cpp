@@ -31,6 +31,7 @@ at::Tensor normal(at::IntArrayRef sizes, std::uint64_t seed) {
 
 constexpr std::uint64_t kRanks = 64;  // more than there are, so that no two seeds are equal
 
+// Every rank can compute the gradients of all ranks, and so the mean, without communicating.
 std::uint64_t seedOf(std::uint32_t id, int rank, std::uint32_t step) {
   return ((step + 1ULL) * kRanks + static_cast<std::uint64_t>(rank)) * shapes().size() + id;
 }
@@ -59,6 +60,8 @@ void TrialModel::setTo(const std::vector<at::Tensor>& values) {
 }
 
 const std::vector<std::vector<std::uint32_t>>& TrialModel::buckets(std::uint32_t layout) {
+  // As from DDP, layers reversed; the rebuilt ones mix parameters of all, so that state which a
+  // hook keys by bucket and not by parameter shows.
   static const std::vector<std::vector<std::uint32_t>> kFirst{{6, 5, 4}, {3, 2}, {1, 0}};
   static const std::vector<std::vector<std::uint32_t>> kRebuilt{{4, 6, 3}, {0, 2}, {5, 1}};
   return layout == 0 ? kFirst : kRebuilt;

@@ -64,6 +64,8 @@ void RankRecord::keep(std::uint32_t step, const std::vector<at::Tensor>& tensors
 void RankRecord::compare(TrialPlace at, const at::Tensor& result, const at::Tensor& mean) {
   const double scale = mean.square().mean().sqrt().item<double>();
   const double error = (result.to(at::kDouble) - mean).abs().max().item<double>() / scale;
+  // What a hook promises (mean_error) is of a step without history: with error feedback a later
+  // result also carries what earlier ones left out.
   MeanError& worst = at.step == 0 ? first : later;
   if (error > worst.error) {
     worst = {error, at};

@@ -27,6 +27,7 @@ using plugin::Verification;
 using process_group::CheckMode;
 using Clock = std::chrono::steady_clock;
 
+// More than the longest warm-up of the hooks that come with Lockstep: 100 steps, of onebit.
 constexpr std::uint32_t kSaved = 110;  // steps before the state is saved
 constexpr std::uint32_t kAfter = 12;   // and after
 constexpr std::uint32_t kFew = 3;      // in which a dtype, or a rank without inputs, is tried
@@ -109,8 +110,8 @@ class Verifier {
 
   using Body = std::function<void(Trial&, LocalRank&, RankRecord&)>;
 
-  /// Runs `body` on all ranks. Returns what they recorded, or nothing when one failed, which is
-  /// noted, with `how` behind the sentence.
+  /// Runs `body` on all ranks. Returns what they recorded. When a rank failed, returns nothing and
+  /// adds a problem, with `how` at the end of its sentence.
   std::optional<TrialRecord> onRanks(const Dtype& dtype, CheckMode check, const std::string& how,
                                      const Body& body) {
     TrialRecord record(options_.ranks);
@@ -120,6 +121,7 @@ class Verifier {
     options.timeout = options_.timeLimit;
     options.hookTimeout = options_.timeLimit + kGrace;
     options.check = check;
+    // The hook is made before there is a Trial that would watch: ended when the body begins.
     options.beforeHook = [this](int rank) { watch_.begin(rank, "create"); };
     const auto errors = runLocalRanks(options, [&](LocalRank& rank) {
       watch_.end(rank.rank);
@@ -203,6 +205,7 @@ class Verifier {
         rank0.state.empty() ? -1 : static_cast<std::int64_t>(rank0.state.size());
     verification_.gradientsSame = !first_.differenceBetweenRanks();
     verification_.parametersSame = !first_.parametersBetweenRanks(&RankRecord::ended);
+    // A hook without a state has no history: its promise is of every step.
     const MeanError worst = first_.farthestFromMean(rank0.state.empty());
     verification_.meanError = worst.error;
     judgeSame(first_, "");
@@ -270,6 +273,8 @@ class Verifier {
     if (!difference) {
       return true;
     }
+    // A third time tells whether a hook differs from run to run by itself: then nothing can be said
+    // of its state.
     const auto third = again(dtype, false);
     if (!third) {
       return false;

@@ -81,6 +81,7 @@ BucketView::BucketView(const GradBucket& bucket, void* stream)
     shapePointers_.push_back(shape.data());
     dims_.push_back(static_cast<std::uint32_t>(shape.size()));
   }
+  // By its size a plugin sees which fields this host knows: later ones are added at the end.
   raw_.struct_size = sizeof raw_;
   raw_.index = static_cast<std::uint32_t>(bucket.index());
   raw_.count = static_cast<std::uint32_t>(bucket.count());

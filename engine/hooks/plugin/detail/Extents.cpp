@@ -30,6 +30,7 @@ void Extents::add(const char* what, std::string_view whose, const lockstep_buffe
 void Extents::add(const char* what, std::string_view whose, const void* data, std::uint64_t bytes) {
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   const auto end = begin + bytes;
+  // They share no byte. A buffer without elements reaches nowhere.
   if (begin_ >= end_ || begin_ >= end || end_ <= begin) {
     return;
   }
@@ -43,6 +44,8 @@ void Extents::add(const char* what, std::string_view whose, const void* data, st
 }
 
 void Extents::check() const {
+  // A piece may lie within another (a parameter's gradient in its bucket): one that holds the
+  // buffer whole is enough.
   if (!inside_ && !wrong_.empty()) {
     throw std::invalid_argument(wrong_);
   }

@@ -42,6 +42,7 @@ HookStates HookStates::fromBytes(std::string_view bytes) {
   }
   base::ByteReader reader(bytes.substr(kSignature.size()));
   while (!reader.atEnd()) {
+    // A length that is missing reads as 0: the fields after it are missing as well, and tell.
     const auto id = reader.bytes(reader.take<std::uint64_t>().value_or(0));
     const auto schema = reader.take<std::uint64_t>();
     const auto state = reader.bytes(reader.take<std::uint64_t>().value_or(0));

@@ -62,6 +62,7 @@ lockstep_status allocate(const lockstep_host* host, const lockstep_buffer* like,
 
 lockstep_status copy(const lockstep_host* host, const lockstep_buffer* in,
                      const lockstep_buffer* out) {
+  // Between host and device the device's stream orders the copy, whichever way it goes.
   return calculated(host, "copy", in->device == LOCKSTEP_CPU ? *out : *in, [&] {
     const at::Tensor from = sessionOf(host).tensorWithin(*in);
     requireCount(from, out->numel);

@@ -20,6 +20,7 @@ using process_group::ReduceOp;
 using Works = QueuedOperation::Works;
 
 std::shared_ptr<process_group::ProcessGroup> groupOf(const lockstep_group* group) {
+  // The table is the first member of a HostGroup, and plugins know no other pointer.
   return reinterpret_cast<const HostGroup*>(group)->group;
 }
 
@@ -64,6 +65,8 @@ lockstep_status allReduce(const lockstep_group* group, lockstep_run* run, std::u
   return queued(run, stage, "all_reduce", [&](QueuedOperation& operation, auto options) {
     const at::Tensor tensor = run->session->tensorWithin(*inout);
     operation.bytes = static_cast<std::uint64_t>(tensor.nbytes());
+    // Everything is checked here, where the plugin can still be told; start() comes later, in turn
+    // (Note [The order of a plugin's operations]).
     operation.start = [pg = groupOf(group), tensor, reduce = reduceOp(op), options] {
       return Works{pg->allreduce({tensor}, reduce, options)};
     };
@@ -136,6 +139,7 @@ lockstep_status exchange(const lockstep_group* group, lockstep_run* run, std::ui
     const auto pg = groupOf(group);
     const at::Tensor sent = out == nullptr ? at::Tensor() : run->session->tensorWithin(*out);
     const at::Tensor received = in == nullptr ? at::Tensor() : run->session->tensorWithin(*in);
+    // It would wait for itself: send and recv of one rank meet only between ranks.
     if ((sent.defined() && to == pg->rank()) || (received.defined() && from == pg->rank())) {
       throw std::invalid_argument("a rank cannot exchange with itself");
     }

@@ -21,8 +21,8 @@ namespace lockstep::hooks::detail {
 
 class PluginSession;
 
-/// One operation that a run queued. Starts when the runs before it have no more, and is resumed
-/// when it has ended and all before it in its run were.
+/// One operation that a run queued. It starts when the runs before its own have said no_more(). The
+/// plugin is resumed for it when it has ended, and after those that its run queued before it.
 struct QueuedOperation {
   using Works = std::vector<std::shared_ptr<process_group::Work>>;
 
@@ -33,7 +33,7 @@ struct QueuedOperation {
   /// In place of start: begins the hook inside and says when it has ended.
   using Ended = std::function<void(std::exception_ptr)>;
   std::function<void(Ended)> startInner;
-  bool exclusive = false;  ///< those behind it in its run wait until it has ended
+  bool exclusive = false;  ///< later ones of its run wait until it has ended
   bool started = false;
   std::size_t open = 0;  ///< works that have not ended
   HookTrace::Moment begun;

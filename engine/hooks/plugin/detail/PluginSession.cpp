@@ -30,6 +30,24 @@ std::string textOf(const std::exception_ptr& error) {
 
 }  // namespace
 
+// Note [The life of a run]
+//
+// A run is one call of the plugin for a bucket or around a step, with all that follows from it. All
+// of it happens on the strand, except where the picture says otherwise:
+//
+//   begin()  [backward]     posts ─▶ enter(run): hook->run(...)
+//                                      queue(): all_reduce, stage 1      into run->operations
+//                                    startOperations(): it is its turn ─▶ start() ─▶ the group
+//   whenDone [the group's]  posts ─▶ ended(): no work of it is open any more
+//                                    resumeEnded() ─▶ enter(run): hook->resume(stage 1)
+//                                      complete() ─▶ finish(): out of runs_ and line_
+//                                    deliverAll() ─▶ the future has its value
+//
+// A failure, of the plugin, of an operation or of the host, ends all runs of the hook (breakDown):
+// ranks that disagree on which bucket failed would wait for each other for ever.
+//
+// Ended runs are remembered for a while (graveyard_): a plugin that calls on one is told so by
+// name, and as long as one is remembered its address cannot be a new run's.
 HostCall::HostCall(const PluginSession& session, const std::string& call) : note_(session, call) {
   if (session.watch() != nullptr) {
     doing_.emplace(*session.watch(), 0, fmt::format("hook '{}': {}", session.info().id, call));
@@ -97,6 +115,7 @@ bool PluginSession::close() {
     self->closed_ = closed;
     self->destroyIfIdle();
   });
+  // The strand may be inside a call that hangs, and operations may not have ended.
   if (closed.waitFor(std::chrono::seconds(1))) {
     return true;
   }
@@ -123,8 +142,10 @@ void PluginSession::destroyIfIdle() {
 base::Future<at::Tensor> PluginSession::begin(const RunPtr& run, Call call) {
   run->session = this;
   run->note = noteOf(run->place);
+  // Here, on the thread of the backward: up to this point its stream has filled the bucket.
   run->begun = StreamPoint(run->device);
   options_.strand->post([self = shared_from_this(), run, call = std::move(call)] {
+    // Not an error of this run: but nothing of the hook is right any more.
     if (self->broken_ != nullptr) {
       run->ended = true;
       run->future.setException(self->broken_);
@@ -213,6 +234,8 @@ void PluginSession::enter(const RunPtr& run, const std::function<lockstep_status
     const base::CrashNote note(run->note.c_str());
     run->callBegun = options_.trace->now(run->device);
     const lockstep_status returned = call();
+    // A plugin that marks nothing gets phases by its calls: what it does before it first queues an
+    // operation encodes, and what it does before complete() decodes.
     if (returned == LOCKSTEP_OK && !run->ended && !run->queuedInCall && !run->marked) {
       record(*run, trace::EventKind::kHookEncode, run->callBegun);
     }
@@ -247,10 +270,12 @@ void PluginSession::startOperations() {
     for (QueuedOperation& operation : run->operations) {
       if (!operation.started) {
         start(run, operation);
+        // start() has failed, and broken the line down that is walked here.
         if (run->ended) {
           return;
         }
       }
+      // The hook inside has collectives of its own; those after it wait, on every rank alike.
       if (operation.exclusive && operation.open > 0 && &operation != &run->operations.back()) {
         all = false;
         break;
@@ -276,6 +301,8 @@ void PluginSession::start(const RunPtr& run, QueuedOperation& operation) {
         if (self == nullptr) {
           return;
         }
+        // Counted even of a run that has ended: the hook is not destroyed before every work has let
+        // go of its memory.
         --self->outstanding_;
         if (const auto run = weakRun.lock(); run != nullptr) {
           self->carryOut(run, [&] { self->ended(run, number, error); });
@@ -294,6 +321,7 @@ void PluginSession::start(const RunPtr& run, QueuedOperation& operation) {
       return;
     }
     const auto works = operation.start();
+    // An exchange is two works, a send and a receive; with nobody to exchange with it is none.
     operation.open = std::max<std::size_t>(works.size(), 1);
     if (works.empty()) {
       whenDone(nullptr);  // an exchange with nobody
@@ -320,6 +348,7 @@ void PluginSession::ended(const RunPtr& run, std::uint64_t number, std::exceptio
       std::find_if(run->operations.begin(), run->operations.end(),
                    [number](const QueuedOperation& other) { return other.number == number; });
   LOCKSTEP_CHECK(operation != run->operations.end(), "operation {} of {}", number, run->place);
+  // The time of a hook inside is recorded as its own phases.
   if (--operation->open == 0 && !operation->startInner) {
     options_.trace->phase(trace::EventKind::kHookCommunicate, operation->begun,
                           HookTrace::learnt(), run->step, run->bucket, operation->bytes);
@@ -340,6 +369,7 @@ void PluginSession::resumeEnded(const RunPtr& run) {
 void PluginSession::finish(const RunPtr& run, std::exception_ptr error) {
   run->ended = true;
   std::erase(runs_, run);
+  // A run that completes has none left.
   if (error != nullptr || run->operations.empty()) {
     std::erase(line_, run);
   }
@@ -371,6 +401,7 @@ void PluginSession::breakDown(const RunPtr& run, std::exception_ptr error, bool 
   const auto open = std::exchange(runs_, {});
   line_.clear();
   for (const RunPtr& other : open) {
+    // The run in whose call the hook itself reports the failure needs no call to cancel it.
     if ((other != run || cancel) && hook_->cancel != nullptr) {
       const auto entered = onStreamIfUsable(other->device);
       hook_->cancel(hook_, other.get());

@@ -48,8 +48,8 @@ struct SessionOptions {
 // started where they are queued. Runs stand in a line in the order of their buckets; only the
 // first that has not said no_more() starts operations, in the order in which it queued them, and
 // its continuations run in that order, too, however the operations end. By induction each rank
-// starts the same ones in the same order. Operations behind a hook inside this one wait for it;
-// that hook has a group and a line of its own.
+// starts the same ones in the same order. Operations queued after a hook inside this one wait for
+// it; that hook has a group and a line of its own.
 
 /// One hook of a plugin at work: its C tables, its runs, their order and their timing.
 /// [hook-strand], except what says otherwise.

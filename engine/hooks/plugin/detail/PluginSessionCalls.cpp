@@ -45,6 +45,7 @@ lockstep_status PluginSession::queue(lockstep_run* raw, const char* function,
   if (run->noMore) {
     return refuse("an operation was queued after no_more()");
   }
+  // The first operation ends what the plugin encoded for it.
   if (!run->queuedInCall && !run->marked) {
     record(*run, trace::EventKind::kHookEncode, run->callBegun);
   }
@@ -99,6 +100,7 @@ lockstep_status PluginSession::scratch(lockstep_run* raw, std::int64_t numel, st
 
 lockstep_status PluginSession::subgroup(std::vector<int> ranks, const lockstep_group** out) {
   const int own = options_.groups->world()->rank();
+  // Every rank calls newGroup(), members or not: it is a collective over the world.
   const bool member = std::find(ranks.begin(), ranks.end(), own) != ranks.end();
   // Waits for the other ranks, by a limit of its own: it is not the hook that takes the time.
   const std::string call = watch() == nullptr ? "" : watch()->end(0);
@@ -120,6 +122,7 @@ lockstep_status PluginSession::runInner(lockstep_run* raw, std::uint32_t stage,
   if (run == nullptr) {
     return LOCKSTEP_E_ARGUMENT;
   }
+  // A run around a step has no bucket that could be handed on.
   if (run->view == nullptr) {
     return refuse("the hook inside averages buckets, and this run has none");
   }
@@ -134,12 +137,14 @@ lockstep_status PluginSession::runInner(lockstep_run* raw, std::uint32_t stage,
   }
   QueuedOperation operation;
   operation.stage = stage;
+  // Its collectives are in another group's order: nothing of this run may start before it ends.
   operation.exclusive = true;
   operation.startInner = [this, run, buffer](const QueuedOperation::Ended& whenDone) {
     const auto inside = std::make_shared<lockstep_run>();
     inside->place = run->place;
     inside->step = run->step;
     inside->bucket = run->bucket;
+    // The outer run, held by this function, keeps the arrays that the view points to.
     inside->view = std::make_unique<BucketView>(*run->view, buffer);
     inside->flat = tensorOf(buffer);
     inside->device = inside->flat.device();

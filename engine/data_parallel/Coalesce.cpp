@@ -17,6 +17,7 @@ std::uint64_t bytesOf(const at::Tensor& tensor) {
 /// The sum of one gradient over the replicas that have it.
 at::Tensor sumAlone(const std::vector<at::Tensor>& parts, const std::vector<Device>& devices,
                     std::uint64_t& bytes) {
+  // A dense and a sparse part have no sparse sum: then all become dense.
   bool anyDense = false;
   for (const at::Tensor& part : parts) {
     anyDense |= part.defined() && !part.is_sparse();
@@ -87,6 +88,8 @@ std::vector<at::Tensor> reduceAddCoalesced(const std::vector<std::vector<at::Ten
       for (const std::uint32_t i : group.parameters) {
         parts.push_back(gradients[replica][whole[i]].reshape({-1}));
       }
+      // One copy for the group: to start one costs more than to move small gradients. Replica 0's
+      // is made by cat(), so that the others can be added to it in place.
       const at::Tensor flat = copyTo(at::cat(parts), devices[replica], devices.front(), bytes);
       if (sum.defined()) {
         sum.add_(flat);

@@ -50,6 +50,21 @@ bool takesGradient(const GatheredTensor& output) {
 
 }  // namespace
 
+// Note [A step on several devices]
+//
+//   caller's thread             device 0        device 1
+//   scatter the batch
+//   refresh the replicas        (shares memory) (copied)
+//   ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄▶     forward         forward        threads made for this
+//   gather the outputs
+//   loss, backward() reaches ReplicaBackward
+//   scatter their gradient
+//   ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄▶     backward        backward
+//   sum the gradients on device 0, into the module's parameters
+//
+// All but the rows with arrows happens on one thread, one thing after the other. That is what makes
+// it slow: DistributedDataParallel copies nothing in the forward, and reduces while the backward
+// still runs.
 DataParallel::DataParallel(std::shared_ptr<torch::nn::Module> module, DataParallelOptions options)
     : module_(std::move(module)),
       options_(std::move(options)),
@@ -75,6 +90,7 @@ DataParallel::DataParallel(std::shared_ptr<torch::nn::Module> module, DataParall
   }
   lane_ = options_.lane != nullptr ? options_.lane : &tracer_->lane("data parallel");
   where_.devices = devices;
+  // No replicas, threads or copies: the module itself runs, as in PyTorch.
   if (devices.size() == 1) {
     module_->to(devices.front().place);
     return;
@@ -113,6 +129,7 @@ Tree DataParallel::run(const Tree& input, const Body& body) {
   std::uint64_t startTicks = phase(EventKind::kScatter);
   Scattered scattered = scatter(input, where_.devices, options_.dim);
   lane_->span(EventKind::kScatter, startTicks, step_, trace::kNoBucket, scattered.bytes);
+  // A small batch gives fewer pieces than there are devices: the rest have nothing to do.
   const std::size_t count = scattered.pieces.size();
   applied.where = firstDevices(count);
 
@@ -139,6 +156,7 @@ Tree DataParallel::run(const Tree& input, const Body& body) {
     if (tensor.fromScalars && !std::exchange(warnedOfScalars_, true)) {
       base::logWarning("DataParallel: a scalar output becomes a vector, one element a device");
     }
+    // Only these get a place in the caller's graph; the others stay constants.
     if (c10::GradMode::is_enabled() && takesGradient(tensor)) {
       graded.push_back(wholes.size());
       applied.outputs.push_back(tensor);
@@ -167,6 +185,8 @@ Tree DataParallel::run(const Tree& input, const Body& body) {
 }
 
 std::shared_ptr<torch::nn::Module> DataParallel::makeReplica(const Device& device) const {
+  // The copy initialises its parameters at random before they are overwritten: without this, a run
+  // on two devices would draw other numbers than one on one.
   const KeepGenerator generator;
   if (options_.makeReplica) {
     return options_.makeReplica();

@@ -6,6 +6,7 @@ namespace lockstep::data_parallel {
 
 namespace {
 
+// torch.nn.DataParallel's.
 constexpr double kEvenShare = 0.75;
 
 template <typename Property>

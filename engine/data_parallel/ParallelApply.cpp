@@ -61,6 +61,8 @@ void parallelApply(const DeviceLanes& where, std::size_t count, Half half, std::
   if (count == 1) {
     apply(0);
   } else {
+    // Gradient mode, autocast and the like are of the thread: a new one would begin with the
+    // defaults.
     const at::ThreadLocalState state;
     std::vector<std::jthread> threads;  // joins, too, when a later one cannot be started
     threads.reserve(count);
@@ -72,6 +74,7 @@ void parallelApply(const DeviceLanes& where, std::size_t count, Half half, std::
       });
     }
   }
+  // After all have ended: their graphs and tensors are not touched while another still runs.
   for (std::size_t replica = 0; replica < count; ++replica) {
     if (failures[replica] != nullptr) {
       rethrowNaming(failures[replica], replica, where.devices[replica], half);

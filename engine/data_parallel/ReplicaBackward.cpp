@@ -17,6 +17,19 @@ namespace lockstep::data_parallel {
 using torch::autograd::variable_list;
 using trace::EventKind;
 
+// Note [One node for all replicas]
+//
+// Each replica has a graph of its own, from the leaves that are its parameters to its outputs. The
+// caller's graph sees none of them: the gathered outputs hang on one node, whose next edges are the
+// wrapped module's parameters.
+//
+//   caller's graph      loss ─▶ ReplicaBackward ─────────────────────▶ module's parameters
+//                                  │ gradient, cut                ▲ sums
+//   replica 0's graph              ├──▶ output 0 ─▶ leaves 0 ─────┤
+//   replica 1's graph              └──▶ output 1 ─▶ leaves 1 ─────┘
+//
+// So the engine cannot run replicas by itself: apply() starts a backward of each on a thread of its
+// own, takes what has gathered in the leaves, and returns the sums.
 variable_list ReplicaBackward::apply(variable_list&& gradients) {
   std::lock_guard lock(inUse_);
   if (released_) {
@@ -34,6 +47,7 @@ variable_list ReplicaBackward::apply(variable_list&& gradients) {
   std::uint64_t bytes = 0;
   const std::uint64_t startTicks = base::ticks();
   for (std::size_t i = 0; i < gradients.size(); ++i) {
+    // An output that the loss does not use.
     if (!gradients[i].defined()) {
       continue;
     }
@@ -71,6 +85,7 @@ variable_list ReplicaBackward::reduce() {
     }
     result = reduceAddCoalesced(gradients, devices, applied_.coalesceBytes, bytes);
     for (std::size_t i = 0; i < result.size(); ++i) {
+      // As in PyTorch, where the copy of a parameter to the replicas gives it zeros.
       if (!result[i].defined() && task_should_compute_output(i)) {
         result[i] = at::zeros_like(applied_.state[applied_.trained[i]].tensor);
       }
@@ -95,6 +110,7 @@ variable_list ReplicaBackward::reduce() {
 void ReplicaBackward::release_variables() {
   std::lock_guard lock(inUse_);
   released_ = true;
+  // The graphs go first and then the replicas, which return to the pool.
   applied_.outputs.clear();
   applied_.inputs.clear();
   applied_.state.clear();

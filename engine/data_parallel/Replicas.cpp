@@ -42,6 +42,15 @@ ReplicaSet::ReplicaSet(const torch::nn::Module& module,
   }
 }
 
+// Note [How replicas are refreshed]
+//
+// PyTorch makes new replicas in each forward. Here they stay, and only their contents are renewed:
+// the parameters of one dtype, about 10 MiB of them, lie one after the other in a flat tensor of
+// each device, and each parameter of a replica is a slice of it. So a refresh gathers a group once
+// (staging_) and copies it once for each device, whatever the number of parameters.
+//
+// Replica 0 is on the module's own device. Its parameters take the module's memory itself
+// (set_data), and nothing is copied.
 std::uint64_t ReplicaSet::refresh(torch::nn::Module& module, const std::vector<StateTensor>& state,
                                   std::size_t count) {
   layOut(state);
@@ -74,6 +83,7 @@ std::uint64_t ReplicaSet::refresh(torch::nn::Module& module, const std::vector<S
         mine.set_data(state[k].tensor);
       }
       mine.requires_grad_(grad && state[k].tensor.requires_grad());
+      // What an earlier backward left there would be added to.
       mine.mutable_grad().reset();
     }
     copyModes(module, replica);
@@ -87,6 +97,7 @@ void ReplicaSet::layOut(const std::vector<StateTensor>& state) {
     same = laidOutFor_[k].sizes() == state[k].tensor.sizes() &&
            laidOutFor_[k].scalar_type() == state[k].tensor.scalar_type();
   }
+  // Shapes and dtypes as before: the flat tensors fit. This is every step but the first.
   if (same) {
     return;
   }
@@ -144,6 +155,7 @@ void ReplicaSet::layOut(const std::vector<StateTensor>& state) {
   }
   laidOutFor_.clear();
   for (const at::Tensor& tensor : tensors) {
+    // On "meta", which keeps shape and dtype and no memory.
     laidOutFor_.push_back(at::empty(tensor.sizes(), tensor.options().device(at::kMeta)));
   }
 }
@@ -181,6 +193,7 @@ std::shared_ptr<ReplicaSet> ReplicaPool::borrow() {
   if (set == nullptr) {
     set = make_();
   }
+  // The graph holds the set and may outlive the pool: then there is nothing to return it to.
   return {set.release(), [pool = weak_from_this()](ReplicaSet* lent) {
             std::unique_ptr<ReplicaSet> back(lent);
             if (const auto owner = pool.lock()) {

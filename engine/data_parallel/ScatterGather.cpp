@@ -34,6 +34,7 @@ std::size_t piecesOf(const Tree& inputs, std::size_t devices, std::int64_t dim) 
     }
     const auto rows = tensor.size(dim);
     const auto wanted = static_cast<std::int64_t>(devices);
+    // torch.chunk's rule: 5 rows for 4 devices are pieces of 2, 2 and 1.
     const auto each = std::max<std::int64_t>((rows + wanted - 1) / wanted, 1);
     const auto pieces = rows == 0 ? devices : static_cast<std::size_t>((rows + each - 1) / each);
     if (firstPath.empty()) {
@@ -51,6 +52,7 @@ std::size_t piecesOf(const Tree& inputs, std::size_t devices, std::int64_t dim) 
   }
   const bool nothing = inputs.isNone() || (inputs.ifList() != nullptr && inputs.list().empty()) ||
                        (inputs.ifMap() != nullptr && inputs.map().empty());
+  // Values that are no tensors cannot be cut, so that every device gets all of them.
   return nothing ? 1 : devices;
 }
 
@@ -138,6 +140,7 @@ GatheredTensor joinTensor(const std::string& path, std::vector<at::Tensor> parts
   std::vector<at::Tensor> here;
   for (std::size_t replica = 0; replica < parts.size(); ++replica) {
     const at::Tensor& part = parts[replica];
+    // Undefined everywhere stays undefined, below; on some replicas alone it cannot be joined.
     if (part.defined() != first.defined()) {
       throw DataParallelError(fmt::format("{} is undefined on some replicas only", path));
     }
@@ -210,6 +213,7 @@ Scattered scatter(const Tree& inputs, const std::vector<Device>& devices, std::i
 
 Gathered gather(const std::vector<Tree>& outputs, const std::vector<Device>& devices,
                 const Device& to, std::int64_t dim) {
+  // The outputs get their place in the graph afterwards, all at once (connect()).
   at::NoGradGuard noGrad;
   Gathered gathered;
   std::vector<const Tree*> trees;

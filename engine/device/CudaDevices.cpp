@@ -80,6 +80,7 @@ class CudaEvent final : public Event {
   [[nodiscard]] bool passed() const override {
     const DeviceOfThread onDevice(device_);
     const cudaError_t status = cudaEventQuery(event_);
+    // CUDA keeps it as the last error, and somebody else would find it.
     if (status == cudaErrorNotReady) {
       (void)cudaGetLastError();
       return false;

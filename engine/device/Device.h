@@ -24,11 +24,11 @@ class DeviceError : public std::runtime_error {
 class Event {
  public:
   virtual ~Event() = default;
-  /// Marks the point behind what is queued on `stream` now.
+  /// Marks the point after what is queued on `stream` now.
   virtual void record(const c10::Stream& stream) = 0;
   /// What is queued on `stream` from now on starts after the point. Does not block the caller.
   virtual void block(const c10::Stream& stream) const = 0;
-  /// Whether the device has come past the point.
+  /// Whether the device has passed the point.
   [[nodiscard]] virtual bool passed() const = 0;
   /// The device's time from `earlier` to this, which both are past and were made with times.
   /// Negative when it is the later one after all.

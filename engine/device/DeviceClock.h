@@ -11,14 +11,13 @@
 
 namespace lockstep::device {
 
-/// Tells when, in the host's ticks, a device came past an event.
+/// Finds when, in the host's ticks, a device passed an event.
 ///
-/// A device's clock is read as time between two events, in single precision, so that a short time
-/// is told well and a long one badly, and it drifts from the host's. So an event of known host
-/// time, the anchor, is made anew now and then: queued on an idle stream and waited for, between
-/// two readings of the host's clock, several times, of which the tightest counts; one that is
-/// less certain than the last with its drift is not taken.
-/// [any-thread]
+/// A device's clock can be read only as the time between two events, in single precision: exact
+/// over short times, coarse over long ones. It also drifts from the host's. So an event of known
+/// host time, the anchor, is made anew now and then (Note [The anchor] in the .cpp). Of several
+/// tries the one with the tightest bracket counts, and it is taken unless the old anchor, with its
+/// drift, is still the more certain one. [any-thread]
 class DeviceClock {
  public:
   explicit DeviceClock(Device& device);
@@ -32,9 +31,10 @@ class DeviceClock {
     std::uint64_t endTicks = 0;
   };
 
-  /// Takes two timed events that have been passed. Makes the anchor anew first if it is older than
-  /// a quarter of a second, and asks a device that was too busy for that not sooner either; blocks
-  /// for some tens of microseconds then. Nothing: there is no anchor. Throws DeviceError.
+  /// Takes two timed events that have been passed. First makes the anchor anew, if the last try to
+  /// do so is more than a quarter of a second ago, which blocks for some tens of microseconds.
+  /// Returns nothing as long as there is no anchor, since the device was too busy. Throws
+  /// DeviceError.
   [[nodiscard]] std::optional<Span> spanOf(const Event& begin, const Event& end);
 
   /// Tries to make the first anchor, which a busy device may refuse, again and again for so long.

@@ -48,6 +48,7 @@ void DeviceSpans::write() {
     while (!failed_ && !kept_.empty()) {
       const Span& span = kept_.front();
       const Event& last = span.end != nullptr ? *span.end : *span.begin;
+      // As they were added: one that the device has not passed holds back those after it.
       if (!last.passed()) {
         return;
       }

@@ -9,9 +9,9 @@
 
 namespace lockstep::device {
 
-/// Spans of what the host only queues on a device's stream, by the device's clock and on the host's
-/// axis. They are written later than they were: once the device has come past their ends.
-/// now() is for any thread, the rest for one at a time, as the lanes are.
+/// Spans of work that the host only queues on a device's stream, with the device's times on the
+/// host's axis. Each is written later than it was: once the device has passed its end. now() is for
+/// any thread, the rest for one at a time, as the lanes are.
 class DeviceSpans {
  public:
   /// The device outlives this, and so do the lanes.
@@ -21,23 +21,23 @@ class DeviceSpans {
   DeviceSpans(const DeviceSpans&) = delete;
   DeviceSpans& operator=(const DeviceSpans&) = delete;
 
-  /// The point to which the calling thread's current stream will have come. Empty after the device
-  /// has failed: what it does then is not told of, since others tell of the failure.
+  /// The point after what the calling thread's current stream was given up to now. Empty after the
+  /// device has failed: spans end then, and whoever uses the device reports the failure.
   using Point = std::shared_ptr<const Event>;
   [[nodiscard]] Point now();
 
-  /// Keeps a span until its device has come past `end`. Its detail gets trace::kByDevice. Nothing
+  /// Keeps a span until its device has passed `end`. Its detail gets trace::kByDevice. Does nothing
   /// where a point is empty.
   void add(trace::Lane& lane, trace::EventKind kind, Point begin, Point end, std::uint32_t step,
            std::uint16_t bucket = trace::kNoBucket, std::uint64_t value = 0,
            std::uint16_t detail = 0);
-  /// The same of what the host knows to have ended, and when.
+  /// The same for a span whose end the host knows, as ticks.
   void add(trace::Lane& lane, trace::EventKind kind, Point begin, std::uint64_t endTicks,
            std::uint32_t step, std::uint16_t bucket = trace::kNoBucket, std::uint64_t value = 0,
            std::uint16_t detail = 0);
 
-  /// Writes what the device has come past, in the order in which it was added. Does not wait, but
-  /// for the clocks to be related (DeviceClock::spanOf).
+  /// Writes the spans that the device has passed, in the order in which they were added. Waits for
+  /// nothing but a new anchor of the clock (DeviceClock::spanOf).
   void write();
   /// The same, but waits for the clocks, for up to a second.
   void finish();

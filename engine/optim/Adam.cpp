@@ -12,6 +12,12 @@ Adam::Adam(const experiment::OptimizerConfig& config, std::vector<at::Tensor> pa
       moments_(this->parameters().size()) {}
 
 void Adam::update(std::size_t index, at::Tensor& parameter, at::Tensor gradient) {
+  // With t steps, m = β1 m + (1 - β1) g and v = β2 v + (1 - β2) g², the parameter moves by
+  //
+  //   - rate / (1 - β1^t) * m / (sqrt(v) / sqrt(1 - β2^t) + ε)
+  //
+  // computed in the order of torch::optim, so that the bits are the same. Weight decay is part of g
+  // in Adam; AdamW shrinks the parameter first, by the rate and apart from g.
   const double rate = learningRate();
   if (config_.weightDecay != 0) {
     if (decoupledDecay_) {
@@ -22,6 +28,7 @@ void Adam::update(std::size_t index, at::Tensor& parameter, at::Tensor gradient)
   }
   Moments& moments = moments_[index];
   if (!moments.first.defined()) {
+    // Laid out as the parameter, so that the loops below run over memory in one order.
     moments.first = at::zeros_like(parameter, at::MemoryFormat::Preserve);
     moments.second = at::zeros_like(parameter, at::MemoryFormat::Preserve);
   }

@@ -21,6 +21,7 @@ struct Fault {
   std::string text;
 };
 
+// torch::optim's rules, found here before a run begins and not at its first step.
 std::optional<Fault> faultIn(const experiment::OptimizerConfig& config) {
   const auto negative = [](double value) { return !(value >= 0); };  // NaN, too
   if (negative(config.learningRate)) {
@@ -99,6 +100,8 @@ base::Status ParameterOptimizer::setState(std::size_t index, const ParameterStat
   if (index >= parameters_.size()) {
     return misfit(index, fmt::format("there are {} parameters", parameters_.size()));
   }
+  // All parts are checked and copied before one is taken: a state that does not fit changes
+  // nothing.
   ParameterState own;
   if (!state.empty()) {
     const auto names = parts();
@@ -122,6 +125,7 @@ base::Status ParameterOptimizer::setState(std::size_t index, const ParameterStat
                       ? value.to(at::kCPU, at::kLong).clone()
                       : at::empty_like(parameters_[index], at::MemoryFormat::Preserve).copy_(value);
     }
+    // Every part that is kept was found, so that a surplus is of another kind of optimizer.
     if (own.size() != state.size()) {
       return misfit(index, fmt::format("has {} parts; {} keeps {}: {}", state.size(), config_.kind,
                                        names.size(), fmt::join(names, ", ")));

@@ -18,6 +18,7 @@ void Sgd::update(std::size_t index, at::Tensor& parameter, at::Tensor gradient) 
     } else {
       momentum = gradient.clone();  // undamped, as torch::optim starts it
     }
+    // Nesterov's variant as torch::optim writes it: the gradient again, on top of the momentum.
     gradient = config_.nesterov ? gradient.add(momentum, config_.momentum) : momentum;
   }
   parameter.add_(gradient, -learningRate());

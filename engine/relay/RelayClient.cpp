@@ -105,6 +105,7 @@ struct RelayClient::Sockets {
 RelayClient::RelayClient(const Ticket& ticket) : sockets_(std::make_unique<Sockets>()) {
   ZmqSocket& dealer = sockets_->dealer;
   dealer.set(ZMQ_LINGER, kLingerMs);
+  // By the server's key the relay knows that it talks to the head of this run and to nobody else.
   dealer.set(ZMQ_CURVE_SERVERKEY, bytesOf(ticket.token.serverPublic));
   dealer.set(ZMQ_CURVE_SECRETKEY, bytesOf(ticket.token.clientSecret));
   dealer.set(ZMQ_CURVE_PUBLICKEY, bytesOf(publicKey(ticket.token.clientSecret)));
@@ -142,6 +143,7 @@ void RelayClient::pump(const Listener& listener) {
   const auto receive = [&] {
     while (auto frame = sockets_->dealer.receive()) {
       while (frame && frame->more) {
+        // Messages before events: what the head said before it closed the connection counts.
         frame = sockets_->dealer.receive();
       }
       // Only the holder of the run's secret key can have sent it: what makes no sense is of
@@ -165,6 +167,7 @@ void RelayClient::pump(const Listener& listener) {
         sockets_->dealer.set(ZMQ_RECONNECT_IVL, -1);
         listener.disconnected();
       }
+      // Counted for trouble() alone, which is asked while there has been no connection yet.
       ++refusedHandshakes_;
     }
   }

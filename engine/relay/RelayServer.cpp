@@ -55,6 +55,18 @@ struct RelayServer::Sockets {
   std::optional<ConnectionMonitor> monitor;
 };
 
+// Note [Who may come in]
+//
+// The port is open to anybody who can reach the host, and what ranks record and print passes through
+// it, and the token of the store. So each run draws two pairs of keys, and its own token, which only
+// the user's hosts have, holds one half of each (Token.h):
+//
+//   the relay shows its public key ──▶ ZeroMQ asks at `authenticator` ──▶ is it clientPublic_?
+//   all bytes are encrypted for serverSecret: who does not know its public key cannot greet at all
+//
+// ZeroMQ makes and drops connections by itself. What became of them it reports by the monitor, as
+// events; a failed handshake has two, the reason and then the end of the connection. A connection
+// is somebody's only from its first message on: one that ends before counts as refused.
 RelayServer::RelayServer(const RunKeys& keys)
     : clientPublic_(keys.clientPublic), sockets_(std::make_unique<Sockets>()) {
   LOCKSTEP_CHECK(zmq_bind(sockets_->authenticator.get(), Sockets::kAuthenticator) == 0, "{}",
@@ -106,6 +118,8 @@ std::vector<int> RelayServer::fds() const {
 
 bool RelayServer::pump(const Listener& listener) {
   answerAuthentication();
+  // While messages wait, no events are looked at: the end of a connection must not come before what
+  // was said over it.
   return receiveMessages(listener) || watchConnections(listener);
 }
 
@@ -120,6 +134,7 @@ void RelayServer::answerAuthentication() {
       frames.push_back(next ? std::move(next->bytes) : std::string());
     }
     constexpr std::size_t kMechanism = 7;
+    // The answer must have as many parts as the protocol asks for, whatever came in.
     const bool known = frames.size() == kMechanism + 2 && frames[kMechanism] == "CURVE" &&
                        frames[kMechanism + 1] == bytesOf(clientPublic_);
     frames.resize(std::max<std::size_t>(frames.size(), 4));
@@ -139,6 +154,7 @@ bool RelayServer::receiveMessages(const Listener& listener) {
     }
     std::optional<Frame> body;
     bool more = identity->more;
+    // All parts of a message are taken, however many: what is left would be read as the next one.
     int parts = 0;
     while (more) {
       body = sockets_->router.receive();

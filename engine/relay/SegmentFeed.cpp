@@ -41,11 +41,13 @@ RankPart SegmentFeed::take(std::size_t& most) {
   part.words = copyOf(segment_.lastWords());
   part.traceDone = header.traceDone.load(std::memory_order_relaxed);
   const std::uint32_t lanes = reader_.lanes();
+  // Each time another lane is first: with few events to take, the first ones would get all.
   for (std::uint32_t turn = 0; turn < lanes; ++turn) {
     const std::uint32_t lane = (nextLane_ + turn) % lanes;
     LanePart& taken = part.lanes.emplace_back();
     taken.lane = lane;
     taken.name = reader_.laneName(lane);
+    // Counters have no lane; they go with the events of the first.
     if (lane == 0) {
       taken.events = std::exchange(counters_, {});
     }

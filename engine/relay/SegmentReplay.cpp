@@ -18,6 +18,7 @@ base::Result<trace::Segment> mapAgain(const trace::Segment& segment) {
 
 /// Returns what was added to a count, and remembers it.
 std::uint64_t newly(std::uint64_t now, std::uint64_t& before) {
+  // Counts only grow: a smaller one adds nothing.
   const std::uint64_t last = std::exchange(before, std::max(now, before));
   return before - last;
 }
@@ -47,6 +48,8 @@ void SegmentReplay::apply(const RankPart& part, const base::ClockCalibration& cl
   std::sort(parts.begin(), parts.end(),
             [](const LanePart* a, const LanePart* b) { return a->lane < b->lane; });
   for (const LanePart* lane : parts) {
+    // A lane is made when it is first named; one that is named out of turn is left out, as all
+    // after it would get the wrong names.
     if (lane->lane == lanes_.size() && lane->lane < counts_.header().lanes) {
       lanes_.push_back({&tracer_.lane(lane->name), 0});
     }
@@ -83,6 +86,8 @@ void SegmentReplay::write(const Words& words, const base::ClockCalibration& cloc
                           std::uint64_t nowTicks) {
   trace::LastWords& to = tracer_.lastWords();
   const auto set = [](auto& field, auto value) { field.store(value, std::memory_order_relaxed); };
+  // Last words say since when in ticks of the rank's host; here they are read by this host's clock.
+  // So the age is carried over, in nanoseconds.
   const base::ClockReading here = base::readClock();
   std::uint64_t since = 0;  // the rank has said nothing yet
   if (words.sinceTicks != 0) {
@@ -108,6 +113,7 @@ void SegmentReplay::write(const Words& words, const base::ClockCalibration& cloc
   std::copy_n(words.culprits.begin(), std::min(words.culprits.size(), to.culprits.size()),
               to.culprits.begin());
   set(to.inputsEnded, words.inputsEnded);
+  // Last: who sees it finds the rest written.
   to.finished.store(words.finished, std::memory_order_release);
 }
 

@@ -19,8 +19,8 @@ class SegmentReplay {
   /// Maps `segment` a second time. Its owner sees to it that capture stays enabled in it.
   static base::Result<std::unique_ptr<SegmentReplay>> make(const trace::Segment& segment);
 
-  /// `clock` is that of the rank's host at `nowTicks` there; it dates the last words, whose
-  /// times are those of this host, while events keep the ticks of theirs.
+  /// `clock` is that of the rank's host, `nowTicks` the moment there. By them the last words get
+  /// times of this host; events keep the ticks of the rank's.
   void apply(const RankPart& part, const base::ClockCalibration& clock, std::uint64_t nowTicks);
 
  private:

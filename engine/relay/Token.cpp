@@ -99,6 +99,7 @@ base::Result<RunToken> tokenFromText(std::string_view text, const std::string& w
 }
 
 base::Status writeTicket(const std::filesystem::path& path, const Ticket& ticket) {
+  // Made with its rights, and only if it is new: never readable by others, not even for a moment.
   const posix::Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file.open()) {
     return systemError(ExitCode::kEnvironment, "cannot write the run token", path.string());
@@ -122,6 +123,7 @@ base::Result<Ticket> readTicket(const std::filesystem::path& path) {
                        "cannot read the run token; copy the file that the head of the run names",
                        path.string());
   }
+  // A pipe, as from a secret store, has no rights that mean anything here.
   if (S_ISREG(status.st_mode) && (status.st_mode & 077) != 0) {
     return Error{ExitCode::kBadInput,
                  "others can read this run token; take their rights away (chmod 600)",

@@ -71,6 +71,8 @@ template <typename Variant>
 std::string encodeAny(const Variant& message) {
   std::string bytes;
   base::ByteWriter writer(bytes);
+  // The kind is the place in the variant. New kinds go to its end, so that relays and heads of
+  // different versions understand each other's Hello and Refusal.
   writer.put<std::uint8_t>(static_cast<std::uint8_t>(message.index()));
   std::visit([&](const auto& content) { fields(writer, content); }, message);
   return bytes;
@@ -86,6 +88,7 @@ std::optional<Variant> decodeAny(std::size_t which, std::string_view bytes) {
     std::variant_alternative_t<index, Variant> content;
     base::ByteReader reader(bytes);
     fields(reader, content);
+    // Bytes left over mean that the sender has other fields: nothing of such a message is used.
     return reader.atEnd() ? std::optional<Variant>(std::move(content)) : std::nullopt;
   }
 }

@@ -58,6 +58,7 @@ std::optional<Frame> ZmqSocket::receive() {
   Frame frame;
   frame.bytes.assign(static_cast<const char*>(zmq_msg_data(&message)), zmq_msg_size(&message));
   frame.more = zmq_msg_more(&message) != 0;
+  // Only messages from a network have one; those within the process have no connection either.
   if (const char* address = zmq_msg_gets(&message, "Peer-Address")) {
     frame.peerAddress = address;
     frame.connection = zmq_msg_get(&message, ZMQ_SRCFD);
@@ -83,6 +84,7 @@ ConnectionMonitor::ConnectionMonitor(ZmqContext& context, ZmqSocket& socket,
 }
 
 ConnectionMonitor::~ConnectionMonitor() {
+  // First, as ZeroMQ would go on writing to a pair that is gone.
   zmq_socket_monitor(watched_.get(), nullptr, 0);
 }
 

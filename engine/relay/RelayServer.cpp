@@ -57,9 +57,9 @@ struct RelayServer::Sockets {
 
 // Note [Who may come in]
 //
-// The port is open to anybody who can reach the host, and what ranks record and print passes through
-// it, and the token of the store. So each run draws two pairs of keys, and its own token, which only
-// the user's hosts have, holds one half of each (Token.h):
+// The port is open to anybody who can reach the host, and what ranks record and print passes
+// through it, and the token of the store. So each run draws two pairs of keys, and its own token,
+// which only the user's hosts have, holds one half of each (Token.h):
 //
 //   the relay shows its public key ──▶ ZeroMQ asks at `authenticator` ──▶ is it clientPublic_?
 //   all bytes are encrypted for serverSecret: who does not know its public key cannot greet at all

@@ -19,6 +19,18 @@ std::uint64_t mix(std::uint64_t x) {
 
 }  // namespace
 
+// Note [A block of a sketch]
+//
+// A block has as many elements as there are counters, 256, seen as 32 rows of 8 lanes. Five numbers
+// of 64 bits are drawn for it, from its place in the vector alone, so that every rank draws the
+// same:
+//
+//   draws 1 to 4   a word of 32 bits for each lane; its bits, from the top, are the signs by row
+//   draw 5         by how much the block is turned: element i goes to counter (i + turn) % 256
+//
+// The sign is the float's own sign bit, flipped or not: no multiplication. The counters are twice
+// as many while they are summed, so that turned blocks need no wrapping round and the inner loop
+// runs over memory in order; counters() folds the second half onto the first.
 template <typename Real>
 void CountSketch::addBlock(const Real* values, std::array<double, kLanes>& squares) {
   using Bits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
@@ -54,6 +66,7 @@ double CountSketch::addAll(const Real* values, std::size_t count) {
     addBlock(values + at, squares);
   }
   if (at < count) {
+    // Zeros add nothing: the last block is filled up with them.
     std::array<Real, kCounters> last{};
     for (std::size_t i = at; i < count; ++i) {
       last[i - at] = values[i];

@@ -74,6 +74,7 @@ std::vector<std::string> inheritedEnvironment() {
 
 void setVariable(std::vector<std::string>& environment, const std::string& name,
                  const std::string& value) {
+  // Programs differ in which of two values of one name they take.
   removeVariable(environment, name);
   environment.push_back(fmt::format("{}={}", name, value));
 }

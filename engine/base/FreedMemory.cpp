@@ -11,6 +11,7 @@ namespace lockstep::base {
 
 void keepFreedMemory() {
 #ifdef __GLIBC__
+  // Whoever set the allocator up meant it.
   for (const char* name :
        {"GLIBC_TUNABLES", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_"}) {
     if (std::getenv(name) != nullptr) {
@@ -18,6 +19,7 @@ void keepFreedMemory() {
     }
   }
   constexpr int kAlways = 1 << 30;
+  // They refuse a threshold of more than half of a heap, which is this much.
   constexpr int kMostOfOlderVersions = 32 << 20;
   if (mallopt(M_MMAP_THRESHOLD, kAlways) == 0) {
     mallopt(M_MMAP_THRESHOLD, kMostOfOlderVersions);

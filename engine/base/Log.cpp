@@ -23,6 +23,7 @@ void configureLog(const std::string& prefix, LogLevel lowest) {
       "lockstep", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   logger->set_pattern(prefix.empty() ? "[%l] %v" : "[" + prefix + "] [%l] %v");
   logger->set_level(toSpdlog(lowest));
+  // A process that dies has written what it said.
   logger->flush_on(spdlog::level::info);
   spdlog::set_default_logger(std::move(logger));
 }

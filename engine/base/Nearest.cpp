@@ -6,6 +6,7 @@
 namespace lockstep::base {
 namespace {
 
+// No name is longer than 80 characters, and the cost grows with the product of the lengths.
 std::string normalised(std::string_view text) {
   std::string result(text.substr(0, 80));
   for (char& c : result) {
@@ -17,6 +18,8 @@ std::string normalised(std::string_view text) {
 }  // namespace
 
 std::size_t editDistance(std::string_view a, std::string_view b) {
+  // By rows of the table of distances between beginnings of both (Wagner and Fischer 1974). Of the
+  // table only three rows are kept: a swap of neighbours looks two back.
   std::vector<std::size_t> beforeLast(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) {
     last[j] = j;
@@ -40,6 +43,7 @@ std::optional<std::size_t> unlikeness(std::string_view text, std::string_view ca
   const std::string a = normalised(text);
   const std::string b = normalised(candidate);
   const std::size_t distance = editDistance(a, b);
+  // A word cut short is far by edits and near by meaning: "batch" for "batch_size".
   if (a.size() >= 3 && (b.starts_with(a) || b.ends_with(a) || a.starts_with(b))) {
     return std::min<std::size_t>(2, distance);
   }

@@ -5,9 +5,9 @@
 
 namespace lockstep::base {
 
-/// Returns a text of others (an error of a plugin, what stands in a file) as a terminal may be given
-/// it: control characters, all but the ends of lines and tabs, and bytes that are no UTF-8 are spelt
-/// out, "\x1b[2J", so that they are seen and steer nothing.
+/// Returns a text that others wrote (a plugin's error, the contents of a file) as a terminal may be
+/// given it: control characters, but for line ends and tabs, and bytes that are no UTF-8 are spelt
+/// out, "\x1b[2J". So they are seen, and steer nothing.
 std::string plainText(std::string_view text);
 
 }  // namespace lockstep::base

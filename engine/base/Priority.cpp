@@ -13,6 +13,13 @@
 namespace lockstep::base {
 namespace {
 
+// Note [Back to the front]
+//
+// A thread may lower its priority, but not raise it again without a privilege. Programs that watch
+// a training lower theirs, and yet have to start the training itself with the priority that the
+// user gave. So one thread is made before, keeps the old priority, and starts what is to run in
+// front: children inherit the priority of the thread that makes them.
+
 /// A thread that waits for work, one piece at a time.
 class Front {
  public:
@@ -44,6 +51,7 @@ class Front {
       if (ending_) {
         return;
       }
+      // With the lock held: execute() waits for the end anyway, and nobody else has work for it.
       (*work_)();
       work_ = nullptr;
       changed_.notify_all();
@@ -69,6 +77,8 @@ void stepBehind() {
   // On Linux each thread has a nice value of its own, and 0 names the calling one.
   errno = 0;
   const int now = getpriority(PRIO_PROCESS, 0);
+  // -1 is a priority, too: errno alone tells an error. Never forward: who is further behind stays
+  // there.
   if (errno == 0 && now < kBehind) {
     (void)setpriority(PRIO_PROCESS, 0, kBehind);
   }

@@ -66,6 +66,7 @@ class Words {
   }
 
   Status readQuoted(char quote) {
+    // Two quotes with nothing between them are a word: an empty one.
     inWord_ = true;
     for (++at_; at_ < line_.size() && line_[at_] != quote; ++at_) {
       if (quote == '"') {
@@ -97,6 +98,7 @@ class Words {
 std::string shellLine(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) {
+    // Everything that some shell may read as more than itself; too many quotes harm nothing.
     const bool plain =
         !word.empty() && word.find_first_of(" \t\r\n\"'\\$`*?;&|<>(){}[]!#~") == std::string::npos;
     std::string quoted;
@@ -114,6 +116,7 @@ Result<std::vector<std::string>> shellWords(std::string_view line) {
 
 std::string commandName(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
+    // "torchrun --nproc-per-node 2 train.py" is called "train", not "torchrun".
     if (const std::filesystem::path path(word); path.extension() == ".py") {
       return path.stem().string();
     }

@@ -7,6 +7,7 @@
 namespace lockstep::base {
 
 void nameThisThread(const std::string& name) {
+  // A longer name would be refused as a whole.
   pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
 }
 

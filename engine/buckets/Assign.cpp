@@ -65,6 +65,7 @@ BucketPlan assignBuckets(const std::vector<TensorSpec>& tensors,
     }
     current.bucket.parameters.push_back(index);
     current.bucket.bytes += tensor.bytes;
+    // Compared after the tensor has been added: a bucket closes when it has reached its limit.
     current.bucket.limitBytes = limits[current.limit];
     if (current.bucket.bytes >= current.bucket.limitBytes) {
       plan.buckets.push_back(std::exchange(current.bucket, emptyBucket(tensor)));
@@ -84,6 +85,8 @@ BucketPlan assignBuckets(const std::vector<TensorSpec>& tensors,
   for (OpenBucket& bucket : leftOver) {
     plan.buckets.push_back(std::move(bucket.bucket));
   }
+  // By c10d: without an order of readiness, registration order is the guess, which
+  // planConstruction() turns round.
   if (!order) {
     std::sort(plan.buckets.begin(), plan.buckets.end(),
               [](const auto& a, const auto& b) { return smallest(a) < smallest(b); });
@@ -120,6 +123,8 @@ base::Result<std::uint64_t> capBytes(double mebibytes) {
 
 BucketPlan planConstruction(const std::vector<TensorSpec>& parameters, BucketRule rule,
                             const BucketCaps& caps) {
+  // c10d 1.13 and later make one bucket of everything at first: the order of the first backward is
+  // not known, and a rebuild follows. Where none will, c10d 1.9's limits are better (Reducer).
   const std::vector<std::uint64_t> limits = rule == BucketRule::kC10d113 && caps.list.empty()
                                                 ? std::vector<std::uint64_t>{kUnlimited}
                                                 : caps.limits();

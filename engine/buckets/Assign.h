@@ -18,9 +18,14 @@ namespace lockstep::buckets {
 // (staying on the last). A tensor is never split, so that a bucket may overshoot its limit by
 // almost its last tensor. Buckets left open are appended.
 //
-// Without `order` the result is sorted by each bucket's smallest index. With `order` (a
-// rebuild) buckets keep the order in which they closed; those left open follow, the one whose key
-// was first met last in front. (c10d appends these in the order of a hash map.)
+// With the limits 1 and 25 MiB, tensors of one dtype, in MiB:
+//
+//   0.5  0.7 │ 10  20 │ 3
+//   1.2 ≥ 1    30 ≥ 25   left open
+//
+// Without `order` the result is sorted by each bucket's smallest index. With `order` (a rebuild)
+// buckets keep the order in which they closed. Those left open follow, the one whose key was met
+// latest first. (c10d appends these in the order of a hash map.)
 
 /// Assigns `tensors` to buckets. `limits` in bytes, at least one. `order`, if given, names the
 /// registration index of each tensor: tensors[i] is parameter (*order)[i].

@@ -18,6 +18,9 @@ const Kernels* baselineKernels() {
   return &baseline::kTable;
 }
 
+// The program itself is built for any x86-64, and asks the processor that it runs on. What is asked
+// here must be all that the compiler was allowed for the file (CMakeLists.txt): one instruction
+// that the processor lacks ends the process.
 const Kernels* avx2Kernels() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c") &&
@@ -40,6 +43,7 @@ const Kernels* avx512Kernels() {
 }
 
 const Kernels& kernels() {
+  // Once: asking takes longer than a short loop.
   static const Kernels& chosen = []() -> const Kernels& {
     if (const Kernels* best = avx512Kernels(); best != nullptr) {
       return *best;

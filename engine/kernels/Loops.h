@@ -18,6 +18,8 @@ namespace lockstep::kernels::LOCKSTEP_INSTRUCTION_SET {
 
 namespace {
 
+// As many floats as the widest vectors hold (AVX-512). Sums and extremes are kept in as many lanes,
+// which do not depend on each other.
 constexpr std::size_t kBlock = 16;
 
 inline std::uint32_t bitsOf(float x) {
@@ -35,7 +37,8 @@ inline float halfToFloat(std::uint16_t h) {
     const std::uint32_t quiet = rest > 0x7C00U ? 0x00400000U : 0U;
     return std::bit_cast<float>(sign | 0x7F800000U | (rest & 0x3FFU) << 13 | quiet);
   }
-  // Exact for subnormal numbers, too: the multiplication normalises them.
+  // Times 2^112, as the exponents count from 127 and from 15. Exact for subnormal numbers, too: the
+  // multiplication normalises them.
   const float scaled = std::bit_cast<float>(rest << 13) * std::bit_cast<float>(0x77800000U);
   return std::bit_cast<float>(bitsOf(scaled) | sign);
 }
@@ -51,9 +54,12 @@ inline std::uint16_t floatToHalf(float x) {
     return static_cast<std::uint16_t>(sign | 0x7C00U);
   }
   if (rest < 0x38800000U) {  // subnormal in fp16: the addition rounds at its last place
+    // A float between 0.5 and 1 has steps of 2^-24, fp16's smallest number: the addition rounds to
+    // it, ties to even, and leaves it in the lowest bits.
     const float shifted = std::bit_cast<float>(rest) + 0.5F;
     return static_cast<std::uint16_t>(sign | (bitsOf(shifted) - 0x3F000000U));
   }
+  // Ties to even: half a step less one is added, and one more where the last bit that stays is set.
   const std::uint32_t rounded = rest + 0xFFFU + (rest >> 13 & 1U);
   return static_cast<std::uint16_t>(sign | (rounded - 0x38000000U) >> 13);
 }
@@ -213,6 +219,7 @@ void range(const float* in, std::size_t n, float* least, float* greatest) {
     high[j] = -INFINITY;
   }
   const auto take = [&](std::size_t j, float x) {
+    // A comparison with NaN is false, so that it would go unseen: it is noted beside.
     low[j] = x < low[j] ? x : low[j];
     high[j] = x > high[j] ? x : high[j];
     nan[j] |= x != x ? 1U : 0U;
@@ -285,6 +292,7 @@ double dot(const float* a, const float* b, std::size_t n) {
 void quantize(const float* in, std::uint8_t* out, std::size_t n, float inverseScale, float zero) {
   for (std::size_t i = 0; i < n; ++i) {
     float q = std::nearbyint(in[i] * inverseScale) + zero;
+    // In this form NaN becomes 0.
     q = q > 0.0F ? q : 0.0F;
     q = q < 255.0F ? q : 255.0F;
     out[i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(q));
@@ -329,6 +337,7 @@ void packSigns(const float* in, std::uint8_t* bits, std::size_t n) {
   std::size_t i = 0;
 #if defined(__AVX2__)
   for (; i + 8 <= n; i += 8) {
+    // The mask gathers sign bits: set for negative numbers.
     bits[i / 8] = static_cast<std::uint8_t>(~_mm256_movemask_ps(_mm256_loadu_ps(in + i)));
   }
 #elif defined(__SSE2__)
@@ -353,6 +362,7 @@ void addSigns(const std::uint8_t* bits, float* to, std::size_t n, float magnitud
   for (; i + 8 <= n; i += 8) {
     const std::uint32_t byte = bits[i / 8];
     for (std::size_t j = 0; j < 8; ++j) {
+      // A sign is flipped, and nothing is asked: the loop has no branch.
       to[i + j] += std::bit_cast<float>(value ^ ((byte >> j & 1U) ^ 1U) << 31);
     }
   }
@@ -392,6 +402,8 @@ inline std::uint32_t reaching(const float* in, std::uint32_t least) {
                                  _mm512_set1_epi32(static_cast<int>(least)));
 #elif defined(__AVX2__)
   const __m256i mask = _mm256_set1_epi32(0x7FFFFFFF);
+  // AVX2 compares signed integers, and only by "greater": magnitudes have no sign bit, and at least
+  // x is more than x - 1.
   const __m256i below = _mm256_set1_epi32(static_cast<int>(least) - 1);
   const auto eight = [&](const float* from) {
     const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
@@ -430,6 +442,7 @@ std::size_t indicesAtLeast(const float* in, std::size_t n, float threshold, std:
   };
   std::size_t i = 0;
   for (; i + kBlock <= n; i += kBlock) {
+    // Of a sparse selection most masks are 0, and sixteen elements cost one comparison.
     for (std::uint32_t rest = reaching(in + i, least); rest != 0; rest &= rest - 1) {
       add(i + static_cast<std::size_t>(std::countr_zero(rest)));
     }

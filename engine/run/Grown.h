@@ -10,8 +10,9 @@
 namespace lockstep::run {
 
 /// A list that only grows. A copy costs next to nothing and stays as it is: it shares the elements,
-/// which never move, while the list that it was made of goes on growing on its own thread.
-/// Elements of a copy may be read on another thread. What is added to a copy is the copy's own.
+/// which never move, while the list that it was made of goes on growing on its own thread, past the
+/// end that the copy knows. Elements of a copy may be read on another thread. What is added to a
+/// copy is the copy's own: it takes its own last chunk first.
 template <typename T>
 class Grown {
  public:

@@ -76,6 +76,7 @@ void SpanBlock::put(std::size_t offset, const SpanRecord& span) {
 }
 
 void SpanBlock::insert(std::size_t offset, const SpanRecord& span) {
+  // At most 2048 spans move, whatever the length of the row.
   const auto makeRoom = [&](auto& column) {
     const auto begin = column.begin();
     std::move_backward(begin + run::at(offset), begin + run::at(count_),
@@ -103,6 +104,9 @@ void SpanBlock::cut(std::size_t first) {
   tidySorts();
 }
 
+// Of 2048 spans of one row most are of a few sorts: an index of two bytes stands for seven. And
+// they come in turns (copy in, launch, copy in, launch): what followed the last sort the last time
+// is tried first, so that a search is rare.
 std::uint16_t SpanBlock::indexOf(const Sort& wanted) {
   // Spans take turns: the one after the last, then its like, then whatever is known.
   const std::size_t next = sorts_.empty() ? 0 : (lastSort_ + std::size_t{1}) % sorts_.size();

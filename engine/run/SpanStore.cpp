@@ -6,6 +6,18 @@
 
 namespace lockstep::run {
 
+// Note [A row in blocks]
+//
+//   heads_    first 0         first 2048      first 4096      one beside the other: searched first
+//             lastEnd 900     lastEnd 1800    lastEnd 2100
+//   blocks_   2048 spans      2048 spans      300 spans       full ones stay full
+//
+// Spans come by time but for a few, so nearly each is an append to the last block. One that comes
+// late goes into its block; a full one is split in two, and only the `first` of the heads after it
+// move on.
+//
+// share() hands the blocks to other threads and marks the heads: a marked block is copied before it
+// is written (own()). So a reader keeps a row as it was, at the price of one block.
 SpanStore::Place SpanStore::place(std::size_t index) const {
   LOCKSTEP_CHECK(index < size_, "span {} of a row of {}", index, size_);
   const auto holds = [&](std::size_t block) {
@@ -86,12 +98,13 @@ bool SpanStore::insert(const SpanRecord& span) {
     append(span);
     return true;
   }
+  // Nothing to compare with: no span ends later.
   if (span.startTicks >= heads_.back().lastEnd) {
     append(span);
     return true;
   }
   std::size_t index = firstStartingAt(span.startTicks);
-  // Behind the instants of the same tick, before a span that starts there.
+  // After the instants of the same tick, before a span that starts there.
   while (index < size_ && startAt(index) == span.startTicks && endAt(index) == span.startTicks) {
     ++index;
   }
@@ -109,7 +122,7 @@ bool SpanStore::insert(const SpanRecord& span) {
   return true;
 }
 
-// The usual case: the span stands behind all others. A full block stays full.
+// The usual case: the span comes after all others. A full block stays full.
 void SpanStore::append(const SpanRecord& span) {
   if (blocks_.empty() || blocks_.back()->full()) {
     blocks_.push_back(std::make_shared<SpanBlock>());
@@ -132,6 +145,7 @@ void SpanStore::insertAt(Place where, const SpanRecord& span) {
   own(where.block).insert(where.offset, span);
   ++size_;
   note(where.block);
+  // A row of a million spans has 500 heads: cheaper to count up than to search in a tree.
   for (std::size_t i = where.block + 1; i < heads_.size(); ++i) {
     ++heads_[i].first;
   }
@@ -139,6 +153,7 @@ void SpanStore::insertAt(Place where, const SpanRecord& span) {
 
 void SpanStore::split(std::size_t index) {
   SpanBlock& full = own(index);
+  // In the middle, since more late spans may come to the same place.
   const std::size_t half = full.size() / 2;
   auto upper = std::make_shared<SpanBlock>();
   upper->append(full, half);

@@ -56,6 +56,8 @@ base::Result<ChildProcess> ChildProcess::spawn(const Options& options) {
     return systemError(ExitCode::kEnvironment, "cannot start " + options.program.string(),
                        options.who);
   }
+  // The writing ends are closed when this returns: only the child holds them then, so that the
+  // pipes end with it.
   process.output_ = std::move(output.readEnd);
   process.errors_ = std::move(errors.readEnd);
   process.ended_ = watchProcess(process.pid_);
@@ -73,6 +75,7 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept
 
 ChildProcess::~ChildProcess() {
   if (pid_ > 0) {
+    // The whole group: what the process has started goes with it.
     kill(-pid_, SIGKILL);
     // Bounded: a process stuck in the kernel does not die before it comes back from there.
     pollfd ended{ended_.get(), POLLIN, 0};
@@ -95,6 +98,7 @@ std::optional<ProcessEnd> ChildProcess::reap() {
     return std::nullopt;
   }
   siginfo_t info{};
+  // Looks at the end and leaves the zombie, whose number cannot be given to others.
   if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
       info.si_pid == 0) {
     return std::nullopt;

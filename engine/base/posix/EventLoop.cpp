@@ -24,6 +24,8 @@ base::Status EventLoop::add(int fd, std::function<void()> readable) {
 base::Status EventLoop::add(int fd, std::uint32_t interest, Callback happened) {
   epoll_event event{};
   event.events = interest;
+  // An id and not the descriptor: one that is closed and opened anew within a round of events has
+  // the same number, and would get the old one's events.
   event.data.u64 = nextId_;
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
     return base::systemError(base::ExitCode::kEnvironment, "cannot watch a descriptor", "");

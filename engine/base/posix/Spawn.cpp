@@ -60,6 +60,8 @@ pid_t spawn(const SpawnOptions& options) {
     posix_spawn_file_actions_addchdir_np(&plan.actions, options.folder.c_str());
   }
 
+  // Blocked and ignored signals pass to a child, and through exec: one that has SIGTERM ignored
+  // could not be stopped by it.
   sigset_t none;
   sigemptyset(&none);
   sigset_t all;
@@ -72,6 +74,7 @@ pid_t spawn(const SpawnOptions& options) {
   posix_spawnattr_setsigmask(&plan.attributes, &none);
   posix_spawnattr_setsigdefault(&plan.attributes, &all);
 
+  // By convention the first argument is the name that a program was called by.
   std::vector<std::string> arguments{options.program.string()};
   arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
   pid_t pid = -1;

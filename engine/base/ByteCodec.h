@@ -111,7 +111,7 @@ class ByteReader {
     source_.remove_prefix(count);
     return taken;
   }
-  /// A text of so many bytes at most; a longer one counts as none.
+  /// A text of at most `longest` bytes; a longer one counts as none.
   std::optional<std::string> text(std::size_t longest) {
     const auto size = take<std::uint32_t>();
     const auto taken = size && *size <= longest ? bytes(*size) : std::nullopt;

@@ -64,7 +64,7 @@ variable_list ReplicaBackward::apply(variable_list&& gradients) {
   applied_.lane->span(EventKind::kScatter, startTicks, applied_.step, trace::kNoBucket, bytes);
   parallelApply(applied_.where, count, Half::kBackward, applied_.step, [&](std::size_t replica) {
     if (!roots[replica].empty()) {
-      // The graph is kept for a caller that keeps his; release_variables() drops it.
+      // The graph is kept for a caller that keeps its own; release_variables() drops it.
       torch::autograd::backward(roots[replica], rootGradients[replica], /*retain_graph=*/true);
     }
   });

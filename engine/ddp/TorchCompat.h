@@ -135,10 +135,10 @@ class OutputNode final : public Node {
   std::function<void()> onBackward_;
 };
 
-/// Replaces each tensor that has a graph by one of the same memory behind one identity node for
-/// all of them. A backward from any of them then reaches the graphs of all, with undefined
-/// gradients where it does not come from, and calls `onBackward` first, in the task of that
-/// backward and never in a re-entrant one.
+/// Replaces each tensor that has a graph by one of the same memory, and puts one identity node for
+/// all of them in between. A backward from any of them then reaches the graphs of all, with
+/// undefined gradients where it does not come from. It calls `onBackward` first, in the task of
+/// that backward and never in a re-entrant one.
 inline void passThroughOneNode(const std::vector<at::Tensor*>& outputs,
                                std::function<void()> onBackward) {
   torch::autograd::edge_list edges;

@@ -30,8 +30,8 @@ class Event {
   virtual void block(const c10::Stream& stream) const = 0;
   /// Whether the device has passed the point.
   [[nodiscard]] virtual bool passed() const = 0;
-  /// The device's time from `earlier` to this, which both are past and were made with times.
-  /// Negative when it is the later one after all.
+  /// The device's time from `earlier` to this. Both have been passed, and were made with times.
+  /// Negative when `earlier` is the later one after all.
   [[nodiscard]] virtual double nanosecondsSince(const Event& earlier) const = 0;
 };
 
@@ -44,7 +44,7 @@ class Device {
   [[nodiscard]] virtual c10::Stream currentStream() const = 0;
   /// A stream beside it, of high priority, until it is released.
   [[nodiscard]] virtual c10::Stream makeStream() = 0;
-  /// What stands on it is done all the same. Does not throw.
+  /// Work that is queued on it is still done. Does not throw.
   virtual void releaseStream(const c10::Stream& stream) = 0;
   /// `timed`: for nanosecondsSince(), which costs a little more.
   [[nodiscard]] virtual std::unique_ptr<Event> makeEvent(bool timed) = 0;

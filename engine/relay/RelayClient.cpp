@@ -27,7 +27,7 @@ using detail::ZmqSocket;
 
 constexpr int kReconnectMs = 100;
 constexpr int kLongestReconnectMs = 1'000;
-constexpr int kClientQueue = 32;  // so that answers to pings do not wait behind many batches
+constexpr int kClientQueue = 32;  // so that answers to pings do not wait for many batches
 constexpr int kLingerMs = 1'000;
 
 int addressesOf(const Endpoint& endpoint, addrinfo** found) {

@@ -36,9 +36,9 @@ namespace lockstep::relay {
 //                     ◀─────────    Start: its command, once its clock is known
 //   Attach            ─────────▶    a process wants to be recorded
 //                     ◀─────────    Attached: as which step's; or why not
-//                     ◀─────────    RequestTrace, whose end is told with the batches
+//                     ◀─────────    RequestTrace, whose end comes with the batches
 //   Batch, RankOutput (rank -1: the command's), RankEnded  ─▶
-//   CommandEnded      ─────────▶    all of it was told before
+//   CommandEnded      ─────────▶    all of it was sent before
 //                     ◀─────────    Farewell
 //
 // There is one connection in a relay's life: when it breaks, head and relay have lost each other.

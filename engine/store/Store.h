@@ -80,7 +80,7 @@ class Store {
   /// equal value is one (c10d's TCPStore up to 1.13). Changes of one key come in their order, on
   /// a thread of the store, "store-watch", so that a callback may use the store but must not be
   /// what destroys it. A callback that throws is logged. Ends with this store object, which
-  /// waits for a running callback and drops what has not been told yet. TCPStore and HashStore
+  /// waits for a running callback and drops changes not yet reported. TCPStore and HashStore
   /// have it; others throw StoreError.
   virtual void watchKey(const std::string& key, WatchCallback callback);
 

@@ -18,7 +18,7 @@ namespace lockstep::trace {
 // Note [Diverged]
 // A run has diverged when its replicas differ although its hook does not say that they drift, or
 // when a parameter, a loss or the loss of an evaluation is no finite number. What came first is
-// told: a sample of the parameters is from before the forward of its step, the loss from the
+// reported: a sample of the parameters is from before the forward of its step, the loss from the
 // forward, a check of the gradients from the backward, an evaluation from after the step. Gradients
 // that are not finite are no divergence by themselves, but the beginning of one that follows.
 //

@@ -7,16 +7,16 @@
 
 namespace lockstep::trace {
 
-// Event.h has what these say. Who carries events, and does not ask what they are, needs no more
-// than this: a new kind leaves it as it was.
+// The kinds themselves are in Event.h. Code that only carries events, and does not ask what they
+// are, needs no more than this, and a new kind does not touch it.
 enum class EventKind : std::uint16_t;
 enum class FaultKind : std::uint16_t;
 enum class StartupStage : std::uint16_t;
 enum class CounterId : std::uint16_t;
 
 inline constexpr std::uint16_t kWholeBucket = 1;  ///< detail of kCopyIn
-/// Bit of the detail of a hook's phases: nobody said when it began or ended, it follows from what
-/// was seen around it.
+/// Bit of the detail of a hook's phases: its times were not reported, but derived from what was
+/// seen around it.
 inline constexpr std::uint16_t kDerived = 0x4000;
 
 /// One record of a ring: 32 bytes, written by one thread, copied as it is.

@@ -15,7 +15,7 @@ std::string processStart(std::int64_t pid);
 std::string hostName();
 
 /// Names the host as far as its clock and its network reach: processes with equal texts read the
-/// same ticks and the same monotonic time, and stand behind the same addresses. It is made of the
+/// same ticks and the same monotonic time, and are reached at the same addresses. It is made of the
 /// kernel's boot id and of the namespaces of network and time. [any-thread]
 std::string hostIdentity();
 
@@ -25,7 +25,7 @@ std::string hostIdentity();
 std::string processSpace();
 
 /// Returns the name of the network file system that `path` lies on ("nfs"), or "" for a local
-/// one or when it cannot be told. [any-thread]
+/// one or when that cannot be found out. [any-thread]
 std::string networkFileSystemOf(const std::filesystem::path& path);
 
 /// Names the network file system with this statfs(2) magic number, or "".

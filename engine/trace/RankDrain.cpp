@@ -15,7 +15,7 @@ namespace lockstep::trace {
 // A lane that finds its ring full counts the event and remembers that it owes a kGap; it pays
 // with the next event that fits, so that the gap stands where the loss was. A lane that never
 // gets to write again (its rank died, its thread ended) leaves the debt: then `dropped` is more
-// than its gaps told, and the rest is written as one last gap after the lane's last event.
+// than its gaps account for, and the rest is written as one last gap after the lane's last event.
 
 RankDrain::RankDrain(int rank, Segment& segment)
     : rank_(rank), segment_(segment), reader_(segment) {}

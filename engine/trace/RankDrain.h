@@ -46,7 +46,7 @@ class RankDrain {
  private:
   struct LaneState {
     std::int32_t track = 0;
-    std::uint64_t gapEvents = 0;  // that kGap spans of this lane told of
+    std::uint64_t gapEvents = 0;  // in kGap spans of this lane
     std::uint64_t lastTicks = 0;
     std::uint32_t lastStep = 0;
   };

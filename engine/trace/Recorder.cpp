@@ -499,7 +499,7 @@ class RecorderThread final : public Recorder {
   std::unique_ptr<RunFileWriter> writer_;
   std::vector<RankDrain> drains_;
   std::vector<RankCounters> counters_;
-  std::vector<std::uint64_t> messagesDropped_;  // that a problem told of, by rank
+  std::vector<std::uint64_t> messagesDropped_;  // already in a problem, by rank
   Agreement<ParametersMessage> parameters_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Agreement<BucketsMessage>> layouts_;
   std::map<std::pair<int, std::uint32_t>, std::uint32_t> layoutLives_;

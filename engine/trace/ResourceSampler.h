@@ -27,8 +27,8 @@ std::vector<std::pair<CounterId, double>> countersOf(const ResourceUse& use);
 /// One thread at a time.
 class ResourceSampler {
  public:
-  /// Returns the use since the last call; nothing on the first call for a process, and when it
-  /// does not run, be it that it has died and nobody has waited for it yet.
+  /// Returns the use since the last call. Returns nothing on the first call for a process, and when
+  /// it does not run any more, even if nobody has waited for it yet.
   std::optional<ResourceUse> sample(std::int64_t pid);
 
  private:

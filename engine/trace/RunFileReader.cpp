@@ -282,7 +282,7 @@ class Reader final : public RunFileReader {
   SpanReader spans_{[this] { return openSame(); }};
   SampleReader samples_;
   RunInfo info_;
-  bool ended_ = false;   // the consumer was told an end
+  bool ended_ = false;   // an end was handed out
   bool untidy_ = false;  // the recorder died and its WAL still lies beside the file
 };
 

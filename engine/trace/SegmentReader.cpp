@@ -56,7 +56,7 @@ bool SegmentReader::drainMessages(const std::function<void(std::string_view)>& t
       take(frame_);
     }
   }
-  // Equal to tail already, unless a frame was unsound: then what is left cannot be told apart.
+  // Equal to tail already, unless a frame was unsound: then the end of no further frame is known.
   header.messageTail.store(head, std::memory_order_release);
   return sound;
 }

@@ -24,8 +24,8 @@ namespace lockstep::trace {
 //
 // As long as head is below limit_ the thread does not look at tail: the cache line that tail is in
 // is written by the recorder, and to fetch it for each event would be most of an event's cost.
-// limit_ is 0 while a gap must be told first (Note [Gaps] in RankDrain.cpp): then, too, the event
-// has to take the slow way.
+// limit_ is 0 while a gap must be written first (Note [Gaps] in RankDrain.cpp): then, too, the
+// event has to take the slow way.
 bool Lane::push(const Event& event) {
   const std::uint64_t head = header_->head.load(std::memory_order_relaxed);
   limit_ = header_->tail.load(std::memory_order_acquire) + mask_ + 1;

@@ -31,7 +31,7 @@ class ChildProcess {
   struct Options {
     std::string who;                       ///< opens error texts: "rank 1"
     std::filesystem::path program;         ///< without a slash: looked for in PATH
-    std::vector<std::string> arguments;    ///< behind the program's name
+    std::vector<std::string> arguments;    ///< after the program's name
     std::vector<std::string> environment;  ///< "KEY=value"
     /// What the child finds open from descriptor 3 on, in this order; they stay the caller's.
     std::vector<int> descriptors{};

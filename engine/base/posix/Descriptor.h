@@ -26,7 +26,7 @@ class Descriptor {
   [[nodiscard]] bool open() const { return fd_ >= 0; }
   int release() { return std::exchange(fd_, -1); }
 
-  /// Closes it. errno stays, so that what failed before can still be told.
+  /// Closes it. errno stays, so that what failed before can still be reported.
   void reset() {
     if (fd_ >= 0) {
       const int before = errno;

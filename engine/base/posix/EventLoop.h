@@ -21,8 +21,8 @@ class EventLoop {
   /// Error (kEnvironment): no descriptor is left; errno says so, too.
   static base::Result<EventLoop> create();
 
-  /// Calls `readable` whenever `fd` can be read, has ended or has failed, also where that has
-  /// passed by then. Does not own `fd`; remove it before closing it.
+  /// Calls `readable` whenever `fd` can be read, has ended or has failed, even if that is no longer
+  /// so when its turn comes. Does not own `fd`; remove it before closing it.
   base::Status add(int fd, std::function<void()> readable);
   /// The same for what epoll_ctl calls `interest`; `happened` is given what it calls events.
   base::Status add(int fd, std::uint32_t interest, std::function<void(std::uint32_t)> happened);

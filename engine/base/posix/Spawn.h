@@ -13,7 +13,7 @@ struct SpawnOptions {
   enum class Leads { kProcessGroup, kSession };
 
   std::filesystem::path program;         ///< without a slash: looked for in PATH
-  std::vector<std::string> arguments;    ///< behind the program's name
+  std::vector<std::string> arguments;    ///< after the program's name
   std::vector<std::string> environment;  ///< "KEY=value", all there are
   int output = -1;                       ///< its stdout; it stays the caller's, as do the others
   int errors = -1;                       ///< its stderr

@@ -38,7 +38,7 @@ class BucketSet {
   /// All gradients of the iteration are still to come.
   void empty();
 
-  /// As the recorder is told of them.
+  /// As the recorder gets them.
   [[nodiscard]] trace::BucketsMessage message(std::uint32_t layout,
                                               const std::string& reason) const;
 

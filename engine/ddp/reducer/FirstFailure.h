@@ -20,8 +20,8 @@ class FirstFailure {
   /// Empty: there was none.
   [[nodiscard]] const std::string& text() const { return text_; }
 
-  /// Keeps an error that is about to be thrown on, if it is the first. `lock` may be free, and is
-  /// afterwards if this was the first.
+  /// Keeps an error, if it is the first, before the caller throws it on. `lock` may be held or
+  /// free; if this error was the first it is free afterwards.
   void note(Lock& lock, const std::exception& error);
   /// Throws it as a DdpError; frees `lock`.
   [[noreturn]] void fail(Lock& lock, std::string text);

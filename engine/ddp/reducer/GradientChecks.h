@@ -17,7 +17,7 @@ class GradientChecks {
  public:
   explicit GradientChecks(ReducerContext& context) : context_(context) {}
 
-  /// At the start of an iteration that reduces so many buckets.
+  /// At the start of an iteration that reduces this number of buckets.
   void begin(std::size_t buckets);
   /// Right after the copy into the bucket, while what was copied is still in the cache. `number`:
   /// the bucket's; none for a deferred parameter. `shares`: the copy was divided, and is measured

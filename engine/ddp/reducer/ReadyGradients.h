@@ -14,7 +14,7 @@ namespace lockstep::ddp {
 
 /// Which gradients of a backward have become ready, and which are still to come.
 ///
-/// findUnusedParameters: the graph behind the forward's outputs is searched; parameters it does
+/// findUnusedParameters: the graph of the forward's outputs is searched; parameters that it does
 /// not reach count as ready at the first gradient of the backward.
 ///
 /// staticGraph: the first backward is recorded: it counts how often each parameter gets a gradient,
@@ -30,7 +30,7 @@ class ReadyGradients {
   void reset();
   /// The backward of a synchronised forward is to come.
   void expect();
-  /// Searches the graph behind these. Throws DdpError where there is none.
+  /// Searches the graph that these come from. Throws DdpError where there is none.
   void searchUnused(const std::vector<at::Tensor*>& outputs);
 
   /// Whether this backward is recorded.

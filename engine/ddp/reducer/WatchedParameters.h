@@ -40,7 +40,7 @@ class WatchedParameters {
   [[nodiscard]] at::ScalarType builtType(std::size_t index) const { return built_[index].first; }
   /// Of the gradients.
   [[nodiscard]] at::Device device() const { return tensor(0).device(); }
-  /// As the recorder is told of them.
+  /// As the recorder gets them.
   [[nodiscard]] trace::ParametersMessage message() const;
 
   /// Calls `onGradient`, on the thread of the backward, when a gradient has been accumulated, or

@@ -155,7 +155,8 @@ Trial::Step Trial::step(std::uint32_t number, int active) {
     around("update", number, &PluginHook::update, outcome);
   } else {
     for (at::Tensor& parameter : model_.parameters()) {
-      // Plain steps, whatever the hook was told: they need only be the same on every rank and run.
+      // Plain steps, whatever optimizer the hook was shown: they need only be the same on every
+      // rank and run.
       parameter.sub_(parameter.grad() * kLearningRate);
     }
   }
@@ -192,7 +193,7 @@ std::vector<at::Tensor> Trial::average(std::vector<GradBucket>& buckets, std::ui
   for (std::size_t i = 0; i < buckets.size(); ++i) {
     during(placeOf(i, number), [&] {
       if (!futures[i].waitFor(options_.resultLimit)) {
-        // It may hang in the call for a later bucket, and this one's result waits behind that.
+        // It may hang in the call for a later bucket, and this one's result waits for that.
         const std::string inside = rank_.hook->inside();
         throw HookError(fmt::format("{}: it gave no result within {} s",
                                     inside.empty() ? placeOf(i, number) : inside,

@@ -43,7 +43,7 @@ struct RankRecord {
   void compare(TrialPlace at, const at::Tensor& result, const at::Tensor& mean);
 };
 
-/// What all ranks of a trial had. Differences are told as "rank 1: bucket 0 of step 4".
+/// What all ranks of a trial had. Differences read "rank 1: bucket 0 of step 4".
 class TrialRecord {
  public:
   explicit TrialRecord(int ranks) : ranks_(static_cast<std::size_t>(ranks)) {}

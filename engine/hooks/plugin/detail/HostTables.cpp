@@ -65,7 +65,7 @@ lockstep_status allReduce(const lockstep_group* group, lockstep_run* run, std::u
   return queued(run, stage, "all_reduce", [&](QueuedOperation& operation, auto options) {
     const at::Tensor tensor = run->session->tensorWithin(*inout);
     operation.bytes = static_cast<std::uint64_t>(tensor.nbytes());
-    // Everything is checked here, where the plugin can still be told; start() comes later, in turn
+    // Everything is checked here, while the plugin gets the answer; start() comes later, in turn
     // (Note [The order of a plugin's operations]).
     operation.start = [pg = groupOf(group), tensor, reduce = reduceOp(op), options] {
       return Works{pg->allreduce({tensor}, reduce, options)};

@@ -46,8 +46,8 @@ std::string textOf(const std::exception_ptr& error) {
 // A failure, of the plugin, of an operation or of the host, ends all runs of the hook (breakDown):
 // ranks that disagree on which bucket failed would wait for each other for ever.
 //
-// Ended runs are remembered for a while (graveyard_): a plugin that calls on one is told so by
-// name, and as long as one is remembered its address cannot be a new run's.
+// Ended runs are remembered for a while (graveyard_): a call for one of them is an error that names
+// it. And as long as one is remembered, its address cannot be a new run's.
 HostCall::HostCall(const PluginSession& session, const std::string& call) : note_(session, call) {
   if (session.watch() != nullptr) {
     doing_.emplace(*session.watch(), 0, fmt::format("hook '{}': {}", session.info().id, call));
@@ -330,7 +330,7 @@ void PluginSession::start(const RunPtr& run, QueuedOperation& operation) {
       work->future().whenComplete(
           [whenDone](const auto& future) { whenDone(future.exception()); });
     }
-    outstanding_ += operation.open;  // what ends has been posted behind this
+    outstanding_ += operation.open;  // their ends are posted, and come later
   } catch (const std::exception&) {
     breakDown(run, std::current_exception(), true);
   }
@@ -391,7 +391,7 @@ void PluginSession::finish(const RunPtr& run, std::exception_ptr error) {
 }
 
 /// Ends the run, and all others, with the error: the hook is done with. `cancel`: whether the
-/// hook has to be told of `run`'s end.
+/// hook has to hear of `run`'s end.
 void PluginSession::breakDown(const RunPtr& run, std::exception_ptr error, bool cancel) {
   if (broken_ == nullptr) {
     broken_ = error;

@@ -61,9 +61,9 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   /// Creates the hook. Throws HookError with the plugin's sentence. Collective if the hook makes
   /// subgroups. [step-thread]
   void create();
-  /// Cancels what is in flight and, when the operations that were begun have ended, destroys the
-  /// hook; a second at most, after which a hook that hangs is left behind, with what it uses.
-  /// Returns whether it did not. [step-thread]
+  /// Cancels what is in flight, waits for the operations that were begun, and destroys the hook.
+  /// Waits a second at most: a hook that hangs is left where it is, with all that it uses. Returns
+  /// whether the hook was destroyed. [step-thread]
   bool close();
 
   using Call = std::function<lockstep_status(lockstep_hook*, lockstep_run*, const lockstep_group*)>;
@@ -154,12 +154,12 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
 
   std::vector<RunPtr> runs_;     // that have not ended
   std::deque<RunPtr> line_;      // of these, those that may yet start operations
-  std::deque<RunPtr> graveyard_; // ended lately: a call on one of them can be told
+  std::deque<RunPtr> graveyard_; // ended lately: a call for one is recognised
   std::exception_ptr broken_;
   std::vector<RunPtr> deliveries_;  // to be made when the hook's call has returned
   bool inCall_ = false;
   std::size_t outstanding_ = 0;  // works of operations that have not ended
-  std::optional<base::Future<bool>> closed_;  // to be told when the hook is destroyed
+  std::optional<base::Future<bool>> closed_;  // set while close() waits for the hook's end
 
   mutable std::mutex mutex_;  // guards what follows
   std::string reason_;

@@ -87,6 +87,7 @@ void Tree::visitTensors(
   }
 }
 
+// In the order of visitTensors(): scatter() and gather() match the n-th tensor of both.
 Tree Tree::mapTensors(const std::function<Tree(const at::Tensor&)>& replace) const {
   if (const at::Tensor* tensor = ifTensor()) {
     return replace(*tensor);

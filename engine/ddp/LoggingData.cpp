@@ -28,6 +28,8 @@ std::string oneOrZero(bool value) {
 
 }  // namespace
 
+// Under c10d's names and in its units (bytes, nanoseconds, 1 for true), so that what reads
+// PyTorch's can read this.
 std::map<std::string, std::string> DistributedDataParallel::loggingData() const {
   std::map<std::string, std::string> data;
   std::uint64_t bytes = 0;

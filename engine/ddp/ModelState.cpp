@@ -39,6 +39,7 @@ std::vector<std::string> sparseNames(torch::nn::Module& module,
   std::unordered_set<const c10::TensorImpl*> sparse;
   std::unordered_set<const c10::TensorImpl*> dense;
   for (const auto& part : module.modules()) {
+    // By the tensor and not by its name: a shared weight has several.
     auto& users = hasSparseGradient(*part) ? sparse : dense;
     for (const at::Tensor& parameter : part->parameters(/*recurse=*/false)) {
       users.insert(parameter.unsafeGetTensorImpl());

@@ -20,6 +20,7 @@ DeviceSpans::Point DeviceSpans::now() {
     event->record(device_.currentStream());
     return event;
   } catch (const DeviceError&) {
+    // From now on nothing is asked of the device: after most errors each call would throw again.
     failed_ = true;
     return nullptr;
   }

@@ -137,6 +137,7 @@ void HashStore::watchKey(const std::string& key, WatchCallback callback) {
 void HashStore::waitLocked(std::unique_lock<std::mutex>& lock, const std::string& operation,
                            const std::vector<std::string>& keys, Milliseconds timeout) {
   const detail::Deadline deadline(timeout);
+  // Every change wakes all who wait, and each looks for its keys: ranks in one process are few.
   if (!changed_.wait_until(lock, deadline.at(), [&] { return table_.missing(keys).empty(); })) {
     throw detail::timeoutError(kPlace, operation, timeout, table_.missing(keys));
   }

@@ -27,7 +27,6 @@ void storeBarrier(Store& store, int rank, int worldSize, Store::Milliseconds tim
         "its own, and each rank to one process",
         quoted({name}), rank, entry.holder->who()));
   }
-  // Waiting for one key of the last, and not for all ranks' keys, is one request to the server.
   if (entry.last) {
     store.set(done, "");
     return;

@@ -3,6 +3,8 @@
 namespace lockstep::trace {
 
 std::string_view name(EventKind kind) {
+  // No default: the compiler warns of a kind that is forgotten here. "unknown" is for numbers that
+  // a later minor writes.
   switch (kind) {
     case EventKind::kStartup:
       return "startup";

@@ -60,7 +60,6 @@ base::Result<std::unique_ptr<sqlite::Database>> openForReading(
                          path.string()};
     }
   }
-  // Without a WAL and with no right to write, nobody can be recording: SQLite need not lock it.
   const bool immutable = !hasWal && !mayWrite(path);
   auto opened = sqlite::Database::open(
       path, immutable ? sqlite::OpenMode::kImmutable : sqlite::OpenMode::kReadOnly);

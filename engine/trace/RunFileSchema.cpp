@@ -121,6 +121,7 @@ CREATE VIEW metrics_ns AS
     zero_ns + CAST(round((ticks - origin_ticks) * ns_per_tick) AS INTEGER) AS at_ns, value
   FROM metrics CROSS JOIN host_clocks USING(host);
 )sql";
+// The views above have these numbers in their text.
 static_assert(static_cast<int>(EventKind::kCollective) == 71);
 static_assert(static_cast<int>(EventKind::kGradientReady) == 30);
 

@@ -132,6 +132,7 @@ RunInfo readInfo(Database& database) {
   Statement select(database, "SELECT key, value FROM meta");
   while (select.row()) {
     const std::string key = select.text(0);
+    // Both ways, as `meta` has texts and numbers under one column: the key says which is meant.
     integers[key] = select.integer(1);
     texts[key] = select.text(1);
   }
@@ -139,6 +140,7 @@ RunInfo readInfo(Database& database) {
   info.runId = texts["run_id"];
   info.name = texts["name"];
   for (const RunKind kind : {RunKind::kObserved, RunKind::kImported}) {
+    // What names neither is an experiment's run.
     info.kind = texts["kind"] == name(kind) ? kind : info.kind;
   }
   info.command = texts["command"];
@@ -269,6 +271,7 @@ std::int64_t parameterLimit(Database& database, const char* table) {
 }
 
 void writeLayout(Database& database, const BucketsMessage& layout) {
+  // Ranks that were started again may have made another layout under the same number.
   Statement(database, "DELETE FROM buckets WHERE layout = ?").runWith(layout.layout);
   Statement(database, "DELETE FROM bucket_parameters WHERE layout = ?").runWith(layout.layout);
   Statement(database, "INSERT OR REPLACE INTO layouts VALUES(?, ?, ?)")

@@ -48,6 +48,7 @@ base::Result<Segment> Segment::create(const SegmentOptions& options) {
     return base::systemError(base::ExitCode::kEnvironment, "cannot map the event memory", "");
   }
   Segment segment(std::move(file), std::move(memory));
+  // Made in place, so that the atomics begin their life in the memory that both processes map.
   auto* header = new (segment.memory_.data()) SegmentHeader{};
   header->magic = kSegmentMagic;
   header->version = kSegmentVersion;

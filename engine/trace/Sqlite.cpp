@@ -26,6 +26,7 @@ base::Error toError(int code, int systemErrno, const std::string& text,
     return base::Error{exit, std::move(what), path.string()};
   };
   const std::string reason = systemErrno != 0 ? std::generic_category().message(systemErrno) : text;
+  // The low byte is the error; the rest says where in SQLite it arose.
   switch (code & 0xFF) {
     case SQLITE_NOTADB:
       return error(ExitCode::kBadInput, "this is no run file of lockstep");

@@ -36,6 +36,8 @@ WatchedParameters::WatchedParameters(std::vector<NamedTensor> parameters,
       specs_(specsOf(parameters_, sparse)) {
   check();
   for (const NamedTensor& parameter : parameters_) {
+    // change() compares with these: specs_ has texts, and mixed precision lends other dtypes
+    // meanwhile.
     built_.emplace_back(parameter.tensor.scalar_type(), parameter.tensor.device());
   }
 }
@@ -59,6 +61,7 @@ void WatchedParameters::check() const {
     if (!seen.insert(tensor.unsafeGetTensorImpl()).second) {
       refuse("stands in the list twice");
     }
+    // Two Reducers on one parameter would both divide and sum its gradient.
     if (compat::hasGradientHook(*compat::gradientAccumulator(tensor))) {
       refuse("is reduced by another DistributedDataParallel already; destroy that one first");
     }

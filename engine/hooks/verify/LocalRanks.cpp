@@ -43,6 +43,7 @@ void runRank(LocalRank& own, const Store& store, const LocalRanksOptions& option
   own.group = meet(store, own, plain, options.timeout);
   std::vector<std::shared_ptr<ProcessGroup>> all{own.group};
   std::vector<std::shared_ptr<Subgroups>> groups;
+  // A group for each hook, beside that of the ranks: nothing else may communicate over a hook's.
   for (std::size_t depth = 0; depth < options.choice.size(); ++depth) {
     process_group::GroupOptions ofHook = plain;
     ofHook.groupName = depth == 0 ? "hook" : fmt::format("hook {}", depth);

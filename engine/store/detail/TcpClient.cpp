@@ -135,8 +135,6 @@ posix::Descriptor TcpClient::borrow(Milliseconds limit) {
 
 Answer TcpClient::exchange(posix::Descriptor& socket, const std::string& operation,
                            std::string_view content, Milliseconds limit) {
-  // The server watches the time limit, too, and its answer names the missing keys: it gets to speak
-  // first.
   const Deadline deadline(Deadline::clamped(limit) + kGrace);
   std::string bytes;
   Transfer result = sendAll(socket.get(), framed(content), deadline);

@@ -73,6 +73,8 @@ void WatchQueue::run() {
       if (ending_) {
         return;
       }
+      // A callback may use the store. Its mutex is taken before this one when it reports a change,
+      // and so must not be taken after it here.
       lock.unlock();
       tellOfChange(place_, change.key, *callback, change.before, change.after);
       lock.lock();

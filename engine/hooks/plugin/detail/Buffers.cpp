@@ -101,6 +101,7 @@ BucketView::BucketView(const GradBucket& bucket, void* stream)
 
 StepView::StepView(const std::vector<std::string>& names, const std::vector<at::Tensor>& parameters,
                    std::uint32_t step, void* stream) {
+  // pointers_ points into it, and plugins keep those pointers during the call: it must not move.
   parameters_.reserve(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     lockstep_parameter& parameter = parameters_.emplace_back();

@@ -126,6 +126,7 @@ lockstep_buffer HookMemory::allocate(const lockstep_buffer& like, std::int64_t n
   const at::Tensor tensor =
       at::zeros({numel}, at::TensorOptions().dtype(dtypeOf(dtype)).device(deviceOf(like)));
   if (numel > 0) {
+    // By address, which is all that a plugin gives back. Without elements there is none to keep.
     kept_[tensor.data_ptr()] = tensor;
   }
   return bufferOf(tensor);

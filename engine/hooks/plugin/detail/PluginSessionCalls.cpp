@@ -163,6 +163,7 @@ lockstep_status PluginSession::runInner(lockstep_run* raw, std::uint32_t stage,
 void PluginSession::fail(lockstep_run* raw, lockstep_status status, const std::string& text) {
   const std::string reason = takeReason();  // why the host refused what the hook then gave up on
   const std::string whole = reason.empty() ? text : fmt::format("{}: {}", text, reason);
+  // In a call without a run, such as create: whoever made it asks for the sentence (takeReason).
   if (raw == nullptr) {
     std::lock_guard lock(mutex_);
     reason_ = whole;
@@ -180,6 +181,7 @@ void PluginSession::mark(lockstep_run* raw, std::int32_t phase, bool begins) {
   if (run == nullptr || (phase != LOCKSTEP_ENCODE && phase != LOCKSTEP_DECODE)) {
     return;
   }
+  // From the first mark on the phases are the plugin's word; none is derived from its calls.
   run->marked = true;
   if (begins) {
     run->markBegun = options_.trace->now(run->device);

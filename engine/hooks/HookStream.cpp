@@ -29,9 +29,8 @@ std::optional<c10::Stream> HookStream::of(const c10::Device& device) {
   }
   const std::lock_guard lock(mutex_);
   if (!stream_) {
+    // High priority: the backward has work queued far ahead, and the hook's must not wait for it.
     stream_ =
-        // High priority: the backward has work queued far ahead, and the hook's must not wait for
-        // it.
         VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device, /*isHighPriority=*/true);
   }
   return stream_;

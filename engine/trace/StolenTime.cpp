@@ -45,8 +45,8 @@ std::optional<double> StolenTime::percent(std::int64_t nowNs) {
     std::uint64_t most = 0;
     for (const auto& [core, ticks] : cores) {
       const auto before = before_.find(core);
+      // A core may have been switched off and on again meanwhile, and count from 0.
       most = std::max(
-          // A core may have been switched off and on again meanwhile, and count from 0.
           most, before == before_.end() || before->second > ticks ? 0 : ticks - before->second);
     }
     const double seconds = static_cast<double>(nowNs - since_) / 1e9;

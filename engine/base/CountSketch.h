@@ -17,7 +17,8 @@ namespace lockstep::base {
 /// for the block: two elements of one block never meet, two of different blocks with a chance of
 /// 1 / kCounters, as if each were drawn alone, and memory is walked in order.
 ///
-/// Sketches can be compared when they were added to in the same pieces.
+/// Sketches can be compared when they were added to in the same pieces. How a block is drawn:
+/// Note [A block of a sketch] in the .cpp.
 class CountSketch {
  public:
   static constexpr std::size_t kCounters = 256;

@@ -13,7 +13,7 @@ void stepBehind();
 
 /// The same for a whole program, first thing in its main(); what `inFront` starts stays as the
 /// program was before. Programs cannot step forward again: a thread that never stepped behind is
-/// kept for it.
+/// kept for it. Note [Back to the front] in the .cpp.
 void stepProgramBehind();
 
 /// Runs `work` with the priority from before stepProgramBehind, on another thread, and waits for

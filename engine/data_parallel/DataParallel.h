@@ -38,6 +38,7 @@ struct DataParallelOptions {
 /// parameters and buffers to every device, runs the replicas on threads that it makes for this,
 /// and joins the outputs on one device; the backward runs the replicas' graphs on threads again
 /// and then, when nothing is left to overlap with, sums their gradients on device 0.
+/// Note [A step on several devices] in the .cpp.
 ///
 ///   DataParallel parallel(model, {.devices = virtualDevices(4)});
 ///   auto loss = criterion(parallel.forward<Net>(input), target);

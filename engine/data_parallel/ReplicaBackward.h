@@ -33,7 +33,8 @@ struct Applied {
 /// The backward of a whole DataParallel forward, one node of the caller's graph: cuts the
 /// outputs' gradient, runs each replica's graph on its device's thread, and sums the replicas'
 /// gradients on device 0 (torch.nn.parallel's Gather, Broadcast and ReduceAddCoalesced).
-/// A parameter that no replica used gets zeros, as in PyTorch.
+/// A parameter that no replica used gets zeros, as in PyTorch. Note [One node for all replicas] in
+/// the .cpp.
 ///
 /// Throws ReplicaError; DataParallelError for a second run without retain_graph, and for
 /// create_graph, since gradients of gradients do not pass here.

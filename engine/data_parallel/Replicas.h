@@ -29,6 +29,7 @@ std::vector<StateTensor> stateOf(const torch::nn::Module& module);
 /// Replica 0's tensors share the wrapped module's memory, so that what a forward changes in them
 /// in place (running statistics of batch norm) stays; all other replicas have memory of their
 /// own, overwritten by the next refresh. Parameters are leaves of each replica's own graph.
+/// Note [How replicas are refreshed] in the .cpp.
 class ReplicaSet {
  public:
   ReplicaSet(const torch::nn::Module& module,

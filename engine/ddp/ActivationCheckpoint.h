@@ -20,6 +20,7 @@ struct CheckpointOptions {
 /// (Chen et al. 2016; torch.utils.checkpoint, use_reentrant=True). The segment's parameters get
 /// their gradients in a backward of their own inside the outer one; a parameter of two segments
 /// gets two gradients. DistributedDataParallel then needs static_graph.
+/// Note [Two ways to compute again] in the .cpp.
 ///
 /// Gradients are those without checkpointing. At least one input must require a gradient, or the
 /// parameters would silently get none: throws DdpError, as for a backward with create_graph. With

@@ -73,7 +73,8 @@ class Joinable {
 /// In each iteration the first joinable sums a one over the ranks. A rank whose loop has ended
 /// joins that sum with a zero and shadows the iteration of the others; when the sum is 0 all
 /// have ended, and the joinables settle (DistributedDataParallel takes the model of the last to
-/// join, the largest rank among several). Exceptions of the loop pass straight through.
+/// join, the largest rank among several). Exceptions of the loop pass straight through. An example:
+/// Note [Shadowing] in Join.cpp.
 /// [step-thread]
 class Join {
  public:

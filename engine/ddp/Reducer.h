@@ -25,7 +25,8 @@ namespace lockstep::ddp {
 /// the result into the gradients. After the first iteration (staticGraph: the second) the buckets
 /// are rebuilt once in the order in which rank 0's gradients became ready; never with
 /// findUnusedParameters alone, whose order may change. How each part works stands in reducer/, and
-/// in which order the ranks call their collectives in reducer/README.md.
+/// in which order the ranks call their collectives in reducer/README.md. Threads and order of one
+/// backward: Note [One backward] in Reducer.cpp.
 ///
 /// With a PrecisionSwitch the parameters are lowered in beginForward() and restored at the end of
 /// the reduction, by endAccumulation(), checkFinalized(), the next forward or the end of this.

@@ -23,7 +23,8 @@ namespace lockstep::hooks {
 /// leave them to an optimizer after the backward.
 ///
 /// When a bucket fails, earlier buckets have been stepped already: the replicas are to be
-/// considered lost, as after any failed collective.
+/// considered lost, as after any failed collective. Threads: Note [Steps in the backward] in the
+/// .cpp.
 class ThenOptimizerHook final : public CommHook {
  public:
   /// `optimizer` lists the parameters that are reduced, in registration order. `tracer` may be

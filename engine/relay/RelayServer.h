@@ -31,7 +31,7 @@ std::string describe(const Refused& refused);
 
 /// The head's end: a port at which the relays of one run report (Note [The relay's protocol]).
 /// Whoever has not the run's token is refused by CURVE and counted. One thread; its sockets wake
-/// that thread's event loop.
+/// that thread's event loop. Note [Who may come in] in the .cpp.
 class RelayServer {
  public:
   /// Names a relay's one connection.

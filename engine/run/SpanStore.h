@@ -15,7 +15,7 @@ namespace lockstep::run {
 /// They stand in blocks: an append never moves what stands, and a span that comes late moves at
 /// most one block. A block that was shared is never written again: what is to change is copied
 /// first, so that other threads may read what they were given while the row grows. One thread at a
-/// time.
+/// time. Note [A row in blocks] in the .cpp.
 class SpanStore {
  public:
   /// Inserts the span where its time belongs; returns false when it would overlap another.

@@ -43,7 +43,8 @@ struct PingSample {
 };
 
 /// Estimates another host's clock offset from exchanges of messages. Holds no clock and does no
-/// input or output. One thread at a time.
+/// input or output. One thread at a time. How it goes on, with numbers:
+/// Note [Intervals and anchors] in the .cpp.
 ///
 /// No message arrives before it was sent, so that with the readings of PingSample
 ///     t2 - t3  <=  offset  <=  t1 - t0

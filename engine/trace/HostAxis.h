@@ -12,6 +12,7 @@ namespace lockstep::trace {
 
 /// Carries rows of other hosts to the tick axis of the recording host, as they are read. Rows of a
 /// host whose clock, or the recording host's, is not known wait here. One thread at a time.
+/// Note [One axis] in the .cpp.
 class HostAxis {
  public:
   void setRanks(const std::vector<RankInfo>& ranks);

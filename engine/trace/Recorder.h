@@ -24,7 +24,7 @@ namespace lockstep::trace {
 /// problem that names the rank and the first difference. Events and what comes with them (losses)
 /// keep the ticks of the rank's host (RankInfo::host); what the recorder stamps itself, as it takes
 /// messages, counters and logs, has the recording host's. Loss of events: Note [Gaps] in
-/// RankDrain.cpp.
+/// RankDrain.cpp. What happens in which order: Note [A recorder's pass] in Recorder.cpp.
 class Recorder {
  public:
   /// What the supervisor's progress line shows.

@@ -212,6 +212,7 @@ struct RunFileReaderOptions {
 
 /// Reads a run file, live or finished. Holds neither a statement nor a lock between polls, so
 /// that the writer can checkpoint its WAL and close it at the end. One thread at a time.
+/// Note [Following a run] in RunFileReader.cpp.
 ///
 /// The file says that a run has ended (hasEnded()) in the same commit as its
 /// last rows: a reader that saw it and drained `spans` has everything. kRecorderDied is what a
@@ -256,6 +257,7 @@ struct RunFileWriterOptions {
 
 /// Writes a run file: the recorder's side, also used by tests to make files with known
 /// content. Rows gather in one transaction until `commit`. One thread at a time.
+/// Note [How a run file ends] in RunFileWriter.cpp.
 class RunFileWriter {
  public:
   /// Creates `path`; an existing file is an error, never overwritten. The file appears with

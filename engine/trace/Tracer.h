@@ -18,7 +18,8 @@ namespace lockstep::trace {
 
 /// The ring of one thread. Only that thread may emit, or threads that take turns under one
 /// lock. Never blocks, allocates or formats: a full ring counts the event and later writes
-/// one kGap span where the loss happened. About 10 ns an event.
+/// one kGap span where the loss happened. About 10 ns an event. Note [A ring without waiting] in
+/// Tracer.cpp.
 class Lane {
  public:
   /// Emits a span that began at `startTicks` and ends now.

@@ -15,7 +15,8 @@ namespace lockstep::ddp {
 /// Which parameters got a gradient, here and on the other ranks (c10d's locally and globally used
 /// maps): one that no rank used keeps its gradient as it is. The ranks agree by an allreduce in
 /// each iteration with findUnusedParameters, and in the first with staticGraph.
-/// With skipUnusedBuckets, also which buckets have a gradient on any rank.
+/// With skipUnusedBuckets, also which buckets have a gradient on any rank. Why these are two:
+/// Note [Two maps] in the .cpp.
 class UsedMap {
  public:
   explicit UsedMap(ReducerContext& context);

@@ -60,6 +60,7 @@ struct OptimizerFacts {
 
 /// A communication hook of a plugin (plugins/abi). Every call into the plugin is made on the
 /// strand of this hook, a thread of its own, never on the backward's or a backend's.
+/// Note [Hooks inside hooks] in the .cpp.
 ///
 /// Errors: HookError with the plugin's sentence, the hook, and the bucket or call, and the step;
 /// CommError when an operation failed. After one the hook is done: every later call repeats it.

@@ -27,7 +27,7 @@ struct ReplayOptions {
 
 /// Gives the same buckets to the engine's own host of the hook, on threads of this process over
 /// Gloo, twice, and compares. What is wrong becomes the outcome's problems. A hook that crashes
-/// takes the process with it.
+/// takes the process with it. Note [When a replay agrees] in the .cpp.
 plugin::PyTorchComparison replay(const ReplayOptions& options);
 
 }  // namespace lockstep::hooks

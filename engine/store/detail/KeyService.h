@@ -16,7 +16,7 @@
 namespace lockstep::store::detail {
 
 /// What the server of a TCPStore does with the requests of its clients, apart from sockets.
-/// One thread.
+/// One thread. Note [What a request sets going] in the .cpp.
 class KeyService {
  public:
   using Id = WaitQueue::Id;  ///< a client's, given by the owner

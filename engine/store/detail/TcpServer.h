@@ -17,6 +17,7 @@ namespace lockstep::store::detail {
 
 /// The server of a TCPStore: one thread, "store-server", that waits in epoll for all clients.
 /// Clients may come, go and send anything; it ends when the object does. [any-thread]
+/// Note [One thread for all clients] in the .cpp.
 class TcpServer {
  public:
   /// Listens and starts the thread; throws StoreError when the port cannot be had.

@@ -52,7 +52,7 @@ struct SessionOptions {
 // it; that hook has a group and a line of its own.
 
 /// One hook of a plugin at work: its C tables, its runs, their order and their timing.
-/// [hook-strand], except what says otherwise.
+/// [hook-strand], except what says otherwise. Note [The life of a run] in the .cpp.
 class PluginSession : public std::enable_shared_from_this<PluginSession> {
  public:
   explicit PluginSession(SessionOptions options);

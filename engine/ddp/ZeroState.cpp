@@ -90,7 +90,7 @@ std::vector<optim::ParameterState> ZeroRedundancyOptimizer::consolidateStateDict
       for (std::size_t slot = 0; slot < theirs.size(); ++slot) {
         auto& copy = states.emplace_back();
         for (const auto& [name, tensor] : optimizer_->state(slot)) {
-          // What is received is nobody else's; the own part is to be as independent of later steps.
+          // Received tensors are new ones. Its own are copied, as later steps would change them.
           copy[name] = tensor.clone();
         }
       }

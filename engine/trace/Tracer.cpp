@@ -101,7 +101,7 @@ bool Tracer::send(std::string_view json) {
   const std::uint64_t size = header.messageRingBytes;
   const std::uint64_t head = header.messageHead.load(std::memory_order_relaxed);
   const std::uint64_t tail = header.messageTail.load(std::memory_order_acquire);
-  // Counted and not waited for: the recorder may be gone. It makes a problem of the count.
+  // The recorder may be gone, so nothing waits for it. It reports the count as a problem.
   if (head - tail + 4 + json.size() > size) {
     header.messagesDropped.fetch_add(1, std::memory_order_relaxed);
     return false;

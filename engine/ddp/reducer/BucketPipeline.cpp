@@ -194,8 +194,7 @@ void BucketPipeline::exchangeSparse(bool shadow) {
     process_group::CallOptions call = context_.callOptions();
     call.bucket = eventBucket(number);
     at::Tensor& grad = tensor.mutable_grad();
-    // One without inputs offers no entries, but must receive those of the others: an allgather has
-    // no by-standers.
+    // A rank without inputs offers no entries, but has to take part: an allgather needs every rank.
     const at::Tensor sum = sumSparse(*context_.group, shadow ? at::Tensor() : grad, tensor.sizes(),
                                      tensor.scalar_type(), call)
                                .to(tensor.device());

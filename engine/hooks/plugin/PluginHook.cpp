@@ -66,7 +66,8 @@ void check(PluginSession& session, lockstep_status status, const std::string& ca
 // "topk(fp16)" is two sessions, outermost first in sessions_, each with a group of its own, and all
 // on one strand and one stream. The inner one is made first, since the outer one is given it at its
 // creation. A call for a bucket goes to the outermost alone; whatever it hands on goes to the one
-// inside by lockstep.inner/1. Calls around a step go to each, from the outside in.
+// inside by lockstep.inner/1. Calls around a step go to each, from the outside in, and the update
+// is the outermost's alone.
 PluginHook::PluginHook(PluginHookOptions options)
     : options_(std::move(options)),
       strand_(std::make_shared<Strand>("hook strand")),

@@ -13,6 +13,9 @@ namespace {
 constexpr std::size_t kDraws = 4000;
 constexpr std::uint32_t kSeed = 20'260'101;
 
+// Blocks may overlap, so that a sample of n values has n - length + 1 of them, each equally likely.
+// A draw adds up the means of as many blocks as fill the sample; which block comes where does not
+// matter for a mean. With n = 100: blocks of 10, 91 to draw from, 10 in a draw.
 /// Draws means of a sample, block by block.
 class BlockMeans {
  public:
@@ -21,6 +24,7 @@ class BlockMeans {
     length_ = std::max<std::size_t>(1, static_cast<std::size_t>(std::sqrt(count)));
     blocks_ = (count + length_ - 1) / length_;
     mean_ = std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(count);
+    // The mean of each block, by a sum that moves on by one value.
     double sum = std::accumulate(samples.begin(),
                                  samples.begin() + static_cast<std::ptrdiff_t>(length_), 0.0);
     means_.push_back(sum / static_cast<double>(length_));
@@ -41,9 +45,14 @@ class BlockMeans {
   double draw(std::mt19937& random) const {
     double sum = 0;
     for (std::size_t block = 0; block < blocks_; ++block) {
+      // The 32 random bits as a fraction of the number of blocks. std::uniform_int_distribution may
+      // draw other numbers with another standard library, and the same run would get other
+      // intervals.
       sum += means_[static_cast<std::size_t>(
           (static_cast<std::uint64_t>(random()) * means_.size()) >> 32)];
     }
+    // Only how far a draw lies from the others' centre counts: the interval stays around the true
+    // mean of the sample.
     return mean_ + widen_ * (sum / static_cast<double>(blocks_) - centre_);
   }
 
@@ -63,6 +72,8 @@ MeanInterval between(double mean, std::vector<double> draws, double tail) {
     std::nth_element(draws.begin(), found, draws.end());
     return *found;
   };
+  // Each call moves only one quantile to its place, which is cheaper than sorting 4000 draws; the
+  // second call does not mind how the first left the rest.
   const double low = at(from);
   return {mean, low, at(draws.size() - 1 - from)};
 }

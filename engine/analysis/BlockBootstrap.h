@@ -19,7 +19,7 @@ inline constexpr std::size_t kFewestForBootstrap = 8;
 /// How often a run in which nothing is the matter may have any of its ranks accused, by one rule.
 inline constexpr double kAccusedByChance = 0.01;
 
-/// A mean and between what and what it lies.
+/// A mean, and the interval in which it lies.
 struct MeanInterval {
   double mean = 0;
   double low = 0;

@@ -44,6 +44,7 @@ BucketCap bucketCap(const trace::BucketsMessage& layout, std::size_t bucket) {
   if (!of.offsets.empty()) {
     cap.beforeLastBytes = of.offsets.back();
   }
+  // The file has limit 0 for a sparse gradient, too: what shares its kind tells the two apart.
   if (of.limitBytes == 0) {
     cap.end = standsAlone(layout, bucket) ? BucketEnd::kSparse : BucketEnd::kNoLimit;
   } else if (of.bytes >= of.limitBytes) {
@@ -62,6 +63,8 @@ std::vector<trace::BucketsMessage> previewLayouts(
   for (const auto& parameter : parameters) {
     tensors.push_back({static_cast<std::uint64_t>(parameter.bytes), parameter.dtype});
   }
+  // Where unused parameters are searched, c10d never rebuilds: the buckets of the construction are
+  // those of the whole run, and so they have limits from the start, as those of PyTorch 1.9.
   const bool searches = settings.findUnusedParameters && !settings.staticGraph;
   std::vector<trace::BucketsMessage> layouts;
   layouts.push_back(messageOf(
@@ -74,6 +77,8 @@ std::vector<trace::BucketsMessage> previewLayouts(
     std::iota(reversed.rbegin(), reversed.rend(), 0u);
     layouts.push_back(messageOf(buckets::planRebuild(tensors, reversed, settings.caps), tensors));
     layouts.back().layout = 1;
+    // The first iteration of a static graph counts how often each gradient comes, and the second
+    // records the order.
     layouts.back().step = settings.staticGraph ? 2 : 1;
     layouts.back().reason = "rebuild";
   }

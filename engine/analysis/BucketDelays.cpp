@@ -72,14 +72,19 @@ void addArrivals(const RunData& data, const CollectiveTimes& collective,
       continue;
     }
     GatheredCell& entry = found->second;
+    // One collective without a known last rank makes the step's waiting and transfer unknown for
+    // the whole bucket: a sum of the others would look like a short wait.
     if (!collective.complete) {
       entry.anyUnknown = true;
       continue;
     }
+    // A hook may make several collectives for a bucket. Later ones follow an exchange of all ranks,
+    // which evens out who was late: the first one tells.
     if (arrival.startTicks < entry.arrivalTicks) {
       entry.arrivalTicks = arrival.startTicks;
       const double lateNs = data.clock.durationNs(arrival.startTicks - first.startTicks);
       const auto doubtNs = static_cast<double>(data.doubt.betweenNs(arrival.rank, first.rank));
+      // Within the doubt of the clocks it may as well have been the first.
       entry.latenessMs = lateNs <= doubtNs ? 0 : lateNs / 1e6;
     }
     entry.waitingMs += arrival.waitingMs;
@@ -100,6 +105,7 @@ BucketSample sampleOf(const RunData& data, const Intervals& computing, std::uint
   }
   std::uint64_t exposed = 0;
   for (const Interval& piece : unite(std::move(gathered.inFlight))) {
+    // The pieces are disjoint and so are the stretches of computing: what is clipped counts once.
     exposed += piece.end - piece.begin - length(clip(computing, piece));
   }
   sample.ms[at(BucketMeasure::kExposed)] = static_cast<float>(data.clock.durationNs(exposed) / 1e6);

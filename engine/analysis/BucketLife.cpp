@@ -61,6 +61,8 @@ void addSpan(const trace::SpanRow& span, GatheredBucket& bucket) {
       times.launchedTicks = span.startTicks;
       times.launchedSpan = span.id;
       break;
+    // A check goes before its collective, and ranks wait for each other in it: the bucket's
+    // communication begins there. What its ranks meet in is the collective proper.
     case EventKind::kChecked:
       earliest(times.beganTicks, span.startTicks);
       break;
@@ -94,6 +96,9 @@ void findStalls(std::vector<GatheredBucket>& buckets) {
     if (!times.readyTicks) {
       continue;
     }
+    // `slowest` is the latest of all buckets in front. A bucket that was ready before it had to
+    // wait for it; one that was ready after it is the new latest. With ready times 5, 9, 7, 8,
+    // buckets 2 and 3 are both stalled by bucket 1, and bucket 3 not by bucket 2.
     if (slowest && *buckets[*slowest].times.readyTicks > *times.readyTicks) {
       times.stalledBehind = static_cast<std::uint16_t>(*slowest);
     } else {
@@ -112,6 +117,8 @@ void findQueues(std::vector<GatheredBucket>& buckets) {
     std::uint64_t endedTicks = *times.launchedTicks;
     for (std::size_t k = 0; k < buckets.size(); ++k) {
       const BucketTimes& other = buckets[k].times;
+      // Two that are in flight at once do not hold each other up: the other must have begun no
+      // later and ended before this one began. Of those, the one that ended last let this one go.
       if (&other != &times && other.beganTicks && other.endedTicks &&
           *other.beganTicks <= *times.beganTicks && *other.endedTicks <= *times.beganTicks &&
           *other.endedTicks > endedTicks) {
@@ -126,6 +133,8 @@ void findMeeting(BucketLife& life, const std::vector<std::optional<Meeting>>& me
                  const RankClocks& clocks) {
   for (std::size_t r = 0; r < life.ranks.size(); ++r) {
     const BucketTimes& times = life.ranks[r];
+    // One rank that has no record, that talked in pairs, or that was in another collective, and it
+    // is not known when all had come.
     if (!times.beganTicks || !meetings[r] || !meetings[r]->ofAll() ||
         *meetings[r] != *meetings[0]) {
       life.metTicks.reset();
@@ -141,6 +150,8 @@ void findMeeting(BucketLife& life, const std::vector<std::optional<Meeting>>& me
     life.lastRank.reset();
     return;
   }
+  // The one that looks last is not known to be, where any other came within the doubt of their
+  // clocks. The time at which all had come is right to within that doubt, and stays.
   const int last = *life.lastRank;
   for (const BucketTimes& times : life.ranks) {
     const auto earlierNs =
@@ -185,6 +196,7 @@ std::vector<BucketLife> bucketLives(const std::vector<RankSpans>& ranks, std::ui
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     std::vector<GatheredBucket> buckets(layout.buckets.size());
     addGradients(orders[r], buckets);
+    // A bucket number beyond the layout is of another one: the step is that of a rebuild.
     for (const trace::SpanRow& span : ranks[r].spans) {
       if (span.step == step && span.bucket < buckets.size()) {
         addSpan(span, buckets[span.bucket]);
@@ -240,6 +252,7 @@ std::vector<ReplayMoment> replayMoments(const std::vector<ReadyOrder>& orders,
       add(times.endedTicks, What::kEnded);
     }
   }
+  // Stable: of one moment, a gradient comes before the bucket that it makes ready.
   std::stable_sort(moments.begin(), moments.end(),
                    [](const auto& a, const auto& b) { return a.ticks < b.ticks; });
   return moments;

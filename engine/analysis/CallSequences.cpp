@@ -19,6 +19,23 @@ using trace::EventKind;
 using trace::Operation;
 using trace::SpanRow;
 
+// Note [A table of calls]
+// Records become rows in three steps.
+// 1. Streams. A number means the same call only among the ranks of one group, and the comparisons
+//    of the checked wrapper count by themselves: each (group, checks or not) is a stream. All its
+//    records, of all ranks in the order of time, go through one SequenceNumbers, which continues
+//    the file's 24 bits.
+// 2. Laying. Sorted by number and rank, records with one number fill one row:
+//
+//       number   rank 0           rank 1           rank 2
+//         17     allreduce 4096   allreduce 4096   allreduce 4096   match
+//         18     allreduce 4096   broadcast 4096   allreduce 4096   operation mismatch
+//         19     allreduce 512    -                allreduce 512    missing rank, or undecided
+//
+// 3. Judging. First the holes, a column at a time, since what explains a hole stands before and
+//    after it in the same column; then what is there, a row at a time. A row has the worst that is
+//    found in it, by the order of CallMismatch.
+
 struct Record {
   std::uint64_t sequence = 0;
   int rank = 0;
@@ -69,6 +86,7 @@ class Table {
       const auto column = static_cast<std::size_t>(
           std::lower_bound(sequence_.ranks.begin(), sequence_.ranks.end(), record.rank) -
           sequence_.ranks.begin());
+      // The first record of a cell stays: the sort has put the one that was carried out in front.
       std::uint32_t& call = sequence_.calls[(sequence_.rows.size() - 1) * columns + column];
       if (call == CallSequence::kNoCall) {
         call = record.span;
@@ -122,10 +140,13 @@ class Table {
     const auto leaps = [this](std::size_t row) {
       return sequence_.rows[row].sequence != sequence_.rows[row - 1].sequence + 1;
     };
+    // In turn: its recording began later; the run goes on and the record may still come; the
+    // numbers of all ranks leap at the hole's begin or end, as they do where recording was off.
     if ((!recordedBefore && recordedAfter) || (!recordedAfter && !complete_) ||
         (recordedBefore && leaps(from)) || (recordedAfter && leaps(behind))) {
       return CallMismatch::kUnknown;
     }
+    // Events that were dropped between the calls on either side of the hole may have been these.
     const std::uint64_t begin =
         recordedBefore ? endOf(data_.spans[sequence_.callAt(from - 1, column)]) : 0;
     const std::uint64_t end = recordedAfter
@@ -133,11 +154,13 @@ class Table {
                                   : ~std::uint64_t{0};
     const auto gaps = gaps_.find(sequence_.ranks[column]);
     const bool dropped =
+        // Calls of a rank may overlap, so that the next begins before the last has ended.
         gaps != gaps_.end() && !clip(gaps->second, {begin, std::max(end, begin + 1)}).empty();
     return dropped ? CallMismatch::kUnknown : CallMismatch::kMissing;
   }
 
   [[nodiscard]] CallMismatch compare(std::size_t row) const {
+    // All are compared with one of them, whichever: who stands against whom is for camps() to say.
     const SpanRow& one = data_.spans[sequence_.anyCallAt(row)];
     const Operation operation = trace::operationOf(one.detail);
     CallMismatch worst = CallMismatch::kNone;
@@ -156,6 +179,7 @@ class Table {
       } else if (other.bucket != one.bucket) {
         kind = CallMismatch::kBucket;
       } else if (other.kind != one.kind) {
+        // One was carried out, the other only queued. In a live run the other may be under way.
         kind = complete_ ? CallMismatch::kState : CallMismatch::kUnknown;
       }
       worst = std::max(worst, kind);
@@ -269,9 +293,11 @@ std::vector<CallSequence> callSequences(const RunData& data, bool complete) {
     if (isCall(span)) {
       calls.push_back(at.index());
     } else if (span.kind == EventKind::kGap) {
+      // One tick more, so that a gap without a duration is not empty.
       lost[rank->second].push_back({span.startTicks, endOf(span) + 1});
     }
   }
+  // SequenceNumbers asks for the order of time, over all ranks.
   std::sort(calls.begin(), calls.end(), [&data](std::uint32_t a, std::uint32_t b) {
     return data.spans[a].startTicks < data.spans[b].startTicks;
   });
@@ -327,6 +353,7 @@ std::vector<int> oddRanks(const RunData& data, const CallSequence& sequence, std
   }
   const auto all = camps(data, sequence, row);
   const bool majority = all.size() > 1 && all[0].second.size() > all[1].second.size();
+  // One against one tells nothing of who is wrong, but who did not come is odd in any case.
   if (!majority && (sequence.rows[row].mismatch == CallMismatch::kMissing ||
                     sequence.rows[row].mismatch == CallMismatch::kState)) {
     return failing(data, sequence, row);
@@ -348,6 +375,7 @@ std::string describe(const RunData& data, const CallSequence& sequence, std::siz
   for (const auto& [deed, ranks] : all) {
     text += (text.empty() ? "" : "; ") + base::ranksText(ranks) + " " + deed;
   }
+  // base::ranksText writes "rank 1" or "ranks 0, 2".
   text.front() = 'R';
   return text + ".";
 }

@@ -31,6 +31,8 @@ class Checks {
     if (at == waiting_.end()) {
       return collective.startTicks;
     }
+    // The oldest check of this kind that is left. One that ends only after the collective began is
+    // that of a later call: this collective was not compared, or its check was dropped.
     const SpanRow check = at->second.front();
     if (check.startTicks + check.durationTicks > collective.startTicks) {
       return collective.startTicks;
@@ -59,6 +61,7 @@ void measure(CollectiveTimes& collective, const std::set<int>& ranks, const RunD
   const auto [first, last] =
       std::minmax_element(collective.arrivals.begin(), collective.arrivals.end(), byStart);
   const std::uint64_t lastTicks = last->startTicks;
+  // Known from those that are there, however many are missing; all that follows is not.
   collective.skewMs = clock.durationNs(lastTicks - first->startTicks) / 1e6;
   if (collective.arrivals.size() < ranks.size()) {
     return;
@@ -67,6 +70,8 @@ void measure(CollectiveTimes& collective, const std::set<int>& ranks, const RunD
   collective.lastRank = last->rank;
   for (Arrival& arrival : collective.arrivals) {
     const std::int64_t doubtNs = data.doubt.betweenNs(arrival.rank, last->rank);
+    // Ranks of one host share a clock, and the doubt is 0: then the order stands as it is. So it is
+    // for the last rank itself, which is 0 ticks off.
     const bool unclear = doubtNs > 0 && clock.durationNs(lastTicks - arrival.startTicks) <=
                                             static_cast<double>(doubtNs);
     if (unclear) {
@@ -102,11 +107,13 @@ class Gathering {
     const std::uint8_t group = trace::groupOf(span.detail);
     CollectiveTimes& collective = of(span);
     if (collective.arrivals.empty()) {
+      // What the first one to come says is taken for all. Where they differ, CallSequences tells.
       collective.operation = trace::operationOf(span.detail);
       collective.step = span.step;
       collective.bucket = span.bucket;
       collective.bytes = trace::collectiveBytes(span.value);
     }
+    // A group's members are not in the file: they are those who were seen in any of its calls.
     ranksOf_[group].insert(rank);
     collective.arrivals.push_back(
         Arrival{rank, arrivalTicks, span.startTicks + span.durationTicks, 0, 0, 0});
@@ -163,6 +170,8 @@ std::vector<CollectiveTimes> collectiveTimes(const RunData& data) {
       case EventKind::kChecked:
         checks.add(rank, span);
         break;
+      // The model's span has the number of its collective and begins where that ended, so that in
+      // the order of time its collective is already there.
       case EventKind::kShaped:
         gathering.prolong(rank, span);
         break;

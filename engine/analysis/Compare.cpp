@@ -35,6 +35,7 @@ std::optional<double> ofRun(const RunToCompare& run, Metric metric) {
   }
 }
 
+// Metric lists last what has one value a run: from kWire on.
 bool isOfRun(Metric metric) {
   return metric == Metric::kStepsPerSecond || metric >= Metric::kWire;
 }
@@ -60,6 +61,8 @@ Sampled sample(const RunToCompare& run, Metric metric) {
       sum += value.value;
     }
     if (!values.empty()) {
+      // The mean over all steps of all ranks, not over the iterations' means: the table must add up
+      // with the reasons (Note [Causes]), which are means a step and rank.
       sampled.value = finite(sum / static_cast<double>(values.size()));
     }
   }
@@ -74,6 +77,7 @@ struct Repeats {
   explicit Repeats(const std::vector<Settings>& runs) {
     for (std::size_t run = 0; run < runs.size(); ++run) {
       std::size_t first = 0;
+      // Stops at the run itself where none before it is alike.
       while (first < run && !isRepeat(runs[first], runs[run])) {
         ++first;
       }
@@ -179,6 +183,7 @@ Delta deltaOf(Metric metric, const std::vector<Sampled>& runs, std::size_t other
   }
   const MetricFacts& about = facts(metric);
   delta.difference = *b.value - *a.value;
+  // A percentage of a percentage would be read as a difference of points.
   if (*a.value != 0 && about.unit != "%") {
     delta.percent = 100 * *delta.difference / std::abs(*a.value);
   }
@@ -194,6 +199,8 @@ Delta deltaOf(Metric metric, const std::vector<Sampled>& runs, std::size_t other
                        letter);
     return delta;
   }
+  // All repeats count, also those that are not A or B themselves: with A, A', B, B' in the table,
+  // B's row and that of B' have the same verdict.
   const std::vector<double> likeA = repeats.valuesOf(0, runs);
   const std::vector<double> likeB = repeats.valuesOf(other, runs);
   if (const auto between = runMeansInterval(likeA, likeB, kSignificant / 2)) {

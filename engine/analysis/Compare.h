@@ -28,8 +28,8 @@ namespace lockstep::analysis {
 //     ranks of an iteration wait for each other. That is a difference of the runs: "too few runs";
 //   - repeats of one experiment are not set against each other.
 
-/// Intervals hold the true difference but in so many cases; where one leaves 0 out, it is
-/// significant.
+/// The share of cases in which an interval misses the true difference. A difference whose interval
+/// leaves 0 out is significant.
 inline constexpr double kSignificant = 0.01;
 
 /// What training came to; what the run does not know is absent.

@@ -44,13 +44,18 @@ bool sameParameters(const RunToCompare& a, const RunToCompare& b, const Layout& 
   const auto& ofA = a.data->parameters;
   const auto& ofB = b.data->parameters;
   if (!ofA.empty() && !ofB.empty()) {
+    // By size alone: a model that was renamed, or wrapped, has other names for the same.
     return std::equal(ofA.begin(), ofA.end(), ofB.begin(), ofB.end(),
                       [](const auto& x, const auto& y) { return x.numel == y.numel; });
   }
+  // A run without a table of parameters: their numbers are all that is known.
   return parametersIn(layoutA) == parametersIn(layoutB);
 }
 
 /// Joins what shares a parameter.
+/// A forest of parameters: those of one tree are to be compared together. Buckets {0 1}{2 3} of A
+/// and {0}{1}{2 3} of B join to {0 1} and {2 3}: two groups. Had B {1 2} for a bucket, all would be
+/// one.
 class Joined {
  public:
   explicit Joined(std::uint32_t parameters) : parent_(parameters) {
@@ -76,6 +81,7 @@ class Joined {
   std::vector<std::uint32_t> parent_;
 };
 
+// In the order in which A's buckets first name them; those that only B has follow.
 std::vector<BucketGroup> groupsOf(const Layout& a, const Layout& b) {
   const std::set<std::uint32_t> parameters = parametersIn(a);
   Joined joined(parameters.empty() ? 0 : *parameters.rbegin() + 1);

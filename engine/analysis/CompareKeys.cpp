@@ -15,7 +15,7 @@
 namespace lockstep::analysis {
 namespace {
 
-/// Where a key stands among the others: where the schema has it, else behind its table's.
+/// Where a key stands among the others: where the schema has it, else at the end of its table.
 std::size_t placeOf(const std::string& key) {
   const auto& fields = experiment::schema();
   const std::string table = key.substr(0, key.find_first_of(".[")) + ".";
@@ -38,6 +38,9 @@ std::string told(const std::vector<trace::RankInfo>& ranks, const std::string& k
   return at == ranks.front().environment.end() ? std::string() : at->second;
 }
 
+// A job of PyTorch has no experiment, but tells some of the same settings in its environment
+// (ddp_logging_data). `known` are the keys that it does tell: the experiment that the values pass
+// through has a default for every other one, which must not be taken for a setting of the job.
 Settings settingsOfJob(const trace::RunInfo& info, const std::vector<trace::RankInfo>& ranks) {
   // What is told goes through an experiment, so that its values are written as those of one.
   experiment::Experiment stand;
@@ -69,6 +72,7 @@ Settings settingsOfJob(const trace::RunInfo& info, const std::vector<trace::Rank
   settings.coreWaits = told(ranks, "core_waits") == "schedstat";
   settings.keys = experiment::writtenKeys(experiment::toToml(stand));
   std::erase_if(settings.keys, [&](const auto& entry) { return !known.contains(entry.first); });
+  // Quoted as the values of TOML beside it are; it is shown, never parsed.
   settings.keys["command"] = fmt::format("\"{}\"", info.command);
   if (const std::string torch = told(ranks, "torch"); !torch.empty()) {
     settings.keys["torch"] = fmt::format("\"{}\"", torch);
@@ -85,6 +89,8 @@ bool differ(const std::vector<std::optional<std::string>>& values,
   }
   std::set<std::optional<std::string>> known;
   for (std::size_t run = 0; run < runs.size(); ++run) {
+    // An experiment that lacks a key has none of what the key sets up: that is a value of its own.
+    // A job that does not tell it may have any.
     if (values[run].has_value() || (!runs[run].observed && ofExperiment)) {
       known.insert(values[run]);
     }
@@ -97,6 +103,7 @@ bool differ(const std::vector<std::optional<std::string>>& values,
 Settings settingsOf(const std::string& experimentToml) {
   Settings settings;
   settings.keys = experiment::writtenKeys(experimentToml);
+  // What an experiment is called and which point of a sweep it is: repeats may differ in it.
   for (const char* key : {"name", "shows", "sweep.group", "sweep.run"}) {
     settings.keys.erase(key);
   }

@@ -56,6 +56,8 @@ bool isMeasured(const StepTimes& step, const RunAnalysis& run) {
   return step.step >= run.warmUp.firstMeasured && !step.incomplete;
 }
 
+// None for what StepTimes does not have, and for exposed time and overlap where nothing was in
+// flight: 0 ms of communication is no measurement of how well it is hidden.
 std::optional<double> ofStep(const StepTimes& step, Metric metric) {
   switch (metric) {
     case Metric::kStep:
@@ -84,6 +86,8 @@ SumByStep ofPeers(const RunAnalysis& run, Metric metric) {
   for (const CollectiveTimes& collective : run.collectives) {
     for (const Arrival& arrival : collective.arrivals) {
       auto& sum = sums.try_emplace({arrival.rank, collective.step}, 0.0).first->second;
+      // The optional stays empty once it was reset: one collective of the step that is not known
+      // makes their sum unknown.
       if (!collective.complete) {
         sum.reset();
       } else if (sum.has_value()) {
@@ -103,6 +107,7 @@ std::optional<double> ofSpan(const SpanRow& span, Metric metric,
     case EventKind::kHookDecode:
       return metric == Metric::kDecode ? std::optional(clock.durationNs(span.durationTicks) / 1e6)
                                        : std::nullopt;
+    // What a rank receives was counted by the one that sent it.
     case EventKind::kCollective:
       return metric == Metric::kPayload && trace::operationOf(span.detail) != Operation::kRecv
                  ? std::optional(static_cast<double>(trace::collectiveBytes(span.value)))
@@ -171,6 +176,8 @@ std::vector<RankStepValue> rankStepValues(const RunData& data, const RunAnalysis
 Iterations countIterations(const RunAnalysis& run) {
   std::map<std::uint32_t, bool> complete;
   for (const StepTimes& step : run.steps) {
+    // An iteration in which one rank lost events is left out for all: its means would be over other
+    // ranks than those of the rest.
     bool& all = complete.try_emplace(step.step, true).first->second;
     all = all && !step.incomplete;
   }
@@ -213,6 +220,7 @@ std::vector<double> iterationSamples(const RunData& data, const RunAnalysis& run
   auto samples = meansByIteration(rankStepValues(data, run, rate ? Metric::kStep : metric),
                                   countIterations(run).measured);
   if (rate) {
+    // Steps shorter than a tick have no rate.
     std::erase_if(samples, [](double ms) { return ms <= 0; });
     for (double& sample : samples) {
       sample = 1e3 / sample;

@@ -22,6 +22,20 @@ struct Means {
 };
 
 /// `groupOf` by bucket: what its key has for a bucket.
+// Note [Why a step is longer]
+// stepCauses cuts each step of a rank into parts that add up to it, each under a key of cause,
+// bucket and the rank that was waited for. The mean of a key is over all steps of all ranks, those
+// without it included, so the means of a run add up to its mean step, and the differences of two
+// runs, key by key, to the difference of their mean steps. For that, both sides must have the same
+// keys: where the buckets differ, a key has the number of a group of buckets instead (Note [Aligned
+// buckets]).
+//
+//       key                  A         B
+//       computing           8.00      8.10     +0.10
+//       transfer, bucket 2  1.20      3.10     +1.90
+//       waiting for rank 1  0         0.40     +0.40     only in B
+//       mean step           9.20     11.60     +2.40
+
 Means meansOf(const RunToCompare& run, const std::function<std::uint16_t(std::uint16_t)>& groupOf) {
   std::vector<StepCauses> steps = stepCauses(*run.data, *run.analysis);
   Means means;
@@ -31,8 +45,11 @@ Means meansOf(const RunToCompare& run, const std::function<std::uint16_t(std::ui
       means.ms[part.key] += part.ms / static_cast<double>(steps.size());
     }
   }
+  // A step to look at for each key: the one in which it costs most nearly its mean. The worst step
+  // would show an exception.
   std::map<CauseKey, double> nearest;
   for (const StepCauses& step : steps) {
+    // Buckets of one group have the same key by now.
     std::map<CauseKey, double> here;
     for (const CauseTime& part : step.parts) {
       here[part.key] += part.ms;
@@ -70,7 +87,7 @@ class Buckets {
     return trace::kNoBucket;
   }
 
-  /// The buckets behind a key's number; none where it stands for a bucket, or for all.
+  /// The buckets that a key's number stands for; none where it is that of a bucket, or of all.
   [[nodiscard]] BucketGroup membersOf(std::uint16_t group) const {
     return !aligned_.same && isInGroups() && group != trace::kNoBucket ? aligned_.groups[group]
                                                                        : BucketGroup{};
@@ -216,6 +233,7 @@ Why whyDifferent(const RunToCompare& a, const RunToCompare& b, const std::string
     stepB += reason.ms;
     why.exposedDeltaMs += isExposed(key.cause) ? reason.deltaMs : 0;
     computingDelta += key.cause == Cause::kComputing ? reason.deltaMs : 0;
+    // It counts in the sums above all the same.
     if (std::abs(reason.deltaMs) < kLeastMs) {
       continue;
     }
@@ -223,6 +241,7 @@ Why whyDifferent(const RunToCompare& a, const RunToCompare& b, const std::string
     reason.buckets = buckets.membersOf(key.bucket);
     if (!aligned.same) {
       const auto& [inA, inB] = reason.buckets;
+      // Outside, a key names a bucket and no group: one that both runs number alike, or none.
       reason.key.bucket = inA.size() == 1 && inA == inB ? inA.front() : trace::kNoBucket;
     }
     reason.placeInA = valueAt(meansA.places, key);

@@ -27,6 +27,8 @@ class Classes {
   void add(std::size_t rankIndex, std::uint64_t hash) { members_[hash].push_back(rankIndex); }
   void clear() { members_.clear(); }
 
+  // The largest class is number 0. Ranks are in ascending order in each, so that front() is the
+  // lowest, which decides among classes of one size.
   ReplicaCell judge(std::uint8_t* classOfRank) const {
     std::vector<const std::vector<std::size_t>*> order;
     ReplicaCell cell;
@@ -39,6 +41,8 @@ class Classes {
     });
     for (std::size_t i = 0; i < order.size(); ++i) {
       for (const std::size_t rank : *order[i]) {
+        // 0xFF is kAbsent. From the 255th class on they share a number, which keeps all of them
+        // outside the reference.
         classOfRank[rank] = static_cast<std::uint8_t>(std::min<std::size_t>(i, 0xFE));
       }
     }
@@ -52,6 +56,17 @@ class Classes {
  private:
   std::map<std::uint64_t, std::vector<std::size_t>> members_;  // ranks ascending
 };
+
+// Note [The matrix of replicas]
+// A row of the file is one hash: of one parameter on one rank at one sample. They come as ranks
+// write them, with holes where a rank died or has not written yet. Two passes over the rows, the
+// first for the extents and the second for the places, make a dense cube of them:
+//
+//       classes[(sample * parameters + parameter) * ranks + rank]
+//       cells  [ sample * parameters + parameter]
+//
+// so that a cell is judged from neighbouring bytes, and the studio reads what it draws without a
+// search.
 
 ReplicaMatrix replicaMatrix(const run::Grown<FingerprintRow>& rows) {
   ReplicaMatrix matrix;
@@ -72,6 +87,7 @@ ReplicaMatrix replicaMatrix(const run::Grown<FingerprintRow>& rows) {
   for (const FingerprintRow& row : rows) {
     const std::size_t at =
         matrix.at(placeOf(matrix.steps, row.step), row.parameter, placeOf(matrix.ranks, row.rank));
+    // Only says that the hash is there, until the cell is judged below.
     matrix.classes[at] = 0;
     matrix.hashes[at] = row.hash;
     matrix.norms[at] = std::isfinite(row.norm) ? static_cast<float>(row.norm) : -1;
@@ -99,6 +115,7 @@ std::optional<FirstDifference> firstDifference(const ReplicaMatrix& matrix) {
   std::optional<FirstDifference> first;
   std::optional<std::uint32_t> lastEqual;
   for (std::size_t sample = 0; sample < matrix.steps.size() && !first; ++sample) {
+    // A sample of one rank alone compares nothing, and is no proof that replicas were equal then.
     bool compared = false;
     for (std::size_t parameter = 0; parameter < matrix.parameters; ++parameter) {
       const ReplicaCell& cell = matrix.cell(sample, parameter);
@@ -141,6 +158,7 @@ std::optional<LostParameter> lostParameter(const ReplicaMatrix& matrix,
 }
 
 /// Whether two ranks are known to hold the same bits.
+/// Classes tell that as well as hashes do, but for 255 classes or more of one parameter.
 bool sameBits(const ReplicaMatrix& matrix, std::uint32_t step, int a, int b) {
   const std::size_t sample = placeOf(matrix.steps, step);
   const std::size_t rankA = placeOf(matrix.ranks, a);
@@ -178,6 +196,7 @@ ConsensusSample consensusOf(std::uint32_t step, const std::map<int, const trace:
   sample.step = step;
   std::vector<const std::vector<double>*> sketches;
   for (const auto& [rank, row] : rows) {
+    // Sketches of unlike size cannot be subtracted: those like the first rank's are taken.
     if (allFinite(row->counters) &&
         (sketches.empty() || row->counters.size() == sketches.front()->size())) {
       sample.ranks.push_back(rank);
@@ -199,6 +218,7 @@ ConsensusSample consensusOf(std::uint32_t step, const std::map<int, const trace:
     }
   }
   sample.distances.resize(count);
+  // All distances are 0, exactly. Those to a mean would not be: it is rounded.
   if (allEqual) {
     return sample;
   }
@@ -239,6 +259,8 @@ void addGradients(const RunData& data, Divergence& result) {
     const trace::GradientsMessage::Bucket& bucket = row.gradients;
     const bool finite = bucket.nans + bucket.infinities == 0;
     squares[{row.step, row.rank}] +=
+        // One bucket that is not finite makes the norm of the whole gradient unknown: NaN goes
+        // through the sum.
         finite ? bucket.norm * bucket.norm : std::numeric_limits<double>::quiet_NaN();
     if (!finite) {
       result.findings.push_back(
@@ -333,6 +355,8 @@ bool Divergence::compared() const {
 }
 
 std::optional<double> Divergence::lastSpread() const {
+  // The newest sample of a live run may be one of some ranks only; a spread over fewer ranks would
+  // look like a smaller one.
   if (consensus.empty() || replicas.steps.empty() ||
       consensus.back().step != replicas.steps.back() ||
       consensus.back().ranks.size() != replicas.ranks.size()) {

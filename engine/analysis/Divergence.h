@@ -17,7 +17,7 @@ namespace lockstep::analysis {
 // equally large ones that with the lowest rank, which accuses nobody: of two ranks that differ
 // either may be wrong (ReplicaCell::majority).
 //
-// A difference is found at the first sample behind it, at most capture.fingerprint_every steps
+// A difference is found at the first sample after it, at most capture.fingerprint_every steps
 // late: FirstDifference::lastEqualStep says since when. Hooks that average weights now and then,
 // or only among some ranks, let replicas differ on purpose (RunInfo::driftingHook); then the
 // distance counts, not this. Parameters that are not finite may well have equal bits on all ranks.

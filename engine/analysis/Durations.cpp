@@ -34,6 +34,7 @@ Histogram histogram(const Durations& durations, double from, double to, std::siz
     return result;
   }
   const auto binOf = [&](double value) {
+    // `to` itself would be in the bin after the last.
     const double part = (value - from) / (to - from);
     return std::min(static_cast<std::size_t>(part * static_cast<double>(bins)), bins - 1);
   };

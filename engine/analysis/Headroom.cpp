@@ -24,6 +24,9 @@ struct HeadroomSamples {
 
   void add(const StepOverlap& of, double coreWaitMs) {
     coreWait.push_back(coreWaitMs);
+    // `surely` above 0: transfer is more than kBottleneckShare of the step, even if another run had
+    // less of it by kRunsDiffer and all waits for cores were in it. `atMost` below 0: it is less than
+    // that share, even if there were more of it by as much. Between the two nothing is said.
     const double moved = of.transferMs + of.undividedMs;
     const double bound = kBottleneckShare * of.times.stepMs;
     surely.push_back(moved / kRunsDiffer - coreWaitMs - bound);
@@ -34,6 +37,7 @@ struct HeadroomSamples {
     optimizer.push_back(of.times.optimizerMs);
     idle.push_back(of.idleMs);
     noop.push_back(of.times.stepMs - of.transferMs - of.undividedMs);
+    // The lists from here on may be shorter: a step without communication has no part in them.
     if (!of.times.overlapPercent) {
       return;
     }
@@ -49,6 +53,7 @@ struct HeadroomSamples {
 
  private:
   void addHeadroom(const StepOverlap& of, double carriedMs) {
+    // min(b, c): no more than all of the backward can hide, and no more than all that is carried.
     const double most = std::min(of.backwardComputingMs, carriedMs);
     const double hiddenMs = carriedMs - of.carriedExposedMs;
     const double all = of.forwardComputingMs + of.backwardComputingMs + carriedMs;

@@ -10,12 +10,14 @@ namespace {
 
 std::map<std::uint16_t, std::uint64_t> sizesOf(const std::vector<trace::BucketsMessage>& layouts,
                                                std::uint32_t step) {
+  // Layouts come in the order of their steps: the last one that began by then.
   const trace::BucketsMessage* inForce = nullptr;
   for (const trace::BucketsMessage& layout : layouts) {
     if (layout.step <= step) {
       inForce = &layout;
     }
   }
+  // kNoBucket stands for what is around the step: no bucket of a layout may have that number.
   std::map<std::uint16_t, std::uint64_t> sizes;
   if (inForce != nullptr) {
     for (std::size_t i = 0; i < inForce->buckets.size() && i < trace::kNoBucket; ++i) {
@@ -90,6 +92,7 @@ HookStep hookStep(const HookTimes& times, const std::vector<trace::BucketsMessag
   for (const HookCall& call : times.calls) {
     if (!rank.has_value() || call.rank == *rank) {
       Sums& sums = steps[{call.rank, call.step}];
+      // What a hook works while its collective is in flight is work (Note [Hook phases]).
       const double work = call.of(HookPhase::kEncode) + call.of(HookPhase::kDecode);
       sums.work += work;
       sums.communicate += call.of(HookPhase::kWaiting) + call.of(HookPhase::kTransfer) +

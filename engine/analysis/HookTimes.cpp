@@ -66,6 +66,8 @@ std::map<CallKey, Parts> gatherCalls(const RunData& data, const RunAnalysis& ana
                                            : parts.communicate)
         .push_back(interval);
   });
+  // A second pass: a collective may stand before the phases of its call in the file, and only those
+  // whose call is known by now are taken.
   visit(isCollective,
         [&](const CallKey& key, const trace::SpanRow& span, const Interval& interval) {
           if (const auto call = calls.find(key); call != calls.end()) {
@@ -110,12 +112,17 @@ HookCall divide(const CallKey& key, Parts parts, const base::ClockCalibration& c
   call.decodeTicks = beginOf(decode);
 
   const bool aroundStep = call.bucket == trace::kNoBucket;
+  // A bucket's call is all from the first begin to the last end, with gaps that are "queued".
+  // Around a step the training lies in the gaps, so that only the phases themselves count.
   const Intervals whole =
       aroundStep || all.empty() ? all : Intervals{{all.front().begin, all.back().end}};
   const Intervals rest = subtract(whole, work);
   // Not all collectives without a bucket are the hook's.
   const Intervals flying =
       intersect(unite(std::move(parts.inFlight)), aroundStep ? communicate : whole);
+  // Communication while the hook itself does nothing; waiting is a part of it, and the rest of it
+  // is transfer. From here on each set lies within the one before, so that lengths may be
+  // subtracted.
   const Intervals idle = intersect(rest, flying);
   const Intervals waiting = intersect(idle, unite(std::move(parts.waiting)));
 
@@ -123,6 +130,7 @@ HookCall divide(const CallKey& key, Parts parts, const base::ClockCalibration& c
     call.ms[index(phase)] = clock.durationNs(ticks) / 1e6;
   };
   set(HookPhase::kEncode, length(encode));
+  // What was both, by hooks inside hooks, is encode.
   set(HookPhase::kDecode, length(work) - length(encode));
   set(HookPhase::kWaiting, length(waiting));
   set(HookPhase::kTransfer, length(idle) - length(waiting));

@@ -10,6 +10,7 @@ Intervals unite(std::vector<Interval> pieces) {
             [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
   Intervals united;
   for (const Interval& piece : pieces) {
+    // Those that touch become one, too: Intervals never touch.
     if (!united.empty() && piece.begin <= united.back().end) {
       united.back().end = std::max(united.back().end, piece.end);
     } else {
@@ -26,6 +27,7 @@ Intervals intersect(const Intervals& a, const Intervals& b) {
     if (both.begin < both.end) {
       common.push_back(both);
     }
+    // The one that ends first can meet nothing more of the other list.
     (a[i].end < b[j].end ? i : j)++;
   }
   return common;
@@ -35,6 +37,8 @@ Intervals subtract(const Intervals& a, const Intervals& b) {
   Intervals rest;
   std::size_t j = 0;
   for (Interval piece : a) {
+    // Pieces of `a` only move on, and what ended before this one began is passed for good; k looks
+    // further, since the next piece of `a` may begin inside the same piece of `b`.
     while (j < b.size() && b[j].end <= piece.begin) {
       ++j;
     }

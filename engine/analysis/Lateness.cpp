@@ -23,6 +23,8 @@ std::map<std::uint32_t, StepArrivals> arrivalsByStep(
   std::map<std::uint32_t, StepArrivals> steps;
   for (const CollectiveTimes& collective : collectives) {
     StepArrivals& step = steps[collective.step];
+    // One collective without all its ranks, and no rank of this step can be judged: it may have
+    // been the one to which the late one came last.
     step.known = step.known && collective.complete;
     if (!collective.complete || !collective.lastRank) {
       continue;
@@ -38,6 +40,7 @@ std::map<std::uint32_t, StepArrivals> arrivalsByStep(
         continue;
       }
       const auto [latest, isFirst] = step.bucket.try_emplace(arrival.rank, missed);
+      // Of the buckets only the one that it came latest to (Note [Lateness]).
       if (!isFirst && missed.end - missed.begin > latest->second.end - latest->second.begin) {
         latest->second = missed;
       }
@@ -63,6 +66,7 @@ CoreWaitMs coreWaits(const std::vector<StepTimes>& steps, std::uint32_t firstMea
     }
     waits[step.step][step.rank] += step.coreWaitMs;
   }
+  // A step that one rank has not whole is left out for all: peers are compared within a step.
   std::erase_if(waits, [&](const auto& step) { return left.contains(step.first); });
   return waits;
 }
@@ -93,6 +97,7 @@ std::vector<RankLateness> lateness(const std::vector<StepTimes>& steps,
     }
     std::map<int, double> lateMs;
     double sum = 0;
+    // Collectives overlap, and what was missed of several at once counts once: hence the union.
     for (auto& [rank, missed] : arrivals.missed) {
       const double ms = static_cast<double>(length(unite(std::move(missed)))) * nsPerTick / 1e6;
       const auto core = waited->second.find(rank);
@@ -100,6 +105,8 @@ std::vector<RankLateness> lateness(const std::vector<StepTimes>& steps,
       sum += lateMs[rank];
     }
     for (const auto& [rank, ms] : lateMs) {
+      // Against the mean of the others, so that these add up to 0 over the ranks of a step: of 6, 0
+      // and 0 ms they are 6, -3 and -3.
       samples[rank].push_back(ms - (sum - ms) / static_cast<double>(lateMs.size() - 1));
     }
   }
@@ -123,6 +130,8 @@ std::vector<RankLateness> lateness(const std::vector<StepTimes>& steps,
     }
     RankLateness of{rank, std::accumulate(values.begin(), values.end(), 0.0) /
                               static_cast<double>(values.size())};
+    // The low end of an interval lies below the mean: who has no mean above `least` needs no 4000
+    // draws.
     if (of.meanMs > least) {
       const auto interval =
           meanInterval(values, kAccusedByChance / static_cast<double>(samples.size()));

@@ -28,6 +28,7 @@ struct ActivityPieces {
   std::vector<CoreWait> coreWaits;
 };
 
+// The bit kByDevice means something else in the detail of other kinds.
 bool isByDevice(const SpanRow& span) {
   switch (span.kind) {
     case EventKind::kForward:
@@ -50,6 +51,9 @@ void sortIn(ActivityPieces& rank, const SpanRow& span, double nsPerTick) {
   }
   const bool byDevice = isByDevice(span);
   if (counted.work) {
+    // A backward by the host's clock is cut at its last gradient (addBackwards). The host's
+    // gradients say nothing of when a device is done, so that a device's backward counts to its
+    // end.
     (span.kind == EventKind::kBackward && !byDevice ? rank.backward : rank.work)
         .push_back(interval);
     rank.computesOnDevice = rank.computesOnDevice || byDevice;
@@ -66,6 +70,8 @@ void sortIn(ActivityPieces& rank, const SpanRow& span, double nsPerTick) {
   if (span.kind == EventKind::kGradientReady) {
     rank.gradients.push_back(span.startTicks);
   } else if (span.kind == EventKind::kOffCore && span.durationTicks > 0) {
+    // The kernel counts in ns. Its count and the recorder's clock may differ by a little, and a
+    // wait is not longer than its span.
     const auto ticks = static_cast<std::uint64_t>(static_cast<double>(span.value) / nsPerTick);
     rank.coreWaits.push_back({interval, std::min(ticks, span.durationTicks)});
   }
@@ -76,6 +82,7 @@ void addBackwards(ActivityPieces& rank) {
   std::sort(rank.gradients.begin(), rank.gradients.end());
   for (Interval backward : rank.backward) {
     const auto after = std::upper_bound(rank.gradients.begin(), rank.gradients.end(), backward.end);
+    // The last gradient up to the end of this backward, if it is of this one: else it made none.
     if (after != rank.gradients.begin() && *(after - 1) >= backward.begin) {
       backward.end = *(after - 1);
     }
@@ -83,6 +90,8 @@ void addBackwards(ActivityPieces& rank) {
   }
 }
 
+// A wait of 2 in a span of 10 becomes ticks 4 to 6 of it. Where the wait really was, is not known:
+// overlapBounds() says what that may change.
 Intervals inTheMiddle(const std::vector<CoreWait>& waits) {
   std::vector<Interval> pieces;
   pieces.reserve(waits.size());
@@ -99,6 +108,8 @@ RankActivity activityOf(int number, ActivityPieces& rank) {
   RankActivity activity;
   activity.rank = number;
   activity.inFlight = unite(std::move(rank.inFlight));
+  // The kernels say all: neither phases nor services nor waits of the host change when a device
+  // computes.
   if (!rank.kernels.empty()) {
     activity.computing = unite(std::move(rank.kernels));
     return activity;
@@ -116,6 +127,7 @@ RankActivity activityOf(int number, ActivityPieces& rank) {
   if (!rank.aside.empty()) {
     own.insert(own.end(), rank.aside.begin(), rank.aside.end());
     own = unite(std::move(own));
+    // Another thread computed meanwhile, so that the rank was not idle for want of a core.
     activity.offCore = subtract(activity.offCore, own);
   }
   activity.computing = std::move(own);
@@ -142,6 +154,8 @@ Counted countedAs(const SpanRow& span) {
     case EventKind::kGather:
     case EventKind::kReduceGradients:
       return {.inFlight = true, .service = true};
+    // Not `work`: it runs in the middle of a wait of finalize, which is service and would be taken
+    // from it.
     case EventKind::kBucketOptimizer:
       return {.aside = true};
     case EventKind::kForward:
@@ -196,6 +210,10 @@ double coreWaitTicks(const RankActivity& activity, const Interval& window) {
   return ticks;
 }
 
+// Begins with the overlap as if no core had ever been missing, and takes from it what each wait
+// must or can have cost. Of a wait's window, `hit` ticks are work in flight and `beside` ticks are
+// not. With a wait of 3 ticks, a hit of 4 and 2 beside: at least 1 tick of the wait lay in the hit
+// (`most` falls by 3 - 2), at most all 3 did (`least` falls by 3).
 OverlapBounds overlapBounds(const RankActivity& activity, const Interval& window) {
   const Intervals flying = clip(activity.inFlight, window);
   const std::uint64_t computing = length(intersect(flying, clip(activity.computing, window)));

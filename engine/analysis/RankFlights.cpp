@@ -67,6 +67,8 @@ void orderFlights(RankFlights& rank) {
   for (std::size_t i = 0; i < rank.flights.size(); ++i) {
     Flight& flight = rank.flights[i];
     std::vector<Interval> earlier;
+    // Backwards through those that it came to before. latestEnds[j] is the latest end of the
+    // flights up to j: once that lies before this transfer began, none of them can reach into it.
     for (std::size_t j = i; j-- > 0 && rank.latestEnds[j] > flight.allThereTicks;) {
       earlier.push_back({rank.flights[j].allThereTicks, rank.flights[j].endTicks});
     }
@@ -81,6 +83,7 @@ void orderFlights(RankFlights& rank) {
 
 const BucketsTime* RankFlights::bucket(std::uint32_t step, std::uint16_t bucket) const {
   const auto at = buckets.find({step, bucket});
+  // Ticks are never 0: an instant that was dropped has left its 0.
   const bool whole =
       at != buckets.end() && at->second.readyTicks != 0 && at->second.launchedTicks != 0;
   return whole ? &at->second : nullptr;
@@ -89,6 +92,7 @@ const BucketsTime* RankFlights::bucket(std::uint32_t step, std::uint16_t bucket)
 std::optional<std::uint16_t> RankFlights::ahead(std::uint32_t step, std::uint16_t bucket) const {
   std::optional<std::uint16_t> found;
   std::uint64_t latest = buckets.at({step, bucket}).readyTicks;
+  // Buckets are launched in their order, as c10d does it: only one of a lower number stands ahead.
   for (auto at = buckets.lower_bound({step, 0});
        at != buckets.end() && at->first < BucketKey{step, bucket}; ++at) {
     if (at->second.readyTicks > latest) {
@@ -118,6 +122,8 @@ std::map<int, RankFlights> rankFlights(const RunData& data, const RunAnalysis& r
     rank.waits = unite(std::move(rank.waits));
     rank.copies = unite(std::move(rank.copies));
     orderFlights(rank);
+    // What is in flight and not in here is a send, a receive, or a collective that some rank has no
+    // record of: nobody can tell its waiting from its transfer.
     std::vector<Interval> known = rank.copies;
     for (const Flight& flight : rank.flights) {
       known.push_back({flight.arrivedTicks, flight.endTicks});

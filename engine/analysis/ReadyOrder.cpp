@@ -22,6 +22,8 @@ std::unordered_map<std::uint32_t, std::uint16_t> bucketOf(const trace::BucketsMe
 }
 
 std::vector<ReadyGradient> gradientsOf(const RankSpans& rank, std::uint32_t step) {
+  // A parameter that is used several times reports several times, and counts when its last part is
+  // there.
   std::map<std::uint32_t, ReadyGradient> latest;
   for (const trace::SpanRow& span : rank.spans) {
     const bool unused = span.kind == EventKind::kMarkedUnused;
@@ -70,6 +72,18 @@ std::uint32_t mark(std::vector<ReadyGradient>& gradients, bool ReadyGradient::*f
 
 }  // namespace
 
+// Note [Longest rising part]
+// Which gradients are out of place is asked by how few would have to move. A rank that had 2 0 1 3
+// has 0 1 3 in order already, so only 2 is marked; to compare each with its neighbour, or with its
+// place, would mark 0 and 1 as well, which are only pushed aside. What stays is a longest
+// subsequence that never falls: patience sorting, O(n log n) for n gradients. Equal numbers are no
+// fall, since gradients of one bucket may come in any order.
+//
+//       numbers   2   0   1   3
+//       ends[0]   2   0   0   0     best end of a subsequence of one
+//       ends[1]           1   1     of two
+//       ends[2]               3     of three: 0 1 3, found by `before`
+
 std::vector<bool> outOfPlace(const std::vector<std::uint32_t>& numbers) {
   // ends[n] is the index of the smallest number that ends a subsequence of n + 1 numbers.
   constexpr std::size_t kNone = static_cast<std::size_t>(-1);
@@ -114,8 +128,10 @@ std::vector<ReadyOrder> readyOrders(const std::vector<RankSpans>& ranks, std::ui
         });
     order.againstRegistration = mark(
         order.gradients, &ReadyGradient::againstRegistration, [](const ReadyGradient& gradient) {
+          // The backward reaches the last registered parameter first.
           return std::optional<std::uint32_t>(UINT32_MAX - gradient.parameter);
         });
+    // The first rank that has any gradients is the measure; it is not measured by itself.
     if (first.empty()) {
       for (std::size_t i = 0; i < order.gradients.size(); ++i) {
         first[order.gradients[i].parameter] = static_cast<std::uint32_t>(i);

@@ -24,6 +24,7 @@ base::Error cannotRead(const std::filesystem::path& path, std::string why) {
 std::size_t inFlightOf(const RecordedSettings& settings) {
   const auto& experiment = settings.experiment;
   if (experiment.link.shapes()) {
+    // A round-robin group deals its calls out to several groups, each with a link of its own.
     return static_cast<std::size_t>(experiment.link.inFlight) *
            static_cast<std::size_t>(std::max(experiment.processes.roundRobin, 1));
   }
@@ -67,6 +68,8 @@ base::Result<ReadSteps> readLastSteps(const std::filesystem::path& path) {
   read.info = std::move(summary.value().info);
   read.ranks = std::move(summary.value().ranks);
   const std::uint32_t last = summary.value().lastStep;
+  // The whole file is read, but no more than these steps are kept: a long run has millions of
+  // spans.
   const std::uint32_t first = last - std::min(last, kMostSteps - 1);
   std::map<std::int32_t, int> rankOf;
   const base::Status whole = trace::readWholeRun(path, [&](trace::RunUpdate& update) {
@@ -121,6 +124,8 @@ cost::RecordedRun recordedRun(const std::vector<RecordedStep>& steps,
   cost::RecordedRun run;
   run.inFlight = inFlightOf(settings);
   run.probes = cost::probesFrom(settings.probe);
+  // One share for all steps, or none: the settings tell the cost only of buckets of which the hook
+  // always sends the same part.
   std::optional<double> share = steps.empty() ? std::nullopt : steps.front().share;
   for (const RecordedStep& step : steps) {
     run.steps.push_back(step.record);
@@ -159,12 +164,14 @@ base::Result<RecordedSteps> readRecordedSteps(const std::filesystem::path& path)
   recorded.settings = {std::move(parsed.experiment), read.info.worldSize,
                        environmentOf(read, "backend"), environmentOf(read, "probe")};
   const RankClocks clocks{read.doubt, read.clock.nsPerTick};
+  // The steps of other layouts, and the first with this one: it set the buckets up.
   read.steps.erase(read.steps.begin(), read.steps.upper_bound(recorded.layout.step));
   for (const auto& [step, ranks] : read.steps) {
     const auto orders = readyOrders(ranks, step, &recorded.layout);
     const auto lives = bucketLives(ranks, step, recorded.layout, orders, clocks);
     const auto first = std::find_if(ranks.begin(), ranks.end(),
                                     [](const RankSpans& rank) { return !rank.spans.empty(); });
+    // Any origin near the step does: it keeps the numbers small, for the sake of doubles.
     const StepAxis axis{first == ranks.end() ? 0 : first->spans.front().startTicks,
                         clocks.nsPerTick};
     auto record = stepRecord(ranks, step, recorded.layout, orders, lives, axis);

@@ -44,7 +44,7 @@ struct RecordedSteps {
   std::vector<RecordedStep> steps;
 };
 
-/// Reads at most 64 steps behind the first that used the last buckets, which is unlike the rest.
+/// Reads at most 64 steps after the first one that used the last buckets, which is unlike the rest.
 /// Errors: those of RunFileReader; the run names no buckets; its experiment cannot be read; it is
 /// not one of DDP.
 base::Result<RecordedSteps> readRecordedSteps(const std::filesystem::path& path);

@@ -152,6 +152,8 @@ std::optional<double> median(std::vector<double> values) {
   if (values.empty()) {
     return std::nullopt;
   }
+  // The greatest of the lower half is the other one of the middle two: what stands before `middle`
+  // is not larger than it, in any order.
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   if (values.size() % 2 == 1) {
@@ -197,6 +199,7 @@ RunAnalysis analyse(const RunData& data) {
     if (step.step < run.warmUp.firstMeasured) {
       continue;
     }
+    // The wall clock counts a step with lost events, too: it took its time all the same.
     clocks[step.rank].add(step);
     if (step.incomplete) {
       rank.incompleteSteps += 1;
@@ -205,6 +208,7 @@ RunAnalysis analyse(const RunData& data) {
     Samples& ofRank = samples[step.rank];
     ofRank.add(step);
     const auto at = peerTimes.find({step.rank, step.step});
+    // Of a single rank there are no collectives of two: its waiting is unknown, and not 0.
     if (at != peerTimes.end() && at->second.known) {
       ofRank.waiting.push_back(at->second.waitingMs);
       ofRank.transfer.push_back(at->second.transferMs);

@@ -15,6 +15,7 @@ struct TransferSamples {
   double stepMs = 0;
 };
 
+// Ranks on several hosts have clocks in doubt; a shaped link leaves spans of its own.
 bool crossesLink(const RunData& data) {
   return !data.doubt.none() ||
          std::any_of(data.spans.begin(), data.spans.end(), [](const trace::SpanRow& span) {
@@ -54,10 +55,13 @@ void judgeTransfers(std::vector<StepOverlap>& steps, const RunData& data,
   for (const StepOverlap& step : steps) {
     if (step.times.step >= firstMeasured && !step.times.incomplete) {
       TransferSamples& rank = ranks[step.times.rank];
+      // A thread without a core, on any rank, makes every rank's transfer longer by as much at
+      // most.
       rank.beyondMs.push_back(muchTransferMs(step) - waits.at(step.times.step));
       rank.stepMs += step.times.stepMs;
     }
   }
+  // One rank on which it is telling is enough: the transfers are the same ones on all.
   if (std::none_of(ranks.begin(), ranks.end(),
                    [&](const auto& rank) { return isTelling(rank.second, ranks.size()); })) {
     return;

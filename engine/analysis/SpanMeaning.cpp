@@ -38,6 +38,7 @@ std::optional<std::uint64_t> bytesOf(
     case EventKind::kChecked:
     case EventKind::kShaped:
     case EventKind::kNcclCall:
+    // These share their value with a sequence number.
     case EventKind::kNcclKernel: return trace::collectiveBytes(value);
     case EventKind::kBucketReady:
     case EventKind::kBucketLaunched:
@@ -74,6 +75,7 @@ std::optional<std::uint64_t> parameterOf(EventKind kind, std::uint16_t detail,
       return isOfWholeBucket(kind, detail) ? std::nullopt : std::optional(value);
     case EventKind::kFault:
       switch (static_cast<FaultKind>(detail)) {
+        // The lower 8 bits say which bit was flipped.
         case FaultKind::kFlipBit: return value >> 8;
         case FaultKind::kNan: return value;
         default: return std::nullopt;

@@ -23,6 +23,9 @@ struct Claim {
   CauseKey key;
 };
 
+// The order of claims. A collective whose last rank is known goes before the bare span of one: the
+// span stands for it only where a rank has no record. Work of a hook and the delay of a launch get
+// what no flight took.
 constexpr int kKnownFlight = 0;
 constexpr int kUnknownFlight = 1;
 constexpr int kHookWork = 2;
@@ -37,6 +40,7 @@ struct Window {
 /// The steps of one rank, one after the other.
 using Windows = std::vector<Window>;
 
+// A claim that reaches into the next step goes to both windows; each takes its own part.
 void give(Windows& windows, const Claim& claim) {
   auto at = std::upper_bound(
       windows.begin(), windows.end(), claim.time.begin,
@@ -86,6 +90,8 @@ class CauseGathering {
         give(windows->second, {kHookWork, time, {Cause::kDecode, span.bucket, -1}});
         break;
       case EventKind::kBucketReady:
+        // The delay is known once the bucket's first collective is, which may come later in the
+        // file.
         launches_[{rank, span.step, span.bucket}].readyTicks = span.startTicks;
         break;
       default:
@@ -144,6 +150,9 @@ class CauseGathering {
 std::map<CauseKey, std::uint64_t> divide(Window& window, const RankActivity& activity) {
   const Interval whole{window.step->startTicks, window.step->endTicks};
   const Intervals computing = clip(activity.computing, whole);
+  // Three sets that add up to the step: computing, exposed, rest. A claim of communication takes
+  // from `exposed` and any other from `rest`, so that no moment can be given twice whatever claims
+  // it.
   Intervals exposed = subtract(clip(activity.inFlight, whole), computing);
   Intervals rest = subtract(subtract({whole}, computing), exposed);
   std::sort(window.claims.begin(), window.claims.end(), [](const Claim& a, const Claim& b) {
@@ -155,6 +164,7 @@ std::map<CauseKey, std::uint64_t> divide(Window& window, const RankActivity& act
   const Intervals offCore = clip(activity.offCore, whole);
   ticks[{Cause::kNoCoreInFlight, trace::kNoBucket, -1}] = length(intersect(exposed, offCore));
   ticks[{Cause::kNoCore, trace::kNoBucket, -1}] = length(intersect(rest, offCore));
+  // Taken before the claims: with a core, the rank would have been computing.
   exposed = subtract(exposed, offCore);
   rest = subtract(rest, offCore);
   for (const Claim& claim : window.claims) {

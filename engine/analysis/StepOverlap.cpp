@@ -15,6 +15,21 @@ namespace {
 using BucketKey = RankFlights::BucketKey;
 using Ranks = std::map<int, RankFlights>;
 
+// Note [Dividing a step]
+// The rule is Note [Tail]; this is how its parts find each other. A step of 10 ms with two buckets:
+//
+//       computing   ======================--------------------
+//       bucket 0            wwttttt
+//       bucket 1                     wttttttttttttttttt
+//       exposed                           xxxxxxxxxxxxx
+//
+// divideExposed() goes through the flights by arrival and lets each claim what is left of
+// `exposed`: its waiting first, which goes to the last rank at once (blameLast), then its transfer,
+// which is only added up by bucket. divideTransfers() then asks of each bucket why that transfer
+// was exposed, in the order in which buckets became ready; each answer takes what it explains, and
+// what is left over is a late bucket. `tooMuch` runs over all buckets: it is how much of the step's
+// transfer exceeds all of its backward, and once it is used up a further bucket was merely late.
+
 /// Divides one step of one rank.
 class Division {
  public:
@@ -32,6 +47,7 @@ class Division {
     const Intervals flying = clip(rank_.inFlight, window_);
     const Intervals busy = clip(rank_.computing, window_);
     exposed_ = subtract(flying, busy);
+    // `flying` is both exposed and hidden: the step less it and less `alone` is neither.
     const std::uint64_t alone = length(subtract(busy, flying));
     of_.aloneMs = toMs(alone);
     of_.otherMs = toMs(window_.end - window_.begin - alone - length(flying));
@@ -84,6 +100,7 @@ class Division {
     const Intervals carried = intersect(flying, unite(std::move(moving)));
     carriedTicks_ = length(carried);
     of_.carriedExposedMs = toMs(length(intersect(carried, exposed_)));
+    // One moment in flight of which it is unknown whether data moved, and there is no figure.
     if (subtract(flying, clip(rank_.known, window_)).empty()) {
       of_.carriedMs = toMs(carriedTicks_);
     }
@@ -163,6 +180,7 @@ class Division {
     const bool late = last != kUnclearRank && run_.isLate(last);
     TailItem& blamed =
         blamedItem(late ? TailCause::kLateRank : TailCause::kUnevenRanks, last, flight, ticks);
+    // Of several collectives of one bucket: the longest wait, hidden or not.
     blamed.contextMs = std::max(blamed.contextMs, toMs(flight.waitTicks()));
     blamed.judged = !run_.lateness.empty();
     const auto peer = ranks_.find(last);
@@ -196,6 +214,8 @@ class Division {
     if (peer == ranks_.end() || !peer->second.coreWaitMs.contains(step)) {
       return 0;
     }
+    // One budget a rank and step: the core that rank 1 lacked for 2 ms explains 2 ms of what is
+    // waited for it in this step, whichever collectives they were waited in.
     double& left =
         coreWaitLeftMs_.try_emplace({rank, step}, peer->second.coreWaitMs.at(step)).first->second;
     const double taken = std::min(left, toMs(ticks));
@@ -211,6 +231,7 @@ class Division {
     std::stable_sort(byReady.begin(), byReady.end(), [](const Transfer* a, const Transfer* b) {
       return a->times->readyTicks < b->times->readyTicks;
     });
+    // What the backward could have hidden at best; more than that no order of buckets could hide.
     const std::uint64_t room = length(backward_);
     std::uint64_t tooMuch = carriedTicks_ > room ? carriedTicks_ - room : 0;
     for (const Transfer* transfer : byReady) {
@@ -231,6 +252,7 @@ class Division {
       if (const std::uint64_t part = std::min(left, tooMuch); part > 0) {
         TailItem& slow = item(TailCause::kMuchTransfer, part, transfer->largest);
         slow.contextMs = toMs(room);
+        // Of the step, not of this bucket: the sentence is about all of its transfers.
         slow.transferMs = toMs(carriedTicks_);
         slow.calls = static_cast<double>(bucketFlights_.size());
         slow.latencyMs = latencyMs();
@@ -281,6 +303,7 @@ class Division {
     if (flight != nullptr) {
       made.bucket = flight->collective->bucket;
       made.operation = flight->collective->operation;
+      // The middle of the transfer: a click on the part leads there.
       made.ticks = flight->endTicks - (flight->endTicks - flight->allThereTicks) / 2;
     }
     return made;

@@ -45,6 +45,8 @@ SpansOfStep spansOf(const RankSpans& rank, std::uint32_t step, double nsPerTick)
     if (span.step != step) {
       continue;
     }
+    // rankActivity() asks for a run. One of a single track and a single step is made, so that Note
+    // [Overlap] has one implementation.
     trace::SpanRow own = span;
     own.track = 0;
     spans.all.spans.push_back(own);
@@ -54,6 +56,7 @@ SpansOfStep spansOf(const RankSpans& rank, std::uint32_t step, double nsPerTick)
         break;
       case EventKind::kWait:
       case EventKind::kFinalize:
+        // The first of them: from then on the step thread does nothing but take results.
         spans.waitsTicks = std::min(spans.waitsTicks.value_or(span.startTicks), span.startTicks);
         break;
       case EventKind::kCopyIn:
@@ -75,6 +78,8 @@ cost::RankStep rankStep(const ReadyOrder& order, const SpansOfStep& spans, const
   rank.rank = order.rank;
   rank.beginNs = axis.ns(spans.step->startTicks);
   rank.endNs = axis.ns(spans.step->startTicks + spans.step->durationTicks);
+  // Gradients are by time. Computing ends with the last one (Note [Overlap]), and the step thread
+  // cannot begin to wait before it.
   const std::uint64_t last = order.gradients.back().ticks;
   rank.lastGradientNs = axis.ns(last);
   rank.waitsNs = axis.ns(std::max(last, spans.waitsTicks.value_or(last)));
@@ -88,6 +93,8 @@ cost::RankStep rankStep(const ReadyOrder& order, const SpansOfStep& spans, const
     }
     const auto copied = spans.copiedTicks.find(gradient.parameter);
     rank.filledNs[gradient.parameter] =
+        // With gradient_as_bucket_view nothing is copied: a gradient lies in its bucket when it is
+        // ready.
         axis.ns(copied == spans.copiedTicks.end() ? gradient.ticks
                                                   : std::max(gradient.ticks, copied->second));
   }
@@ -125,6 +132,7 @@ base::Result<cost::StepRecord> stepRecord(const std::vector<RankSpans>& ranks, s
     record.ranks.push_back(rankStep(orders[r], spans[r], axis));
   }
   for (std::size_t b = 0; b < layout.buckets.size(); ++b) {
+    // metTicks is there only where all ranks came to the same collective.
     if (b >= lives.size() || !lives[b].metTicks || lives[b].ranks.size() != ranks.size() ||
         ranks.size() < 2) {
       return notWhole(
@@ -160,6 +168,8 @@ std::optional<double> allreducedShare(const std::vector<RankSpans>& ranks, std::
       }
       const double bytes = static_cast<double>(layout.buckets[span.bucket].bytes);
       const double part = static_cast<double>(trace::collectiveBytes(span.value)) / bytes;
+      // LinkModel knows what one allreduce costs; of a hook that makes two, or gathers, the
+      // settings do not tell the time.
       if (trace::operationOf(span.detail) != trace::Operation::kAllreduce ||
           ++calls[span.bucket] > 1 || std::abs(part - share.value_or(part)) > kSame * part) {
         return std::nullopt;

@@ -96,6 +96,7 @@ std::vector<StepTimes> stepTimes(const RunData& data) {
       step.exposedMs = toMs(flyingTicks - overlapTicks);
       step.offCoreMs = toMs(length(clip(activity.offCore, window)));
       step.coreWaitMs = coreWaitTicks(activity, window) * data.clock.nsPerTick / 1e6;
+      // /proc/stat says how much a core lost a second, never when: each step gets the run's mean.
       step.stolenMs = stolenShare * step.stepMs;
       const OverlapBounds bounds = overlapBounds(activity, window);
       step.overlapLeastMs = toMs(bounds.least);
@@ -104,6 +105,8 @@ std::vector<StepTimes> stepTimes(const RunData& data) {
         step.overlapPercent =
             100.0 * static_cast<double>(overlapTicks) / static_cast<double>(flyingTicks);
       }
+      // A gap lasts from the first event that was lost to the next that was written, and has the
+      // step of the latter: its window finds the steps before that.
       step.incomplete = !clip(gaps, window).empty() || rank.gapSteps.contains(span.step);
     }
   }

@@ -39,6 +39,8 @@ base::Status isOfOneKind(const trace::BucketsMessage& layout, std::size_t parame
 /// By parameter: when the last rank had the gradient in its bucket, since the first of any rank.
 std::vector<double> readyOnAll(const cost::StepRecord& step, std::size_t parameters) {
   double origin = std::numeric_limits<double>::infinity();
+  // The latest of each starts at minus infinity, the origin at plus infinity. A gradient that a
+  // rank never had is NaN: std::max(ready, NaN) keeps the first.
   std::vector<double> ready(parameters, -origin);
   for (const cost::RankStep& rank : step.ranks) {
     for (std::size_t p = 0; p < rank.filledNs.size() && p < parameters; ++p) {
@@ -84,6 +86,8 @@ base::Result<std::vector<TimedGradient>> timedGradients(const RecordedSteps& rec
   double latest = 0;
   for (const auto& bucket : recorded.layout.buckets) {
     for (const std::uint32_t parameter : bucket.parameters) {
+      // Medians of two gradients may lie the other way round than in the steps; the model wants
+      // them in the order of the buckets, each no earlier than the one before.
       latest = std::max(latest, *median(std::move(ready[parameter])));
       gradients.push_back(
           {parameter, static_cast<std::uint64_t>(recorded.parameters[parameter].bytes), latest});
@@ -122,6 +126,8 @@ BucketCut exactCut(const std::vector<TimedGradient>& gradients, const cost::Tran
   double deadline = end[count];
   for (std::size_t j = count; j > 0;) {
     std::size_t i = 0;
+    // From the first gradient on: the smallest `i` that keeps the deadline makes the largest
+    // bucket.
     while (i + 1 < j && endWith(i, j) > deadline) {
       ++i;
     }
@@ -146,6 +152,8 @@ BucketCut mgWfbpCut(const std::vector<TimedGradient>& gradients, const cost::Tra
     const double end = start + cost.ns(bytes);
     if (i + 1 < gradients.size()) {
       const double next = gradients[i + 1].readyNs;
+      // The rule's two cases: this bucket waits for the line past the next gradient anyway, or the
+      // next comes within a latency, which merging saves.
       if (next < end && (start > next || next - start < cost.latencyNs)) {
         continue;
       }

@@ -55,6 +55,8 @@ base::Result<std::vector<cost::PlannedBucket>> planWithCap(
     tensors.push_back({static_cast<std::uint64_t>(parameter.bytes), parameter.dtype});
   }
   const std::vector<std::uint32_t> order = rebuildOrder(layout);
+  // The proof that the run's buckets follow from its caps: the same rule with the same caps must
+  // make them again. Sparse gradients, several dtypes or a hand-made layout would not come out.
   if (!takesEach(order, tensors.size()) ||
       !isLayout(buckets::planRebuild(tensors, order, caps), layout)) {
     return noOtherCap(

@@ -14,6 +14,8 @@
 namespace lockstep::cost {
 namespace {
 
+// The numbers of Note [The interval of a forecast]; `tests/bench/run forecasts` counts how many
+// runs its intervals hold.
 constexpr std::size_t kFewestSteps = 5;
 constexpr std::size_t kMostDraws = 100;
 constexpr std::size_t kFewestDraws = 20;
@@ -70,6 +72,9 @@ double driftOf(const std::vector<double>& series) {
 /// of which it is a part worth speaking of.
 Estimate estimateOf(double value, const std::vector<double>& drawn, double missed, double replayed,
                     double drift, double runsDiffer) {
+  // Below and above reach from the forecast, and not from the middle of the draws: those may lie to
+  // one side of it, and then one of the two is 0. Where the forecast is n times what the replay of
+  // the own buckets came to, that replay's miss counts n times.
   const double wider = std::hypot(missed * std::max(1.0, value / replayed), drift, runsDiffer);
   const double below = std::max(value - quantile(drawn, 0.05), 0.0);
   const double above = std::max(quantile(drawn, 0.95) - value, 0.0);
@@ -98,6 +103,8 @@ base::Result<Forecaster> Forecaster::make(RecordedRun run) {
   OutcomeSeries measured(made.habits_.size());
   OutcomeSeries replayed(made.habits_.size());
   const auto ownPlan = planOf(made.run_.steps.front());
+  // The same way as a forecast's: what a replay cannot know shows here as a difference from what
+  // was measured, and says how far to trust one of other buckets.
   ReplayedSteps again(made.habits_, made.line_, ownPlan);
   for (const StepRecord& step : made.run_.steps) {
     measured.add(measuredOutcome(step));
@@ -152,6 +159,8 @@ std::optional<std::uint64_t> Forecaster::mostBytes() const {
   if (fit_.bySettings) {
     return std::nullopt;
   }
+  // A flat line, where more bytes took no longer, says nothing of larger transfers: a bandwidth
+  // must show somewhere.
   const double beyond = fit_.cost.nsPerByte > 0 ? kBeyondMost : kFlatBeyondMost;
   return static_cast<std::uint64_t>(beyond * static_cast<double>(fit_.mostBytes));
 }
@@ -175,11 +184,15 @@ base::Result<std::vector<RankForecast>> Forecaster::forecast(
   }
   std::vector<std::vector<double>> drawnExposed(ranks);
   std::vector<std::vector<double>> drawnStep(ranks);
+  // A seed of its own for each forecast: the same run gives the same interval, in any order of
+  // questions.
   std::mt19937_64 random(1);
   const std::size_t draws =
       std::clamp(kRankStepsDrawn / (run_.steps.size() * ranks), kFewestDraws, kMostDraws);
   for (std::size_t draw = 0; draw < draws; ++draw) {
     const auto steps = drawBlocks(run_.steps.size(), random);
+    // The cost is fitted anew to each draw, since the doubt of a forecast is mostly that of the
+    // line. Steps that are drawn may all be of one size: then the line of all steps stands.
     const auto fitted = fitTransfers(samplesOf(steps), run_.known, run_.probes);
     const Line line{fitted.ok() ? fitted.value().cost : line_.cost, line_.inFlight};
     OutcomeSeries drawn(ranks);
@@ -199,6 +212,8 @@ base::Result<std::vector<RankForecast>> Forecaster::forecast(
     const double step = middle(replayed.step[r]);
     of.exposedNs =
         estimateOf(exposed, drawnExposed[r], std::abs(of.replayedExposedNs - of.measuredExposedNs),
+                   // Exposed time of next to nothing would make its miss count a thousand times
+                   // over.
                    std::max(of.replayedExposedNs, kWorthSpeakingOf * of.replayedStepNs),
                    of.driftExposedNs, kRunsDifferExposed * exposed);
     of.stepNs = estimateOf(step, drawnStep[r], std::abs(of.replayedStepNs - of.measuredStepNs),

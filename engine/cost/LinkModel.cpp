@@ -37,6 +37,7 @@ LinkModel::LinkModel(LinkOptions options, int rank, int size)
   if (size_ < 2) {
     return;
   }
+  // The ring closes: the last rank's neighbour is the first. 0 is no limit, and not the slowest.
   for (int from = 0; from < size_; ++from) {
     const LinkSpeed speed = between(from, (from + 1) % size_);
     if (speed.bandwidthGbps > 0) {
@@ -51,6 +52,8 @@ LinkOptions among(const LinkOptions& options, const std::vector<int>& ranks) {
   own.jitterUs = options.jitterUs;
   own.seed = options.seed;
   own.inFlight = options.inFlight;
+  // Each pair becomes an exception of its own, since nodes of equal size are not what a subset of
+  // ranks has. A size of 1 skips the search for the slowest link, which is not asked for here.
   const LinkModel whole(options, 0, 1);
   for (std::size_t a = 0; a < ranks.size(); ++a) {
     for (std::size_t b = a + 1; b < ranks.size(); ++b) {
@@ -90,6 +93,7 @@ LinkModel::Cost LinkModel::cost(Operation operation, std::uint64_t bytes, int ro
   const double n = size_;
   const double ring = nsOf(static_cast<double>(bytes), ringGbps_);
   const double hop = ringLatencyUs_ * kNsPerUs;
+  // ceil(log2 n): 1 for 2 ranks, 2 for 3 and 4, 3 for 5 to 8.
   const double depth = std::bit_width(static_cast<unsigned>(size_ - 1));
   switch (operation) {
     case Operation::kAllreduce:
@@ -104,10 +108,14 @@ LinkModel::Cost LinkModel::cost(Operation operation, std::uint64_t bytes, int ro
       return rounded(0, depth * hop);
     case Operation::kGather:
     case Operation::kScatter: {
+      // The root of a gather and the others of a scatter. Who sends is done when the link has taken
+      // the bytes, and waits for no latency.
       const bool receives = (operation == Operation::kGather) == (rank_ == root);
       double link = 0;
       double latency = 0;
       for (int peer = 0; peer < size_; ++peer) {
+        // The root has a transfer with each peer, one after the other; any other rank has one, with
+        // the root.
         if (rank_ == root || peer == root) {
           link += toPeerNs(peer, bytes);
           latency = std::max(latency, receives ? peerLatencyNs(peer) : 0);

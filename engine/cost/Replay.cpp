@@ -15,11 +15,18 @@ constexpr double kLongAgo = -std::numeric_limits<double>::infinity();
 using Parts = std::vector<BucketPart>;
 
 /// When a line is done with each transfer, in the order of the calls.
+/// Two things limit a line of `inFlight` = 2. Bytes go one after the other: free_ is when the last
+/// byte of those before has left. And a third transfer starts only when the first has arrived, its
+/// latency included. With 4 ms of bytes and 3 ms of latency each, all met at 0:
+///
+///       1   bytes  0..4    arrives at  7
+///       2   bytes  4..8    arrives at 11
+///       3   bytes  8..12   may start at 7, but the bytes before it leave at 8
 class LineClock {
  public:
   explicit LineClock(const Line& line) : line_(line) {}
 
-  /// Returns when the line is done with so many bytes that all ranks had come to at `metNs`.
+  /// Returns when the line is done with a transfer to which all ranks had come at `metNs`.
   double carry(double metNs, std::uint64_t bytes) {
     double start = metNs;
     if (line_.inFlight > 0 && ends_.size() == line_.inFlight) {
@@ -36,7 +43,7 @@ class LineClock {
 
  private:
   const Line& line_;
-  std::deque<double> ends_;  // of the last so many as travel at once
+  std::deque<double> ends_;  // of the last transfers, at most inFlight of them
   double free_ = kLongAgo;
 };
 
@@ -54,7 +61,6 @@ std::vector<Stretch> joined(std::vector<Stretch> stretches) {
   return all;
 }
 
-/// How much of `a` lies in `b`; both sorted and disjoint.
 double together(const std::vector<Stretch>& a, const std::vector<Stretch>& b) {
   double sum = 0;
   for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
@@ -64,7 +70,8 @@ double together(const std::vector<Stretch>& a, const std::vector<Stretch>& b) {
   return sum;
 }
 
-/// When the step thread has taken the last result, of buckets of these bytes.
+/// When the step thread has taken the last result; a bucket that is not copied out is taken when it
+/// ends.
 double resultsTaken(const RankStep& rank, const Parts& parts) {
   double taken = rank.waitsNs;
   for (const BucketPart& part : parts) {
@@ -76,6 +83,7 @@ double resultsTaken(const RankStep& rank, const Parts& parts) {
 RankOutcome outcomeOf(const RankStep& rank, const Parts& parts, double stepEndNs) {
   std::vector<Stretch> flights;
   for (const BucketPart& part : parts) {
+    // What goes on after the step is none of its exposed time.
     flights.push_back({part.beganNs, std::min(part.endedNs, stepEndNs)});
   }
   flights = joined(std::move(flights));
@@ -164,6 +172,9 @@ StepOutcome replay(const StepRecord& step, const std::vector<RankHabits>& habits
     for (std::size_t r = 0; r < ranks; ++r) {
       const RankStep& rank = step.ranks[r];
       const double full = fullNs(rank, planned.parameters);
+      // In the order of the buckets, whichever is full first. A whole bucket's copy takes its time
+      // once the last gradient is there; gradients that are copied one by one are in filledNs
+      // already.
       launched[r] =
           std::max(launched[r], full + rank.wholeCopyNsPerByte * bytes) + habits[r].launchDelayNs;
       const double began = launched[r] + habits[r].startDelayNs;
@@ -172,6 +183,8 @@ StepOutcome replay(const StepRecord& step, const std::vector<RankHabits>& habits
       moments.launchedNs = std::max(moments.launchedNs, launched[r]);
       moments.beganNs = std::max(moments.beganNs, began);
     }
+    // All ranks have begun: moments.beganNs is the latest of them. The notice comes on top for each
+    // transfer, and does not hold the next one up.
     moments.endedNs = clock.carry(moments.beganNs, planned.bytes) + line.cost.noticeNs;
     for (Parts& part : parts) {
       part.back().endedNs = moments.endedNs;
@@ -179,6 +192,7 @@ StepOutcome replay(const StepRecord& step, const std::vector<RankHabits>& habits
   }
   for (std::size_t r = 0; r < ranks; ++r) {
     const RankStep& rank = step.ranks[r];
+    // The step thread launches, too: it takes no result before its last launch.
     double free = std::max(rank.waitsNs, launched[r]);
     for (std::size_t b = 0; b < plan.size(); ++b) {
       BucketPart& part = parts[r][b];
@@ -187,7 +201,7 @@ StepOutcome replay(const StepRecord& step, const std::vector<RankHabits>& habits
           part.copyOutNs + habits[r].copyOutNsPerByte * static_cast<double>(plan[b].bytes);
       free = part.copiedOutNs;
     }
-    // What comes behind the last result takes as long as it did.
+    // What comes after the last result takes as long as it did.
     const double shift = resultsTaken(rank, parts[r]) - resultsTaken(rank, partsOf(step, r));
     outcome.ranks.push_back(outcomeOf(rank, parts[r], rank.endNs + shift));
   }
@@ -197,6 +211,8 @@ StepOutcome replay(const StepRecord& step, const std::vector<RankHabits>& habits
 StepOutcome ReplayedSteps::next(const StepRecord& step) {
   std::vector<double> later;
   for (std::size_t r = 0; before_ != nullptr && r < step.ranks.size(); ++r) {
+    // Between two steps that were not neighbours the time from one to the next was never measured:
+    // the rank begins when it ended.
     const bool follows = step.step == before_->step + 1;
     later.push_back(endNs_[r] - (follows ? before_->ranks[r].endNs : step.ranks[r].beginNs));
   }

@@ -10,7 +10,7 @@ namespace lockstep::cost {
 // Note [The replay of a step]
 // One measured step with other buckets. Kept as it was measured: when each gradient lay in its
 // bucket on each rank, when each rank computed, when the step thread began to wait, and what came
-// behind the last bucket. Computed anew, for the buckets in the order of their launch:
+// after the last bucket. Computed anew, for the buckets in the order of their launch:
 //   full      when the last of its gradients was there
 //   launched  the later of full and the launch of the bucket before, plus a habit of the rank
 //   began     launched, plus a habit

@@ -49,6 +49,8 @@ std::vector<std::size_t> drawBlocks(std::size_t count, std::mt19937_64& random) 
   }
   const auto length = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(count))));
   while (drawn.size() < count) {
+    // Not by std::uniform_int_distribution, which may draw other numbers with another library. The
+    // bias of the remainder is below count / 2^64.
     const std::size_t first = random() % (count - length + 1);
     for (std::size_t i = 0; i < length && drawn.size() < count; ++i) {
       drawn.push_back(first + i);

@@ -24,6 +24,7 @@ void addHabits(const StepRecord& step, std::size_t r, HabitSamples& samples) {
   for (const BucketRecord& bucket : step.buckets) {
     const BucketPart& part = bucket.parts[r];
     const double bytes = static_cast<double>(bucket.bytes);
+    // Mirrors replay(): what is a habit here is added there at the same place.
     const double full = fullNs(rank, bucket.parameters) + rank.wholeCopyNsPerByte * bytes;
     samples.launch.push_back(part.launchedNs - std::max(full, launchedBefore));
     launchedBefore = part.launchedNs;
@@ -33,6 +34,8 @@ void addHabits(const StepRecord& step, std::size_t r, HabitSamples& samples) {
     if (std::isnan(part.copyOutNs) || std::isnan(part.copiedOutNs)) {
       continue;
     }
+    // Only of a result that the step thread was waiting for: of one that was there before, the time
+    // to its copy-out is the thread's own.
     if (part.endedNs > free) {
       samples.result.push_back(part.copyOutNs - part.endedNs);
     }
@@ -45,7 +48,8 @@ void addHabits(const StepRecord& step, std::size_t r, HabitSamples& samples) {
 RankHabits habitsOf(HabitSamples samples) {
   RankHabits habits;
   habits.launchDelayNs = std::max(middle(std::move(samples.launch)), 0.0);
-  // Who begins behind others may have queued for them: then the quickest tell the delay.
+  // A bucket that was launched while others were in flight may have queued for them. Where all were,
+  // the quickest tenth tells the delay.
   habits.startDelayNs = samples.start.empty() ? quantile(std::move(samples.startBehindOthers), 0.1)
                                               : middle(std::move(samples.start));
   habits.startDelayNs = std::max(habits.startDelayNs, 0.0);
@@ -64,10 +68,14 @@ std::vector<TransferSample> transferSamples(const StepRecord& step, std::size_t 
     double ended = free;
     bool queued = true;
     for (const BucketPart& part : bucket.parts) {
+      // Queued only where every rank had come before the line was free. Where one came later, that
+      // rank was waited for, and the transfer began with it.
       queued = queued && part.beganNs < free;
       met = std::max(met, part.beganNs);
       ended = std::max(ended, part.endedNs);
     }
+    // With several at once a queued transfer shared the line with others, by amounts that nobody
+    // knows.
     if (ended > met && (!queued || inFlight == 1)) {
       samples.push_back({bucket.bytes, ended - met, queued});
     }

@@ -14,10 +14,13 @@ namespace lockstep::cost {
 namespace {
 
 constexpr double kSizesDiffer = 2;
-// By so many points of the error the run's own line has to be better than that of the settings.
+// The run's own line counts only where its error, in %, is smaller by this than that of the
+// settings.
 constexpr double kClearlyBetter = 10;
 
 double expectedNs(const TransferSample& sample, const TransferCost& cost) {
+  // A queued transfer is measured from the seen end of one to the seen end of the next: the notice
+  // is in both and falls out.
   return cost.ns(sample.bytes) + (sample.queued ? 0 : cost.noticeNs);
 }
 
@@ -48,6 +51,8 @@ TransferCost fitBeside(const std::vector<TransferSample>& samples, const KnownTr
   }
   TransferCost cost;
   cost.nsPerByte = known.nsPerByte;
+  // Queued transfers show what each costs the line. One that found the line free has the notice in
+  // it as well: what it takes beyond the overhead.
   const double overhead = surelyAbove0(std::move(queued));
   cost.latencyNs = known.latencyNs + overhead;
   cost.noticeNs = std::max(surelyAbove0(std::move(alone)) - overhead, 0.0);
@@ -84,6 +89,8 @@ std::optional<double> slopeOf(const std::vector<SizePoint>& points) {
     for (std::size_t j = i + 1; j < points.size(); ++j) {
       const double apart = points[j].bytes - points[i].bytes;
       slopes.push_back(
+          // Points far apart tell a slope better: noise of 1 ms is 1 us a KiB over 1 MiB and 0.1 us
+          // over 10.
           {(points[j].ns - points[i].ns) / apart, points[i].weight * points[j].weight * apart});
     }
   }
@@ -108,6 +115,7 @@ std::optional<TransferCost> fitLine(const std::vector<TransferSample>& samples,
     ratios.push_back({point.ns / point.bytes, point.weight});
   }
   cost.latencyNs = weightedMiddle(std::move(rests));
+  // A line that would be below 0 at no bytes: then all is put down to the bytes.
   if (cost.latencyNs < 0) {
     cost.latencyNs = 0;
     cost.nsPerByte = weightedMiddle(std::move(ratios));
@@ -132,6 +140,8 @@ std::optional<KnownTransfer> knownTransfer(const LinkOptions& link, int size, do
   constexpr std::uint64_t kBytes = 1 << 20;
   const LinkModel::Cost one = model.cost(trace::Operation::kAllreduce, kBytes);
   return KnownTransfer{share * static_cast<double>(one.linkNs) / static_cast<double>(kBytes),
+                       // The jitter is drawn evenly from 0 to jitterUs: half of it, in ns, is its
+                       // mean.
                        static_cast<double>(one.latencyNs) + 500 * link.jitterUs};
 }
 
@@ -164,6 +174,7 @@ base::Result<TransferFit> fitTransfers(const std::vector<TransferSample>& sample
                     static_cast<double>(fit.mostBytes) / base::kMiB),
         ""};
   }
+  // The probe's sizes count as measured, but only for a line that it helped to find.
   takeSizes(probes, fit);
   fit.cost = *line;
   fit.bySettings = false;

@@ -61,6 +61,7 @@ std::vector<Stretch> joined(std::vector<Stretch> stretches) {
   return all;
 }
 
+/// How much of `a` lies in `b`; both sorted and disjoint.
 double together(const std::vector<Stretch>& a, const std::vector<Stretch>& b) {
   double sum = 0;
   for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {

@@ -54,6 +54,7 @@ class PlainSource : public ByteSource {
 class GzipSource final : public PlainSource {
  public:
   GzipSource(const std::filesystem::path& path, File file) : PlainSource(path, std::move(file)) {
+    // The largest window, and 16 for a gzip header in place of zlib's.
     constexpr int kGzipWindow = 15 + 16;
     inflateInit2(&stream_, kGzipWindow);
   }
@@ -64,12 +65,14 @@ class GzipSource final : public PlainSource {
   std::size_t read(char* buffer, std::size_t size) override {
     stream_.next_out = reinterpret_cast<Bytef*>(buffer);
     stream_.avail_out = static_cast<uInt>(size);
+    // Until there is at least one byte: 0 would mean the end. A member may end without giving any.
     while (stream_.avail_out == size && !ended_ && problem_.empty()) {
       if (stream_.avail_in == 0) {
         stream_.avail_in = static_cast<uInt>(PlainSource::read(in_.data(), in_.size()));
         stream_.next_in = reinterpret_cast<Bytef*>(in_.data());
         if (stream_.avail_in == 0) {
           ended_ = true;
+          // Between two members the file may end.
           problem_ = inMember_ ? "the gzip is cut off" : "";
           break;
         }
@@ -78,12 +81,15 @@ class GzipSource final : public PlainSource {
       const int code = inflate(&stream_, Z_NO_FLUSH);
       if (code == Z_STREAM_END) {
         inMember_ = false;
+        // What follows in the buffer is the next member.
         inflateReset(&stream_);
       } else if (code != Z_OK && code != Z_BUF_ERROR) {
         problem_ = fmt::format("the gzip is damaged: {}",
                                stream_.msg != nullptr ? stream_.msg : "it cannot be decompressed");
       }
     }
+    // What was decompressed before a damage is not handed out: parsers would complain of a cut
+    // text, and status() knows better.
     return problem_.empty() ? size - stream_.avail_out : 0;
   }
 
@@ -115,6 +121,7 @@ base::Result<std::unique_ptr<ByteSource>> ByteSource::open(const std::filesystem
     return base::systemError(ExitCode::kBadInput, "cannot be opened", path.string());
   }
   std::array<unsigned char, 2> first{};
+  // By its first bytes and not by its name: a .json may have been compressed in place.
   const std::size_t got = std::fread(first.data(), 1, first.size(), file.get());
   std::rewind(file.get());
   if (got == first.size() && first[0] == 0x1F && first[1] == 0x8B) {
@@ -136,6 +143,8 @@ base::Result<std::vector<char>> readWhole(const std::filesystem::path& path, std
   std::vector<char> bytes;
   constexpr std::size_t kPart = 1 << 16;
   while (true) {
+    // The size of a gzip is not known before it is read; a bound on what it becomes keeps one that
+    // holds nothing but zeros from taking all memory.
     const std::size_t before = bytes.size();
     bytes.resize(before + kPart);
     const std::size_t got = source.value()->read(bytes.data() + before, kPart);

@@ -51,12 +51,15 @@ class Group {
            operation == trace::Operation::kReduceScatter;
   }
 
+  // One rank, the first of the group, stands for all it is compared with: two that differ are
+  // named, and who of the two is wrong is not said.
   void findMismatch(std::vector<FlightFinding>& findings) const {
     for (const auto& [sequence, ranks] : calls_) {
       const auto& [firstRank, first] = *ranks.begin();
       for (const auto& [rank, entry] : ranks) {
         const bool sizes =
             entry->facts.elements != first->facts.elements && !mayDiffer(first->facts.operation);
+        // Sizes of ranks may differ in what gathers or scatters, in either direction.
         if (entry->facts.operation != first->facts.operation || sizes) {
           findings.push_back(
               {rank, true,
@@ -81,6 +84,8 @@ class Group {
       }
     }
     for (const auto& [rank, last] : last_) {
+      // The first number that this rank has not, and any other has. None: it has come as far as
+      // all.
       const auto next = calls_.upper_bound(last);
       if (next == calls_.end()) {
         continue;
@@ -91,6 +96,8 @@ class Group {
         came.insert(other);
         done |= entry->done;
       }
+      // If any rank is through with it, this one must have been in it: no collective ends without
+      // all. So its dump is only older than theirs.
       const FlightEntry& call = *next->second.begin()->second;
       if (done) {
         findings.push_back({rank, false,
@@ -115,6 +122,7 @@ class Group {
           waiting.insert(rank);
         }
       }
+      // One that some rank has not come to is findMissing's.
       if (!waiting.empty() && ranks.size() == last_.size()) {
         findings.push_back({-1, true,
                             fmt::format("all {} ranks whose dumps there are came to {}, number {} "

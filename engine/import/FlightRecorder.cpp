@@ -88,12 +88,14 @@ base::Result<FlightEntry> entryOf(const json& object, std::size_t number,
     return wrong("has no process_group");
   }
   entry.group = group->front().get<std::string>();
+  // Older dumps have "seq_id" in its place.
   const char* numbered = object.contains("collective_seq_id") ? "collective_seq_id" : "seq_id";
   if (!object.contains(numbered) || numberAt(object, numbered) < 0 ||
       !object.at(numbered).is_number_integer()) {
     return wrong("has no collective_seq_id");
   }
   entry.sequence = static_cast<std::uint64_t>(numberAt(object, numbered));
+  // "nccl:all_reduce", "nccl:send 0->1": behind the colon, up to a blank.
   const std::string name = textAt(object, "profiling_name");
   const auto colon = name.find(':');
   const std::string plain = name.substr(colon == std::string::npos ? 0 : colon + 1);
@@ -104,6 +106,7 @@ base::Result<FlightEntry> entryOf(const json& object, std::size_t number,
   entry.createdNs = numberAt(object, "time_created_ns");
   entry.startedNs = numberAt(object, "time_discovered_started_ns");
   entry.completedNs = numberAt(object, "time_discovered_completed_ns");
+  // Retired: the watchdog is through with it, whatever its state says.
   entry.done = textAt(object, "state") == "completed" ||
                (object.contains("retired") && object.at("retired") == true);
   if (entry.createdNs <= 0) {
@@ -159,6 +162,7 @@ base::Result<FlightDump> readFlightDump(const std::filesystem::path& path) {
     if (!entry.ok()) {
       return entry.error();
     }
+    // Sends and receives have numbers of their own, which say nothing of the group's collectives.
     const bool pairwise = (*entries)[i].contains("is_p2p") && (*entries)[i].at("is_p2p") == true;
     if (!pairwise) {
       const json& group = (*entries)[i].at("process_group");
@@ -184,6 +188,8 @@ RankTimeline timelineOf(const FlightDump& dump) {
     call.flew = entry.startedNs > 0 && entry.completedNs >= entry.startedNs;
     call.beginNs = entry.startedNs;
     call.endNs = entry.completedNs;
+    // Lane 2 is "communication". What is only known to have been asked for is an instant of the
+    // thread that asked.
     call.lane = call.flew ? 2 : kDdpLane;
     open += call.flew ? 0 : 1;
   }

@@ -54,6 +54,8 @@ std::string textOf(const Places& places, const std::vector<Length>& lengths) {
 
 }  // namespace
 
+// Ranks whose gaps lie between the same iterations share one sentence. Their lengths differ a
+// little, so the sentence has the shortest and the longest of each.
 std::vector<JobProblem> gapsOf(const Job& job) {
   std::map<Places, Alike> found;
   for (const auto& [rank, here] : job) {

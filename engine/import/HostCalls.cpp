@@ -25,6 +25,7 @@ class ByThread {
     const auto behind =
         std::upper_bound(found->second.begin(), found->second.end(), ns,
                          [&](std::int64_t t, std::size_t i) { return t < *calls_[i].askedNs; });
+    // The last call that began by then, if it had not ended: calls of one thread do not overlap.
     if (behind == found->second.begin() || calls_[*(behind - 1)].askedEndNs < ns) {
       return std::nullopt;
     }
@@ -46,12 +47,14 @@ Asked mergeRecords(const KinetoTrace& trace) {
   std::vector<const CommOp*> ops;
   ops.reserve(trace.comms.size());
   // What Lockstep exports for Holistic Trace Analysis has each collective once more as a kernel.
+  // Its kernels carry the same facts, and at the time when the data moved.
   const bool again = trace.isExport && !trace.kernelFacts.empty();
   for (const CommOp& op : trace.comms) {
     if (!again) {
       ops.push_back(&op);
     }
   }
+  // Outer records before those within them: by thread, then begin, the longer one first.
   std::stable_sort(ops.begin(), ops.end(), [](const CommOp* a, const CommOp* b) {
     return std::tuple(a->thread, a->beginNs, -a->endNs) <
            std::tuple(b->thread, b->beginNs, -b->endNs);
@@ -60,6 +63,8 @@ Asked mergeRecords(const KinetoTrace& trace) {
   std::vector<CommOp::Layer> outer;  // of each call
   for (const CommOp* op : ops) {
     Call* open = asked.calls.empty() ? nullptr : &asked.calls.back();
+    // Within the call that is open, and of a deeper layer than its outermost record: a broadcast
+    // that runs inside another call's record, on the same layer, is a call of its own.
     const bool within = open != nullptr && open->thread == op->thread &&
                         op->beginNs < open->askedEndNs && op->endNs <= open->askedEndNs &&
                         outer.back() < op->layer;
@@ -68,6 +73,7 @@ Asked mergeRecords(const KinetoTrace& trace) {
       facts.complete(open->facts);
       open->facts = facts;
     } else if (op->isGloo) {
+      // Not within a call, and Gloo's: it lies on a thread that carries out.
       asked.gloo.push_back(op);
       continue;
     } else {
@@ -82,12 +88,14 @@ Asked mergeRecords(const KinetoTrace& trace) {
       asked.byExternalId[op->externalId] = asked.calls.size() - 1;
     }
   }
+  // Several threads carry out at once; joinGloo() wants them by begin.
   std::stable_sort(asked.gloo.begin(), asked.gloo.end(),
                    [](const CommOp* a, const CommOp* b) { return a->beginNs < b->beginNs; });
   return asked;
 }
 
 void fly(Call& call, std::int64_t beginNs, std::int64_t endNs, std::int64_t carrier) {
+  // A call may start several kernels: it lasts from the first to the last.
   call.beginNs = call.flew ? std::min(call.beginNs, beginNs) : beginNs;
   call.endNs = call.flew ? std::max(call.endNs, endNs) : endNs;
   call.flew = true;
@@ -112,6 +120,8 @@ void joinKernels(const KinetoTrace& trace, const LaunchTimes& launches, Asked& a
     Call& call = at ? asked.calls[*at] : others.emplace_back();
     CallFacts facts = trace.kernelFacts[kernel.facts];
     facts.complete(call.facts);
+    // The call's own facts go first, the kernel's fill in. A kernel without a call is one that was
+    // started before the trace began.
     if (at) {
       call.facts.complete(facts);
     } else {
@@ -129,6 +139,9 @@ bool mayBe(const Call& call, const CommOp& op) {
           call.facts.elements == op.facts.elements);
 }
 
+// Both lists by time; each call takes the first record after it that may be its own. What Gloo
+// begins out of order, of unlike groups, is found by operation and size. `first` passes over those
+// at the front that are taken, so that the search is short as long as the two run in step.
 void joinGloo(Asked& asked) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < asked.calls.size(); ++i) {
@@ -148,6 +161,7 @@ void joinGloo(Asked& asked) {
     }
     for (std::size_t g = first; g < asked.gloo.size(); ++g) {
       const CommOp& op = *asked.gloo[g];
+      // Nothing is carried out before it was asked for.
       if (taken[g] || op.beginNs < *call.askedNs || !mayBe(call, op)) {
         continue;
       }

@@ -27,6 +27,9 @@ class Import {
  public:
   explicit Import(const ImportOptions& options) : options_(options) {}
 
+  // Everything is read before anything is written: which rank a file is of, how many ranks there
+  // are and how their clocks stand to each other is known only after the last. A trace is in memory
+  // as its RankTimeline, which is a small part of the file.
   base::Result<ImportReport> run() {
     auto sources = sourcesOf(options_.paths);
     if (!sources.ok()) {
@@ -38,6 +41,7 @@ class Import {
       if (options_.progress && !options_.progress(files[i].path, i + 1, files.size())) {
         return Error{ExitCode::kInterrupted, "interrupted", {}};
       }
+      // A single file that names no rank is rank 0; of several, none can be guessed.
       const bool alone = files.size() == 1;
       const base::Status taken =
           files[i].kind == FileKind::kKineto          ? takeTrace(files[i].path, alone)
@@ -47,6 +51,8 @@ class Import {
         return taken.error();
       }
     }
+    // Traces first: a rank that has one is not shown by its dump, and logs may not be mixed with
+    // either.
     if (base::Status joined = joinRanks(); !joined.ok()) {
       return joined.error();
     }
@@ -60,6 +66,7 @@ class Import {
       facts.sources += (facts.sources.empty() ? "" : " ") + path.string();
     }
     facts.kinds = kindsText();
+    // At least as many ranks as the highest that was seen.
     facts.worldSize = std::max(worldSize_, job_.empty() ? 0 : job_.rbegin()->first + 1);
     say(facts);
     auto written = writeJob(job_, facts, options_.runFile);
@@ -79,6 +86,7 @@ class Import {
   static std::string nameOf(const fs::path& path) {
     const fs::path plain = path.has_filename() ? path : path.parent_path();
     std::string name = plain.filename().string();
+    // In this order: "rank0.pt.trace.json.gz" loses them from the right, one by one.
     for (const char* end : {".gz", ".json", ".trace", ".pt", ".pickle", ".pkl"}) {
       if (name.size() > std::string(end).size() && name.ends_with(end)) {
         name.resize(name.size() - std::string(end).size());
@@ -206,6 +214,7 @@ class Import {
   /// Ranks without a trace are shown by their dump.
   void joinDumps() {
     for (const auto& [rank, dump] : dumps_) {
+      // A dump does not say the size of the job, but its groups name ranks: the highest one counts.
       for (const auto& [name, group] : dump.groups) {
         for (const int member : group.ranks) {
           worldSize_ = std::max(worldSize_, std::min(member, kMostRanks - 1) + 1);
@@ -217,6 +226,8 @@ class Import {
       JobRank& here = job_[rank];
       here.timeline = timelineOf(dump);
       here.source = dump.path.string();
+      // The recorder writes ns since 1970. A dump names no host, so each rank gets a clock of its
+      // own.
       here.tellsTheTime = true;
       for (const RankCall& call : here.timeline.calls) {
         here.firstNs = here.firstNs == 0 ? *call.askedNs : std::min(here.firstNs, *call.askedNs);

@@ -25,6 +25,8 @@ base::Result<Sources> sourcesOf(const std::vector<fs::path>& paths) {
       if (!kind.ok()) {
         return kind.error();
       }
+      // A path that was given by name must be something. In a folder other files are left out and
+      // counted.
       if (kind.value() == FileKind::kUnknown) {
         return Error{ExitCode::kBadInput,
                      "is neither a trace of torch.profiler nor a dump of a Flight Recorder nor a "
@@ -72,10 +74,12 @@ base::Result<Sources> sourcesOf(const std::vector<fs::path>& paths) {
 
 std::optional<int> rankInName(const fs::path& path) {
   static const std::regex kRank("(?:rank|worker)[-_.]?([0-9]{1,7})", std::regex::icase);
+  // At most five digits: longer ones are the time of day that PyTorch's handler puts into names.
   static const std::regex kEnd("[-_.]([0-9]{1,5})(?:[.][a-z.]*)?$", std::regex::icase);
   const std::string name = path.filename().string();
   std::optional<int> rank;
   for (std::sregex_iterator at(name.begin(), name.end(), kRank), end; at != end; ++at) {
+    // The last one in the name: "worker_1_rank_3.json" is rank 3.
     rank = std::stoi((*at)[1].str());
   }
   if (std::smatch found; !rank && std::regex_search(name, found, kEnd)) {

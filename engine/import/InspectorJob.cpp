@@ -21,7 +21,8 @@ using base::ExitCode;
 
 constexpr std::size_t kMostCommunicators = 128;  // a kernel's detail has 7 bits for them
 
-/// Numbers for communicators, the same in all processes: that of all processes first.
+/// Numbers for communicators, the same in all processes: that of all processes first. Those with as
+/// many members keep the order in which they were first seen; beyond the 128th all share a number.
 std::map<std::string, std::size_t> numbersOf(const std::vector<InspectorLog>& logs) {
   std::map<std::string, std::size_t> members;
   std::vector<std::string> order;
@@ -103,6 +104,8 @@ RankTimeline timelineOf(const InspectorLog& log,
   std::vector<std::int64_t> nextBegin(lanes.size(), std::numeric_limits<std::int64_t>::max());
   std::size_t untimed = 0;
   std::size_t byHost = 0;
+  // Backwards: a record without times ends when its line was written or, if that is earlier, where
+  // the next one of its communicator begins, which must be known by then.
   for (auto record = log.records.rbegin(); record != log.records.rend(); ++record) {
     const InspectorCommunicator& communicator = log.communicators[record->communicator];
     const bool isTimed = record->endNs > 0;
@@ -112,6 +115,8 @@ RankTimeline timelineOf(const InspectorLog& log,
     event.lane = lanes[record->communicator];
     event.endNs = isTimed ? record->endNs : std::min(record->dumpNs, next);
     event.beginNs =
+        // The device's clock is better for a duration than what the host heard: then the end stands
+        // and the begin follows from it.
         isTimed && !record->byDevice ? record->beginNs : event.endNs - record->durationNs;
     event.detail = trace::packOperation(record->operation,
                                         static_cast<std::uint8_t>(numbers.at(communicator.id)));
@@ -167,6 +172,8 @@ base::Result<Job> jobOf(std::vector<InspectorLog> logs, std::vector<std::string>
                    logs[i].path.string()};
     }
   }
+  // Sorted by host and process, the ranks of a job without a common communicator are numbered alike
+  // at each import.
   const std::string world = worldOf(logs);
   const auto numbers = numbersOf(logs);
   if (world.empty()) {

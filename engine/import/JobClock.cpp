@@ -20,6 +20,8 @@ bool isPairwise(Operation operation) {
   return operation == Operation::kSend || operation == Operation::kRecv;
 }
 
+// Every rank needs something of every other in these, so that none is through before all have
+// begun. The root of a broadcast may be, and so may all but the root of a reduce.
 bool meetsAll(Operation operation) {
   return operation == Operation::kAllreduce || operation == Operation::kAllgather ||
          operation == Operation::kReduceScatter || operation == Operation::kAlltoall ||
@@ -30,6 +32,8 @@ bool meetsAll(Operation operation) {
 class Groups {
  public:
   std::uint8_t of(const CallFacts& facts) {
+    // A group is written "name ranks", and c10d names the default one "0". A record without a group
+    // is taken for one of it.
     if (facts.isDefault || facts.group.empty() || facts.group.starts_with("0 ")) {
       return 0;
     }
@@ -60,6 +64,7 @@ CallNumbers numberCalls(const Job& job, std::vector<std::string>& notes) {
       const CallFacts& facts = here.timeline.calls[i].facts;
       CallNumber& number = mine.emplace_back();
       number.group = groups.of(facts);
+      // They meet in pairs: no number of theirs is the same on all ranks.
       if (isPairwise(facts.operation)) {
         number.sequence = facts.sequence.value_or(pairwise++);
       } else {
@@ -71,6 +76,7 @@ CallNumbers numberCalls(const Job& job, std::vector<std::string>& notes) {
     const auto callOf = [&](const CallAt& at) -> const RankCall& {
       return job.at(at.rank).timeline.calls[at.index];
     };
+    // All or none: the group's own numbers and counted ones are not on one scale.
     const bool numbered = std::all_of(calls.begin(), calls.end(), [&](const CallAt& at) {
       return callOf(at).facts.sequence.has_value();
     });
@@ -80,6 +86,9 @@ CallNumbers numberCalls(const Job& job, std::vector<std::string>& notes) {
     std::vector<Key> keys;
     for (const CallAt& at : calls) {
       const RankCall& call = callOf(at);
+      // A key says what is the same call on all ranks: a number, or the n-th of an iteration. The
+      // keys of all ranks together, in order, are then numbered through. A rank that begins with
+      // iteration 3 so meets those that began with 0 where they are in iteration 3.
       keys.push_back(numbered ? Key{0, *call.facts.sequence}
                               : Key{call.step, counted[{at.rank, call.step}]++});
       order[keys.back()] = 0;
@@ -94,6 +103,8 @@ CallNumbers numberCalls(const Job& job, std::vector<std::string>& notes) {
       const RankCall& call = callOf(calls[i]);
       const std::uint64_t number = order[keys[i]];
       numbers[calls[i].rank][calls[i].index].sequence = number;
+      // Counting goes wrong where one rank left out a call. Then operations under one number differ
+      // somewhere, which is said.
       const RankCall* known = first.try_emplace(number, &call).first->second;
       if (known->facts.operation != call.facts.operation) {
         unlike.insert(call.step);
@@ -113,6 +124,8 @@ std::vector<JobHost> hostsOf(const Job& job, const CallNumbers& numbers) {
   std::vector<JobHost> hosts;
   std::map<int, std::size_t> hostOf;
   for (const auto& [rank, here] : job) {
+    // One clock only where both tell the time of day: what counts from the start of a process does
+    // not agree between two processes of a host.
     const auto same = std::find_if(hosts.begin(), hosts.end(), [&](const JobHost& host) {
       return here.tellsTheTime && !here.hostName.empty() && host.name == here.hostName &&
              job.at(host.ranks.front()).tellsTheTime;
@@ -127,6 +140,8 @@ std::vector<JobHost> hostsOf(const Job& job, const CallNumbers& numbers) {
     }
     hosts[hostOf[rank]].ranks.push_back(rank);
   }
+  // Hosts that tell the time begin together at the earliest; what their clocks are apart then shows
+  // in the offset. A host that does not has its own begin for an origin.
   std::int64_t earliest = std::numeric_limits<std::int64_t>::max();
   for (const auto& [rank, here] : job) {
     if (here.tellsTheTime) {
@@ -149,6 +164,8 @@ std::vector<JobHost> hostsOf(const Job& job, const CallNumbers& numbers) {
     std::int64_t beginNs = std::numeric_limits<std::int64_t>::min();  // the last rank's
     std::int64_t endNs = std::numeric_limits<std::int64_t>::max();    // the first rank's
   };
+  // Of a host with several ranks the tightest counts: the last of them to begin and the first to
+  // end.
   std::map<std::tuple<std::uint8_t, std::uint64_t, Operation>, std::map<std::size_t, Stay>> stays;
   for (const auto& [rank, here] : job) {
     const JobHost& host = hosts[hostOf[rank]];
@@ -162,6 +179,7 @@ std::vector<JobHost> hostsOf(const Job& job, const CallNumbers& numbers) {
       }
     }
   }
+  // Half of what two clocks may drift apart, as it is added on both sides.
   const auto drift = static_cast<std::int64_t>(static_cast<double>(longest) * kDriftPpm / 1e6 / 2);
   for (std::size_t h = 1; h < hosts.size(); ++h) {
     std::int64_t low = std::numeric_limits<std::int64_t>::min();
@@ -176,10 +194,14 @@ std::vector<JobHost> hostsOf(const Job& job, const CallNumbers& numbers) {
     }
     JobHost& host = hosts[h];
     const bool known = low != std::numeric_limits<std::int64_t>::min();
+    // The intervals of early and late collectives may miss each other by as much as the clocks
+    // drifted apart in between: that is no contradiction.
     if (known && low <= high + 2 * drift) {
       host.offset = {low + (high - low) / 2, std::max<std::int64_t>((high - low) / 2, 0) + drift};
       continue;
     }
+    // The whole length of the job for an uncertainty: nothing that is compared across will be
+    // judged.
     host.offset = {0, longest};
     host.note = fmt::format(
         "the clock of {} cannot be set against that of {}: {}; times of the two are not to be "

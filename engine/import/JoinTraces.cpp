@@ -85,9 +85,12 @@ class Joined {
     RankTimeline& from = later.timeline;
     const auto before = iterationsOf(into);
     const auto after = iterationsOf(from);
+    // A trace that counts for itself begins again with 0: it goes on where the one before ended.
     const std::uint32_t stepsOn = from.countsForItself && before ? before->last + 1 : 0;
+    // Each file has a base of its own, and the times in it count from there.
     const std::int64_t apart = later.epochNs - made_.epochNs;
     TraceGap gap;
+    // Before the lines below move the end.
     gap.ns = beginOf(later) - endOf(made_);
     if (before && after) {
       gap.between = {before->last, after->first + stepsOn};
@@ -144,6 +147,7 @@ class Joined {
     } else if (!from.parameters.empty() && from.parameters != known) {
       ++strangers_;
       from.layouts.clear();
+      // Numbers of other gradients would be taken for those of the first trace.
       std::erase_if(from.events, [](const TimedEvent& event) {
         return event.kind == trace::EventKind::kGradientReady ||
                event.kind == trace::EventKind::kCopyIn;
@@ -172,6 +176,7 @@ class Joined {
 }  // namespace
 
 base::Result<JobRank> joinTraces(int rank, std::vector<JobRank> traces) {
+  // A single trace needs no order.
   for (std::size_t i = 0; traces.size() > 1 && i < traces.size(); ++i) {
     if (!traces[i].tellsTheTime) {
       return Error{ExitCode::kBadInput,

@@ -49,6 +49,7 @@ std::uint32_t KinetoSorter::thread(const KinetoEvent& event) {
 }
 
 std::string KinetoSorter::take(KinetoEvent& event) {
+  // Kineto writes spans as complete events ("X"); others are metadata, flows and counters.
   if (event.phase != "X") {
     return {};
   }
@@ -65,6 +66,7 @@ std::string KinetoSorter::take(KinetoEvent& event) {
     return {};  // the recording itself
   }
   const std::int64_t end = *event.beginNs + event.durationNs.value_or(0);
+  // Also of events that are dropped below: the trace lasted at least from one to the other.
   trace_.firstNs = hasTime_ ? std::min(trace_.firstNs, *event.beginNs) : *event.beginNs;
   trace_.lastNs = hasTime_ ? std::max(trace_.lastNs, end) : end;
   hasTime_ = true;
@@ -73,12 +75,16 @@ std::string KinetoSorter::take(KinetoEvent& event) {
     takeKernel(event);
     return {};
   }
+  // What starts a kernel: the correlation leads from here to it, and from its thread and time to
+  // the call or the step.
   if (category == "cuda_runtime" || category == "cuda_driver" || category == "hip_runtime") {
     if (event.correlation) {
       trace_.launches.push_back({*event.correlation, *event.beginNs, thread(event)});
     }
     return {};
   }
+  // Older builds write no category. The others (copies, memsets, functions of Python, annotations
+  // repeated on the track of a device) are not kept.
   if (!category.empty() && category != "cpu_op" && category != "user_annotation") {
     return {};
   }
@@ -113,6 +119,7 @@ std::string KinetoSorter::takeMark(KinetoEvent& event) {
     takeOp(event, HostOpKind::kCopyIn);
   } else if (name == "torch.distributed.ddp.reducer::copy_bucket_to_grad") {
     takeOp(event, HostOpKind::kCopyOut);
+  // Names of a run's own: what a script calls "forward" in a trace of its own is none of these.
   } else if (trace_.isExport && event.step) {
     const auto number = static_cast<std::uint32_t>(*event.step);
     if (name == "step") {
@@ -159,6 +166,7 @@ void KinetoSorter::takeKernel(const KinetoEvent& event) {
     kernel.facts = static_cast<std::uint32_t>(trace_.kernelFacts.size());
     CallFacts& facts = trace_.kernelFacts.emplace_back(factsOf(event));
     if (facts.operation == trace::Operation::kNone) {  // ncclDevKernel_AllReduce_Sum_f32_RING_LL
+      // Between the first and the second underscore: "AllReduce".
       const auto from = name.find('_');
       const auto to = name.find_first_of("_(", from == std::string_view::npos ? from : from + 1);
       if (from != std::string_view::npos) {

@@ -108,6 +108,7 @@ std::optional<std::int64_t> nanoseconds(std::string_view text) {
   std::int64_t whole = 0;
   const auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), whole);
   const std::string_view after(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
+  // Written as 1.7e15, or more digits than 64 bits: a double is as good as the text.
   if (code != std::errc() || after.find_first_of("eE") != std::string_view::npos) {
     const double microseconds = std::strtod(std::string(text).c_str(), nullptr);
     const double ns = microseconds * 1000;
@@ -118,11 +119,13 @@ std::optional<std::int64_t> nanoseconds(std::string_view text) {
   }
   std::int64_t fraction = 0;
   for (std::size_t i = 1; i <= 3; ++i) {
+    // after[0] is the point. What is below a ns is cut off.
     fraction = fraction * 10 + (i < after.size() ? after[i] - '0' : 0);
   }
   if (whole > kLatestNs / 1000 || whole < -kLatestNs / 1000) {
     return std::nullopt;
   }
+  // By the text: -0.5 has no sign left in `whole`.
   return whole * 1000 + (text.front() == '-' ? -fraction : fraction);
 }
 

@@ -85,6 +85,8 @@ trace::Operation operationNamed(std::string name) {
       plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     }
   }
+  // "_allgather_base_", "allreduce_coalesced_", "all_gather_into_tensor" mean the operation
+  // without.
   for (const std::string_view part : {"base", "coalesced", "tensor"}) {
     drop(plain, part);
   }
@@ -128,6 +130,7 @@ base::Result<FileKind> kindOf(const std::filesystem::path& path) {
     }
     size += got;
   }
+  // A file that is cut off later is still of a kind, and its reader names the place.
   if (base::Status status = source.value()->status(); !status.ok() && size == 0) {
     return status.error();
   }
@@ -141,12 +144,14 @@ base::Result<FileKind> kindOf(const std::filesystem::path& path) {
   if (static_cast<unsigned char>(head[0]) == kPickleProtocol) {
     return FileKind::kFlightRecorder;
   }
+  // A list: what builds without Kineto write, of events alone.
   if (head[first] == '[') {
     return holds("\"ph\"") ? FileKind::kKineto : FileKind::kUnknown;
   }
   if (head[first] != '{') {
     return FileKind::kUnknown;
   }
+  // Before the others, whose words may stand in any JSON.
   if (holds("\"inspector_output_format_version\"")) {
     return FileKind::kNcclInspector;
   }

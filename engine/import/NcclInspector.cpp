@@ -25,7 +25,8 @@ constexpr std::int64_t kLatestUs = 4'102'444'800'000'000;         // the year 21
 constexpr std::int64_t kLongestUs = std::int64_t{1} << 37;        // a span has 48 bits of ns
 constexpr std::int64_t kMostBytes = (std::int64_t{1} << 40) - 1;  // as packCollective
 
-/// What is wrong with a line; thrown within this file, where a line is taken apart.
+/// What is wrong with a line; thrown within this file, where a line is taken apart. Every field may
+/// be missing or of another type, and would else need a test of its own.
 struct Wrong {
   std::string what;
 };
@@ -70,6 +71,7 @@ class LogReader {
     if (log_.hostName.empty()) {
       log_.hostName = host;
       log_.pid = pid;
+    // A file is of one process: lines of another were appended by a second job in the same folder.
     } else if (host != log_.hostName || pid != log_.pid) {
       throw Wrong{fmt::format("is of process {} on {}, and those before it of process {} on {}",
                               pid, host, log_.pid, log_.hostName)};
@@ -182,6 +184,8 @@ base::Result<InspectorLog> readInspectorLog(const std::filesystem::path& path) {
       return;
     }
     const json parsed = json::parse(line, nullptr, false);
+    // Only the last line may be broken, and only where some were read: a file of one broken line is
+    // no log.
     if (parsed.is_discarded() && !hasEnd && !log.records.empty()) {
       log.isCutOff = true;
     } else if (!parsed.is_object()) {
@@ -209,6 +213,7 @@ base::Result<InspectorLog> readInspectorLog(const std::filesystem::path& path) {
   if (base::Status status = source.value()->status(); !status.ok()) {
     return status.error();
   }
+  // The last line need not end with a newline.
   if (!wrong && !line.empty()) {
     take();
   }

@@ -15,7 +15,8 @@ namespace {
 using base::Error;
 using base::ExitCode;
 
-/// The names of pickletools, for what is refused; empty: no opcode at all.
+/// The names of pickletools, for what is refused; empty: no opcode at all. Those up to BINPERSID may
+/// call something; the others are of old protocols, or build what no dump has.
 std::string nameOf(unsigned char opcode) {
   static const std::unordered_map<unsigned char, std::string> kNames = {{'c', "GLOBAL"},
                                                                         {'R', "REDUCE"},
@@ -58,6 +59,7 @@ class Reader {
   base::Result<nlohmann::json> read(const std::string& where) {
     while (stack_.problem().empty() && !stopped_) {
       opcodeAt_ = at_;
+      // At the end of the bytes this refuses, and the loop ends: a pickle ends with STOP.
       const auto opcode = static_cast<unsigned char>(number<std::uint8_t>());
       if (stack_.problem().empty()) {
         step(opcode);
@@ -103,10 +105,12 @@ class Reader {
 
   void longNumber(std::uint64_t size) {
     const std::string_view digits = take(size);
+    // Two's complement of any length, the lowest byte first. Sequence numbers and times fit.
     if (digits.size() > sizeof(std::int64_t)) {
       stack_.refuse("a number has more than 64 bits");
       return;
     }
+    // The sign fills the bytes that are not written.
     std::uint64_t value = !digits.empty() && (digits.back() & 0x80) != 0 ? ~std::uint64_t{0} : 0;
     for (std::size_t i = 0; i < digits.size(); ++i) {
       value &= ~(std::uint64_t{0xFF} << (8 * i));
@@ -122,6 +126,7 @@ class Reader {
           stack_.refuse(fmt::format("protocol {}", protocol));
         }
         break;
+      // Nothing is read ahead here, so that a frame's size is of no use.
       case 0x95:
         number<std::uint64_t>();
         break;  // FRAME: says how much may be read at once

@@ -12,6 +12,18 @@ constexpr int kDeepest = 64;
 
 }  // namespace
 
+// Note [Values that hold each other]
+// An opcode may put a list into itself, or a list into a list a million times. Then shared pointers
+// alone would never free the first, and would free the second by a recursion a million deep. So
+// every container is also in containers_, and the destructor empties each of them before any
+// pointer goes: what they held is freed one by one, at depth 1.
+//
+//       ]  q0  h0  a      l = []; l.append(l)      a circle
+//       ]  ]  ]  a  a     [[[]]]                   a chain
+//
+// Building JSON cannot share: `l = [0] * 9; l = [l] * 9; ...` of a few bytes becomes 9^n values. So
+// what is built is counted anew (built_), and its depth bounded; both refuse before memory is gone.
+
 PickleStack::~PickleStack() {
   for (const Shared& value : containers_) {
     value->is = nlohmann::json();
@@ -30,6 +42,7 @@ void PickleStack::push(Value value) {
     return;
   }
   stack_.push_back(std::make_shared<Value>(std::move(value)));
+  // Only what can hold others needs the destructor's care.
   if (!std::holds_alternative<nlohmann::json>(stack_.back()->is)) {
     containers_.push_back(stack_.back());
   }
@@ -39,8 +52,10 @@ void PickleStack::push(nlohmann::json value) {
 }
 
 PickleStack::Shared PickleStack::pop() {
+  // What lies below an open mark is not to be had before the mark is closed.
   if (stack_.empty() || (!marks_.empty() && stack_.size() <= marks_.back())) {
     refuse("a value is missing");
+    // An empty value, so that callers need no test: after a refusal nothing is built.
     return std::make_shared<Value>();
   }
   Shared value = std::move(stack_.back());
@@ -128,6 +143,7 @@ void PickleStack::append(const List& values) {
 
 void PickleStack::setItems(const List& values) {
   Dict* dict = top<Dict>("dict");
+  // Where there is no dict, top() has refused already, and the first reason stays.
   if (dict == nullptr || values.size() % 2 != 0) {
     refuse("a dict has a key without a value");
     return;

@@ -17,6 +17,23 @@ namespace {
 using trace::EventKind;
 using trace::kNoBucket;
 
+// Note [From a trace to a run]
+// A trace knows threads, operators and kernels; a run knows steps, gradients, buckets and
+// collectives. The parts are found one from another, each in its own file, and put into lanes here:
+//
+//       trace --> stepsOf  --> steps, backwards (TraceSteps) --+
+//         |                                                    +--> bucketsOf (TraceBuckets)
+//         |---> callsOf  --> calls (HostCalls) ----------------+    which call is a bucket's
+//         `---> DeviceTime   where a moment of the host is on the device
+//
+//       lane 0  "step"          steps, phases
+//       lane 1  "ddp"           gradients, buckets, their copies and waits, calls not carried out
+//       lane n  "stream 7"      calls that a device carried out, or "gloo 0" by a thread
+//       last    "device"        stretches in which kernels compute
+//
+// With a device, what the host did is moved to when the device came to it (addMoved), and the waits
+// of the backward's end are left out: there the host waits for nothing.
+
 class Timeline {
  public:
   explicit Timeline(const KinetoTrace& trace)
@@ -39,6 +56,7 @@ class Timeline {
     made_.layouts = std::move(buckets_.layouts);
     made_.notes.merge(buckets_.notes);
     made_.counts.merge(buckets_.counts);
+    // Iterations by forwards begin with 0 in each trace; JoinTraces counts them on.
     made_.countsForItself = steps_.countedByForwards;
     made_.steps = steps_.steps.size();
     say();
@@ -74,6 +92,8 @@ class Timeline {
       const TraceStep& step = steps_.steps[i];
       // A step on a device ends where the next begins, or with its last kernel.
       const bool joins = device_.known() && i + 1 < steps_.steps.size();
+      // The host is done with a step long before its device: with the host's end, the kernels that
+      // are still running would lie between the steps.
       add(EventKind::kStep, step.number, device_(step.beginNs),
           device_(joins ? steps_.steps[i + 1].beginNs : step.endNs));
     }
@@ -94,6 +114,8 @@ class Timeline {
       const EventKind kind = op.kind == HostOpKind::kOwnForward     ? EventKind::kForward
                              : op.kind == HostOpKind::kOwnBackward  ? EventKind::kBackward
                              : op.kind == HostOpKind::kOwnOptimizer ? EventKind::kOptimizer
+                                                                    // Stands for "none of these"
+                                                                    // here.
                                                                     : EventKind::kGap;
       if (kind != EventKind::kGap) {
         add(kind, op.number, op.beginNs, op.endNs);
@@ -125,8 +147,10 @@ class Timeline {
         event.bucket = static_cast<std::uint16_t>(i);
         event.value = bytes;
       };
+      // A bucket of which no gradients are known was ready at the latest when it was launched.
       std::int64_t ready = *call.askedNs;
       if (!bucket.gradients.empty()) {
+        // They are in the order in which they came.
         ready = readyNs[bucket.gradients.back()];
       }
       instant(EventKind::kBucketReady, ready);
@@ -144,6 +168,8 @@ class Timeline {
     for (std::size_t i = 0; i < backward.gradients.size(); ++i) {
       const HostOp& gradient = *backward.gradients[i];
       const HostOp* accumulate = accumulateOf(backward, gradient);
+      // The evaluation contains DDP's hooks, which launch buckets: the gradient is there when the
+      // AccumulateGrad within it ends. Without a record of that, its begin is nearest.
       readyNs[i] = accumulate != nullptr ? accumulate->endNs : gradient.beginNs;
       if (!buckets.parameters.empty()) {
         TimedEvent& ready = add(EventKind::kGradientReady, backward.step, device_(readyNs[i]),
@@ -152,6 +178,7 @@ class Timeline {
         ready.value = buckets.parameters[i];
       }
     }
+    // One copy for each gradient, in the same order, or it cannot be told whose they are.
     if (backward.copiesIn.size() != backward.gradients.size() || buckets.parameters.empty()) {
       return;
     }
@@ -165,6 +192,7 @@ class Timeline {
 
   /// What the thread of the backward does behind its last gradient, where it waits itself.
   void addEnd(const TraceBackward& backward, const BackwardBuckets& buckets, std::int64_t done) {
+    // Without a device the thread of the backward waits itself, from its last launch to the end.
     if (backward.endNs > done) {
       add(EventKind::kFinalize, backward.step, done, backward.endNs, kDdpLane);
     }
@@ -173,12 +201,15 @@ class Timeline {
     for (std::size_t i = 0; i < buckets.buckets.size(); ++i) {
       const TraceBucket& bucket = buckets.buckets[i];
       const Call& call = calls_[bucket.call];
+      // DDP waits for buckets in their order: the wait for one begins where the one before ended,
+      // and is none where the bucket was done by then.
       if (call.flew && call.endNs > waited && call.endNs <= backward.endNs) {
         TimedEvent& wait = add(EventKind::kWait, backward.step, waited, call.endNs, kDdpLane);
         wait.bucket = static_cast<std::uint16_t>(i);
         waited = call.endNs;
       }
       const auto count = static_cast<std::ptrdiff_t>(bucket.gradients.size());
+      // A copy out for each gradient of the bucket; the span is from the first to the last of them.
       if (count > 0 && backward.copiesOut.end() - copy >= count) {
         TimedEvent& out = add(EventKind::kCopyOut, backward.step, (*copy)->beginNs,
                               (*(copy + count - 1))->endNs, kDdpLane);
@@ -255,6 +286,9 @@ class Timeline {
         kernels.push_back(&kernel);
       }
     }
+    // Streams overlap, and small kernels follow each other by thousands a step. One span for each
+    // stretch without a gap keeps what is asked of them: when the device computed, and how many
+    // they were.
     std::sort(kernels.begin(), kernels.end(),
               [](const Kernel* a, const Kernel* b) { return a->beginNs < b->beginNs; });
     const auto lane = static_cast<std::uint32_t>(made_.lanes.size());
@@ -264,6 +298,7 @@ class Timeline {
     TimedEvent* open = nullptr;
     for (const Kernel* kernel : kernels) {
       const Launch* launch = launches_.of(kernel->correlation);
+      // A kernel is of the step in which the host started it.
       const std::int64_t at = launch != nullptr ? launch->beginNs : kernel->beginNs;
       const auto step = steps_.steps.empty() ? std::optional<std::uint32_t>(0) : steps_.at(at);
       if (!step) {

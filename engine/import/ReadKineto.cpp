@@ -16,6 +16,24 @@ namespace {
 using base::Error;
 using base::ExitCode;
 
+// Note [A trace by tokens]
+// A trace may be larger than memory, so no tree is built: the parser calls one function for each
+// token, and the depth and the last keys say where it stands. With eventDepth_ = 3:
+//
+//       depth 0   {
+//       depth 1     "distributedInfo": {"rank": 0}        rootKey_, innerKey_
+//       depth 1     "traceEvents": [
+//       depth 2       {                                   an event begins: depth 3
+//       depth 3         "name": "...", "ts": 1.5,         field_
+//       depth 3         "args": {
+//       depth 4           "stream": 7,                    argument_
+//       depth 4           "Input Dims": [[2, 3], []]}     lists: depth 5, 6
+//       depth 2       },                                  sorter_ takes it or drops it
+//
+// A file that is a list of events has them one level further up: eventDepth_ = 2. Only the event
+// that is being read is held. Values of keys that are not known are passed over whatever they are,
+// those of known keys must be of their type: false ends the parse, with problem_.
+
 /// What nlohmann's parser tells, a token at a time.
 class Handler {
  public:
@@ -25,10 +43,12 @@ class Handler {
     return value([](auto&&) { return true; });
   }
   bool boolean(bool) {
+    // true is no time, but may be the value of any other field.
     return wrongNumber() && value([](auto&&) { return true; });
   }
   bool number_integer(std::int64_t number) { return number_(number, {}); }
   bool number_unsigned(std::uint64_t number) {
+    // Clamped: a time as late as that is refused where it is used.
     return number_(number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())
                        ? std::numeric_limits<std::int64_t>::max()
                        : static_cast<std::int64_t>(number),
@@ -36,6 +56,7 @@ class Handler {
   }
   bool number_float(double number, const std::string& text) {
     const bool fits = number > -9e18 && number < 9e18;
+    // With its text, of which nanoseconds() makes a time without rounding.
     return number_(fits ? static_cast<std::int64_t>(number) : 0, text);
   }
   bool string(std::string& text) { return text_(text); }
@@ -59,6 +80,7 @@ class Handler {
   }
   bool end_object() {
     const bool ended = inEvents_ && depth_ == eventDepth_;
+    // Back from the arguments: keys that follow are the event's again.
     if (--depth_ == eventDepth_ && inEvents_) {
       field_ = Field::kNone;
     }
@@ -87,6 +109,7 @@ class Handler {
   }
   bool end_array() {
     if (inEvents_ && depth_ == eventDepth_ - 1) {
+      // What follows the list is of the file itself, such as baseTimeNanoseconds.
       inEvents_ = false;
     } else if (inEvents_ && depth_ >= eventDepth_ + 2) {
       endList();
@@ -98,6 +121,7 @@ class Handler {
     if (!inEvents_) {
       if (depth_ == 1) {
         rootKey_ = text;
+        // Lockstep's own traces say so before their events.
         trace_.isExport |= text == "lockstep";
       } else if (depth_ == 2) {
         innerKey_ = text;
@@ -248,6 +272,7 @@ class Handler {
       return true;
     }
     if (depth_ > eventDepth_ + 1) {
+      // "Input type" has one text for each argument.
       if (argument_ == Field::kTypes && event_.type.empty() && first_) {
         event_.type = text;
       }
@@ -276,6 +301,8 @@ class Handler {
         product *= static_cast<std::uint64_t>(std::max<std::int64_t>(dimension, 0));
       }
       event_.elements += product;
+      // A shape directly in the list: the first argument is one tensor. One level deeper it is a
+      // list of tensors, of which only the sum of the elements is kept.
       if (depth_ == eventDepth_ + 3) {
         event_.shape = dimensions_;
       }
@@ -355,6 +382,7 @@ base::Result<KinetoTrace> readKineto(const std::filesystem::path& path) {
   if (const std::string problem = handler.problem(); !whole || !problem.empty()) {
     return Error{ExitCode::kBadInput, problem.empty() ? "is damaged" : problem, path.string()};
   }
+  // An empty list of events is a trace of nothing.
   if (trace.lastNs == trace.firstNs) {
     return Error{ExitCode::kBadInput, "holds no events with a time", path.string()};
   }

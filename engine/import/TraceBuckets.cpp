@@ -32,6 +32,7 @@ class Finder {
     std::size_t next = 0;
     for (const TraceBackward& backward : steps_.backwards) {
       BackwardBuckets& here = found_.backwards.emplace_back();
+      // Calls and backwards are both in the order of time, and each is passed once.
       while (next < calls_.size() && askedNs(next) < backward.beginNs) {
         ++next;
       }
@@ -57,6 +58,9 @@ class Finder {
     if (!call.askedNs || isWhole(call.facts.dtype)) {
       return false;
     }
+    // The evaluation of a gradient that the call lies in began before it, and ended after it, on
+    // the same thread. Begins are sorted, ends are not: a few steps back from the call's place, as
+    // many as there may be threads that evaluate at once.
     const auto behind =
         std::partition_point(backward.gradients.begin(), backward.gradients.end(),
                              [&](const HostOp* op) { return op->beginNs <= *call.askedNs; });
@@ -77,6 +81,7 @@ class Finder {
     for (const HostOp* gradient : backward.gradients) {
       accumulates.push_back(accumulateOf(backward, *gradient));
     }
+    // The first backward with buckets names the parameters.
     if (found_.parameters.empty()) {
       name(accumulates);
     }
@@ -90,11 +95,15 @@ class Finder {
     }
     std::uint32_t gradient = 0;
     for (TraceBucket& bucket : here.buckets) {
+      // All that began to be evaluated up to the launch: the last of them is the one whose hook
+      // launched it.
       while (gradient < backward.gradients.size() &&
              backward.gradients[gradient]->beginNs <= *calls_[bucket.call].askedNs) {
         bucket.gradients.push_back(gradient++);
       }
     }
+    // Gradients after the last launch belong to no bucket, and elements that do not match say that
+    // some bucket holds others: then none of them is believed. The buckets themselves remain.
     if (gradient < backward.gradients.size() || !hasElements(here)) {
       ++unlike_;
       for (TraceBucket& bucket : here.buckets) {
@@ -127,6 +136,8 @@ class Finder {
     }
     for (std::size_t i = 0; i < accumulates.size(); ++i) {
       if (!found_.parameters[i].dtype.empty() &&
+          // Order is compared by shape alone: parameters of one shape may have changed places
+          // unseen.
           (accumulates[i] == nullptr || accumulates[i]->shape != found_.parameters[i].shape)) {
         return false;
       }
@@ -142,6 +153,7 @@ class Finder {
       }
       const std::uint64_t sent = calls_[bucket.call].facts.elements;
       if (bucket.gradients.empty() ||
+          // Without shapes, or without the size of the call, there is nothing to check with.
           (shapesKnown_ && sent != 0 && static_cast<std::uint64_t>(elements) != sent)) {
         return false;
       }

@@ -41,6 +41,7 @@ std::vector<TraceStep> stepsByForwards(const Ops& forwards, std::int64_t lastNs)
 }
 
 /// Moments at which what goes on ends, whatever it is.
+/// A backward has no record (Note [Phases of a trace]): it is all evaluations between two of these.
 std::vector<std::int64_t> cuts(const TraceSteps& steps, const Ops& forwards) {
   std::vector<std::int64_t> all;
   for (const TraceStep& step : steps.steps) {
@@ -92,6 +93,7 @@ TraceSteps stepsOf(const KinetoTrace& trace) {
       if (!evaluates) {
         continue;  // a copy of another kind
       }
+      // The first evaluation after a cut begins a backward.
       found.backwards.push_back({*step, op->beginNs, op->endNs, {}, {}, {}, {}});
     }
     TraceBackward& backward = found.backwards.back();
@@ -119,6 +121,8 @@ TraceSteps stepsOf(const KinetoTrace& trace) {
     const auto next = std::partition_point(
         found.backwards.begin(), found.backwards.end(),
         [&](const TraceBackward& backward) { return backward.beginNs < forward->endNs; });
+    // The next backward is this forward's only if nothing else begins in between: a forward without
+    // one, as of an evaluation, ends with itself.
     const bool followed =
         next != found.backwards.end() && !isCut(boundaries, forward->beginNs, next->beginNs);
     if (step) {

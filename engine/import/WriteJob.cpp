@@ -84,6 +84,7 @@ class JobWriter {
   void writeHosts(trace::RunFileWriter& file) {
     for (std::size_t h = 0; h < hosts_.size(); ++h) {
       file.addHost({static_cast<int>(h), hosts_[h].name, "", "monotonic"});
+      // Ticks of an imported run are ns.
       const base::ClockCalibration nanoseconds{0, 0, 1.0};
       if (h == 0) {
         file.addClock(nanoseconds);
@@ -100,6 +101,7 @@ class JobWriter {
     trace::RunInfo info;
     base::Xxh64 digest;
     digest.update(facts_.sources + facts_.runFile);
+    // The same files into the same run file give the same id.
     info.runId = fmt::format("imported-{:016x}", digest.digest());
     info.name = facts_.name;
     info.kind = trace::RunKind::kImported;
@@ -139,6 +141,7 @@ class JobWriter {
       }
     }
     if (step.value_or(0) > 0) {
+      // A profiler may begin with any iteration: the run then counts as one that was resumed there.
       info.environment["first_step"] = std::to_string(*step);
     }
     file.setRank(info);
@@ -165,6 +168,7 @@ class JobWriter {
       problem(file,
               {"warning", -1, "the file does not say of which rank it is: it is shown as rank 0"});
     }
+    // worldSize is at least the highest rank plus one (Import::run).
     const auto missing = static_cast<std::size_t>(facts_.worldSize) - job_.size();
     if (missing > 0) {
       problem(file, {"warning", -1,
@@ -176,6 +180,7 @@ class JobWriter {
     for (const std::string& note : notes_) {
       problem(file, {"warning", -1, note});
     }
+    // What is true of all ranks is said once, and not for each.
     std::map<std::string, std::vector<int>> byNote;
     for (const auto& [rank, here] : job_) {
       for (const std::string& note : notesOf(here.timeline)) {
@@ -203,6 +208,7 @@ class JobWriter {
       if (call.flew) {
         event.kind = EventKind::kCollective;
         event.beginNs = call.beginNs;
+        // A span of no length would be an instant, and an instant is no collective.
         event.endNs = std::max(call.endNs, call.beginNs + 1);
         event.lane = call.lane;
         events.push_back(event);
@@ -214,6 +220,7 @@ class JobWriter {
       }
     }
     std::stable_sort(events.begin(), events.end(), [](const TimedEvent& a, const TimedEvent& b) {
+      // Of two that begin together the longer one is around the other.
       return a.beginNs != b.beginNs ? a.beginNs < b.beginNs : a.endNs > b.endNs;
     });
     std::size_t uncommitted = 0;
@@ -271,6 +278,7 @@ base::Result<WrittenJob> writeJob(const Job& job, const JobFacts& facts,
   known.runFile = runFile.string();
   auto written = JobWriter(job, known).write(*file.value());
   if (!written.ok()) {
+    // Closed first: an open database has files beside it.
     file.value().reset();
     for (const char* end : {"", "-wal", "-shm"}) {
       std::filesystem::remove(runFile.string() + end, code);

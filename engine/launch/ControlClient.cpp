@@ -26,10 +26,12 @@ int readLine(int fd, Clock::time_point deadline, std::string& line) {
   while (true) {
     pollfd wait{fd, POLLIN, 0};
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    // Rounded up: with 0.4 ms left poll would not wait at all.
     if (left <= 0 || (poll(&wait, 1, static_cast<int>(left)) == 0)) {
       return ETIMEDOUT;
     }
     const ssize_t count = read(fd, buffer.data(), buffer.size());
+    // The supervisor has ended, or has let this client go.
     if (count == 0) {
       return ECONNRESET;
     }
@@ -52,6 +54,7 @@ base::Result<std::string> exchange(const std::filesystem::path& socket, const st
     return Error{ExitCode::kEnvironment, std::string(what) + ": " + std::strerror(error),
                  socket.string()};
   };
+  // Not blocking: where the queue of the socket is full this fails at once.
   const posix::Descriptor connected = detail::connectUnix(socket);
   if (!connected.open()) {
     return failed("cannot reach the supervisor of this run; it may have just ended", errno);

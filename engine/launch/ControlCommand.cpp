@@ -26,6 +26,8 @@ std::string toJson(const ControlCommand& command) {
     case ControlCommand::Kind::kSet:
       return nlohmann::json{{"command", "set"},
                             {"key", command.change.key},
+                            // The value is JSON text already; as a text in JSON it would become a
+                            // quoted one.
                             {"value", nlohmann::json::parse(command.change.value)}}
           .dump();
     case ControlCommand::Kind::kStatus:

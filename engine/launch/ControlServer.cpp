@@ -12,6 +12,7 @@ namespace lockstep::launch {
 base::Result<std::unique_ptr<ControlServer>> ControlServer::listen(
     posix::EventLoop& loop, const std::filesystem::path& directory, const std::string& name,
     Handler handler) {
+  // The folder keeps others out; LineServer compares the user once more.
   if (auto prepared = detail::prepareSocketFolder(directory); !prepared.ok()) {
     return prepared.error();
   }

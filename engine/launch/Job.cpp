@@ -33,6 +33,7 @@ trace::RunInfo firstInfo(const JobOptions& options, const std::string& runId,
   info.hostName = trace::hostName();
   info.environment = detail::hostEnvironment();
   std::error_code unknown;
+  // A command's relative paths mean something only with it.
   info.environment["folder"] = std::filesystem::current_path(unknown).string();
   return info;
 }
@@ -40,12 +41,14 @@ trace::RunInfo firstInfo(const JobOptions& options, const std::string& runId,
 /// Of a run that was none nothing is left.
 void removeRunFile(const std::filesystem::path& path) {
   std::error_code ignored;
+  // SQLite's own two stand beside a file that was not closed.
   for (const char* suffix : {"", "-wal", "-shm"}) {
     std::filesystem::remove(path.string() + suffix, ignored);
   }
 }
 
 base::Result<detail::Head> listenForRelays(const JobOptions& options) {
+  // The head of an observed job is that of an experiment whose relays are started by hand.
   experiment::LaunchConfig launch;
   if (options.listen) {
     launch.launcher = "external";
@@ -84,6 +87,9 @@ posix::ChildProcess::Options commandOf(const JobOptions& options, const detail::
 
 }  // namespace
 
+// The order matters: signals are blocked before any thread starts; sockets are there before the
+// command that looks for them; the run file is made before, too, so that a place that cannot be
+// written costs no training. It is removed again where no process attached.
 base::Result<JobOutcome> recordJob(const JobOptions& options) {
   auto watch = Watch::create();
   if (!watch.ok()) {
@@ -93,6 +99,8 @@ base::Result<JobOutcome> recordJob(const JobOptions& options) {
   const std::string runId = detail::makeRunId();
   const std::filesystem::path folder =
       options.controlDirectory.empty() ? controlDirectory() : options.controlDirectory;
+  // The server wants its handler before what the handler asks can be made. It is called by the
+  // event loop alone, which begins to turn later.
   std::optional<detail::Observation> observation;
   auto control = ControlServer::listen(
       loop, folder, runId,
@@ -129,6 +137,7 @@ base::Result<JobOutcome> recordJob(const JobOptions& options) {
     return started.error();
   }
   JobOutcome outcome = observation->run({here.value().get(), elsewhere.value().get()});
+  // Before the file is finished: a command that came now would change a run that has ended.
   control.value().reset();
   const base::Status finished = observation->finish();
   if (!observation->hasRecorded()) {
@@ -140,6 +149,7 @@ base::Result<JobOutcome> recordJob(const JobOptions& options) {
     outcome.warning =
         "the run file is incomplete, training was not affected: " + finished.error().message();
   }
+  // The recorder has watched the replicas; whether they diverged is known once all is written.
   if (const trace::RunInfo ended = observation->info(); ended.state == trace::RunState::kDiverged) {
     outcome.state = ended.state;
     outcome.failure = ended.divergence->text;

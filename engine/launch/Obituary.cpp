@@ -19,6 +19,8 @@ using trace::EventKind;
 
 /// Reads a text that another process may have left unfinished, on one line.
 template <std::size_t size>
+// The memory is shared with the rank, which may be writing, or may have died while it did: no byte
+// of it is trusted to end the text.
 std::string boundedText(const std::array<char, size>& chars) {
   std::string text(chars.data(), strnlen(chars.data(), size));
   std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
@@ -54,6 +56,7 @@ Obituary readLastWords(const trace::LastWords& words, const base::ClockCalibrati
   result.finished = words.finished.load(std::memory_order_relaxed) != 0;
   result.error = boundedText(words.error);
   result.fault = static_cast<trace::Fault>(words.fault.load(std::memory_order_relaxed));
+  // 0 is an empty place: the words hold rank + 1.
   for (const std::int32_t culprit : words.culprits) {
     if (culprit > 0) {
       result.culprits.push_back(culprit - 1);
@@ -61,6 +64,7 @@ Obituary readLastWords(const trace::LastWords& words, const base::ClockCalibrati
   }
   result.inputsEnded = words.inputsEnded.load(std::memory_order_relaxed) != 0;
   result.spoke = since != 0;
+  // Kinds below kStep are those of the start-up. In step 0 only the phase tells.
   result.training = result.step > 0 || phase >= EventKind::kStep || result.finished;
   if (!result.spoke) {
     result.lastIn = "before its start-up began";
@@ -84,6 +88,8 @@ Obituary readLastWords(const trace::LastWords& words, const base::ClockCalibrati
   const std::string start = result.training ? "" : "during start-up, ";
   const std::string in = inside ? "in " : "last stage ";
   const std::string operation = openOperation(words);
+  // Between two phases there is nothing that the time could be of. The words may be newer than
+  // `nowTicks`, which was read before them.
   const bool hasAge = (!operation.empty() || phase != EventKind{}) && nowTicks > since;
   const std::string spent = hasAge ? base::durationText(clock.durationNs(nowTicks - since)) : "";
   result.lastIn =
@@ -92,6 +98,7 @@ Obituary readLastWords(const trace::LastWords& words, const base::ClockCalibrati
   if (!operation.empty()) {
     open.push_back(operation);
   }
+  // "30 ms into backward" of the innermost, "in iteration 312" of what is around it.
   const std::string innermost = std::exchange(open.back(), "");
   open.pop_back();
   for (const std::string& outer : open) {

@@ -18,6 +18,7 @@ std::size_t characterBorder(std::string_view text, std::size_t limit) {
   while (at > limit - 3 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) {
     --at;
   }
+  // Four continuation bytes are no UTF-8: cut anywhere.
   return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80 ? limit : at;
 }
 
@@ -28,6 +29,7 @@ void LineSplitter::feed(std::string_view bytes, const Sink& sink) {
   std::string_view rest = pending_;
   while (true) {
     const std::size_t end = rest.find('\n');
+    // npos is larger than any limit, and so a line without an end.
     if (end <= kMaxLineBytes) {
       std::string_view line = rest.substr(0, end);
       if (line.ends_with('\r')) {
@@ -55,6 +57,8 @@ void LineSplitter::flush(const Sink& sink) {
 
 bool LineBudget::take(std::string_view line) {
   const std::size_t bytes = line.size() + 1;
+  // Once a line was left out all that follow are: short ones in between would read as if nothing
+  // were missing.
   if (lines_ == 0 && kept_ + bytes <= kMaxBytes) {
     kept_ += bytes;
     return true;
@@ -73,7 +77,7 @@ std::string LineBudget::text() const {
 
 void OutputTail::feed(std::string_view bytes) {
   bytes_.append(bytes);
-  // Cut seldom: erasing from the front moves everything behind it.
+  // Cut seldom: erasing from the front moves everything that follows.
   if (bytes_.size() > 4 * kMaxBytes) {
     bytes_.erase(0, bytes_.size() - kMaxBytes);
     cut_ = true;
@@ -85,6 +89,7 @@ std::string OutputTail::text() const {
     return bytes_;
   }
   std::string tail = bytes_.size() > kMaxBytes ? bytes_.substr(bytes_.size() - kMaxBytes) : bytes_;
+  // The first line kept is a part of one.
   if (const std::size_t end = tail.find('\n'); end != std::string::npos) {
     tail.erase(0, end + 1);
   }

@@ -35,6 +35,7 @@ std::vector<std::string> rankEnvironment(const RankPlace& place,
       {"LOCKSTEP_STORE_TOKEN", place.storeToken},
   };
   const auto nameOf = [](const std::string& entry) { return entry.substr(0, entry.find('=')); };
+  // Gloo looks for this host's address by its name, which may stand for the loopback in /etc/hosts.
   if (!place.ownAddress.empty() &&
       std::none_of(inherited.begin(), inherited.end(), [&](const std::string& entry) {
         return nameOf(entry) == "GLOO_SOCKET_IFNAME";

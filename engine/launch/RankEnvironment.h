@@ -10,7 +10,7 @@ namespace lockstep::launch {
 inline constexpr int kTraceFd = 3;       ///< its event memory (trace/Segment.h)
 inline constexpr int kExperimentFd = 4;  ///< the resolved experiment as TOML, read from the start
 
-// What a relay is told of the recorder it reports to (Join.h).
+// Where a relay finds the recorder that it reports to (Join.h).
 inline const std::string kRecorderVariable = "LOCKSTEP_RECORDER";
 inline const std::string kTokenVariable = "LOCKSTEP_RUN_TOKEN";
 

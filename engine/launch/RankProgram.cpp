@@ -16,6 +16,7 @@ base::Result<std::filesystem::path> findRankProgram() {
     advice = "LOCKSTEP_RANK must name the program that trains one rank";
   } else {
     std::error_code error;
+    // Not by argv[0] and PATH: the studio, the command line and a relay find the same one.
     const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
     if (error) {
       return base::Error{base::ExitCode::kEnvironment,

@@ -11,6 +11,7 @@ namespace {
 
 bool hasNoTerminal() {
   struct sigaction hangUp {};
+  // nohup. A blocked signal is put into the queue even where it is ignored.
   if (sigaction(SIGHUP, nullptr, &hangUp) == 0 && hangUp.sa_handler == SIG_IGN) {
     return true;
   }
@@ -40,6 +41,7 @@ base::Result<std::unique_ptr<SignalQueue>> SignalQueue::create() {
 }
 
 SignalQueue::~SignalQueue() {
+  // One that is left would be delivered as soon as the mask is restored, and end this process.
   while (next()) {
   }
   pthread_sigmask(SIG_SETMASK, &maskBefore_, nullptr);

@@ -32,6 +32,8 @@ base::Result<std::unique_ptr<store::TCPStore>> hostStore(const experiment::Exper
     options.port = static_cast<std::uint16_t>(port);
     options.isServer = true;
     options.listenAddress = head.storeBind();
+    // The supervisor is a client that trains nothing: it must not wait for ranks that it has yet to
+    // start.
     options.waitForWorkers = false;
     options.token = token;
     return std::make_unique<store::TCPStore>(head.storeAddress(), options);
@@ -88,6 +90,10 @@ void noteIncomplete(const Error& error, LaunchOutcome& outcome) {
 
 }  // namespace
 
+// Everything that can be refused is made before the ranks: program, descriptors, port, store,
+// memory, control socket, run file. Until then an error leaves nothing; from the recorder's start
+// on every failure is a run that failed, with a file that says so. What is made later ends earlier:
+// the recorder reads the segments.
 base::Result<LaunchOutcome> superviseRun(
     const LaunchOptions& options, const std::function<void(const LaunchProgress&)>& progress) {
   auto loop = posix::EventLoop::create();
@@ -126,6 +132,8 @@ base::Result<LaunchOutcome> superviseRun(
   }
   resources.masterPort = store.value()->port();
   resources.store = std::make_unique<store::PrefixStore>(
+      // Ranks agree on everything under this prefix; settings that the control socket changes go
+      // there.
       store::attemptPrefix(0), std::shared_ptr<store::Store>(std::move(store).value()));
   auto segments = detail::makeSegments(options.experiment, options.experiment.processes.worldSize);
   if (!segments.ok()) {
@@ -167,6 +175,7 @@ base::Result<LaunchOutcome> superviseRun(
   LaunchOutcome outcome = supervision->run();
   outcome.runFile = created.value().path;
 
+  // No command may change the run once its outcome is known.
   control.value().reset();
   if (const base::Status recorded = resources.recorder->status(); !recorded.ok()) {
     noteIncomplete(recorded.error(), outcome);
@@ -182,6 +191,7 @@ base::Result<LaunchOutcome> superviseRun(
       !finished.ok() && outcome.warning.empty()) {
     noteIncomplete(finished.error(), outcome);
   }
+  // Only the recorder sees whether replicas diverged, and the last sample may come at the very end.
   if (const trace::RunInfo ended = resources.recorder->info();
       ended.state == trace::RunState::kDiverged) {
     outcome.state = ended.state;

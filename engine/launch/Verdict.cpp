@@ -15,6 +15,22 @@ namespace {
 
 using base::ExitCode;
 
+// Note [Whose fault it was]
+// When one rank goes, all others fail after it: their collectives break, their waits time out, and
+// who is left is killed by the supervisor. The verdict names one cause, so the ends are put in an
+// order, the causes first. An example of four ranks:
+//
+//       rank 2   ended by SIGSEGV                        kSignalOrLost    the cause
+//       rank 0   exit 3, "allreduce failed: rank 2 ..."  kCommError       a consequence
+//       rank 1   the same                                kCommError
+//       rank 3   killed by the supervisor                kKilledByUs
+//
+// A collective that fails without any such end has a cause that the kernel does not tell, and the
+// errors themselves name it (LastWords::culprits): of three ranks two say "rank 1 made another
+// call". Then who is named most is the cause, and the first to name it the messenger, whose exit
+// code the run has. accusationOf() counts those votes; it leaves out who named another in turn,
+// since in a chain 0 waits for 1, 1 waits for 2, only 2 kept anybody waiting by itself.
+
 enum class Cause { kSignalOrLost, kOwnError, kSuspended, kCommError, kKilledByUs };
 
 Cause causeOf(const RankEnd& end) {
@@ -22,6 +38,8 @@ Cause causeOf(const RankEnd& end) {
     return Cause::kSignalOrLost;
   }
   if (end.end.signal != 0) {
+    // A suspended rank keeps the others waiting, which fail by their time limit: it is the cause
+    // although it was the supervisor that ended it.
     return !end.killedByUs    ? Cause::kSignalOrLost
            : end.wasSuspended ? Cause::kSuspended
                               : Cause::kKilledByUs;
@@ -38,6 +56,7 @@ ExitCode exitCodeOf(const RankEnd& end) {
     return ExitCode::kRankKilled;
   }
   switch (const auto code = static_cast<ExitCode>(end.end.exitCode); code) {
+    // Codes that a rank may end with on purpose; anything else is a crash of some sort.
     case ExitCode::kBadInput:
     case ExitCode::kEnvironment:
     case ExitCode::kCommFailed:
@@ -140,6 +159,7 @@ Accusation accusationOf(const std::vector<RankEnd>& ends) {
 std::string sentence(const Accusation& accusation, const std::vector<RankEnd>& ends) {
   const std::string who = base::ranksText(accusation.ranks);
   const bool one = accusation.ranks.size() == 1;
+  // Half against half, or each against each: nobody is called wrong.
   const bool noMajority = 2 * accusation.ranks.size() >= ends.size();
   const std::string& place = endOf(ends, accusation.ranks.front())->words.lastIn;
   switch (accusation.fault) {
@@ -178,6 +198,7 @@ std::vector<int> ranEarly(const std::vector<RankEnd>& ends) {
       ranks.push_back(end.rank);
     }
   }
+  // Where all ran out together that was the end of training, and no cause of anything.
   return ranks.size() == ends.size() ? std::vector<int>{} : ranks;
 }
 
@@ -225,6 +246,7 @@ Verdict judge(const std::vector<RankEnd>& ends) {
     }
     return root;
   };
+  // The first in the order of causes; among equals the one that ended first.
   const RankEnd* const root = rootOf(nullptr);
   if (root == nullptr) {
     return {};

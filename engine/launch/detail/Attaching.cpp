@@ -23,6 +23,8 @@ Error refused(std::string what) {
 }
 
 pid_t pidOf(int fd) {
+  // The kernel's word, taken when the socket was connected. 0: the process is in a pid namespace
+  // that is not visible from here.
   ucred peer{};
   socklen_t size = sizeof(peer);
   return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
@@ -45,6 +47,7 @@ void answer(int fd, const std::string& line, int handed) {
     std::memcpy(CMSG_DATA(header), &handed, sizeof(int));
   }
   // One short line into an empty buffer: it fits, or nobody listens any more.
+  // The descriptor goes with the first byte; the receiver gets a number of its own for it.
   static_cast<void>(sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 

@@ -29,6 +29,7 @@ struct Head::Parts {
   relay::Ticket ticket;              // that the relays need
   std::filesystem::path ticketFile;  // empty until it is written
 
+  // The token opens the run to whoever has it: it is gone with the run, also after an error.
   ~Parts() {
     std::error_code ignored;
     if (!ticketFile.empty()) {
@@ -56,6 +57,7 @@ base::Result<Head> Head::prepare(const experiment::LaunchConfig& launch) {
   if (!address.ok()) {
     return address.error();
   }
+  // Before the port is open to others, whose connections take descriptors.
   raiseDescriptors();
   auto parts = std::make_unique<Parts>();
   parts->address = std::move(address).value();
@@ -94,6 +96,7 @@ base::Result<std::unique_ptr<Ranks>> Head::makeRanks(const LaunchOptions& option
   if (auto written = parts_->writeTicket(head.ticketFile); !written.ok()) {
     return written.error();
   }
+  // mpirun starts it on other hosts, where it must stand at the same path.
   head.joinProgram = std::filesystem::read_symlink("/proc/self/exe", error);
   head.announce = options.announce;
   return std::unique_ptr<Ranks>(std::make_unique<RemoteRanks>(

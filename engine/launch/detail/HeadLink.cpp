@@ -48,6 +48,20 @@ base::Result<std::unique_ptr<HeadConnection>> connectToHead(const relay::Ticket&
       new HeadConnection{endpoint.value(), std::move(watch).value(), std::move(client).value()});
 }
 
+// Note [What a relay sends]
+// All but answers about the clock goes through one queue, in the order in which it happened: that a
+// rank has ended must not come before what it wrote. ZeroMQ takes messages until its own queue is
+// full; what it does not take stays in outgoing_. The three kinds of load are bounded in three
+// ways:
+//
+//       events    stay in the rings of their segments until outgoing_ is empty, then go in batches
+//                 of 16384; a ring that is full meanwhile drops, and counts what it dropped
+//       output    16 MiB in outgoing_; beyond that it is left out and its bytes are counted
+//       the rest  started, ended, farewell: a few messages a rank, never left out
+//
+// A Pong goes past the queue, since a clock is measured by how soon an answer comes. The head must
+// answer within lostAfterSeconds; its pings are what is heard of it while nothing else happens.
+
 HeadLink::HeadLink(const relay::Ticket& ticket, HeadConnection& connection, std::string limitKey)
     : ticket_(ticket),
       connection_(connection),
@@ -88,6 +102,7 @@ void HeadLink::queue(relay::FromRelay message) {
 }
 
 void HeadLink::queueOutput(int rank, bool isError, std::string_view bytes) {
+  // Until some of it was sent. What follows would tell less than the first: it is counted.
   if (outgoingBytes_ + bytes.size() > kMostOutputBytes) {
     outputDropped_[rank] += bytes.size();
     return;
@@ -124,6 +139,8 @@ relay::Batch HeadLink::nextBatch() {
 }
 
 void HeadLink::flush(int rank) {
+  // Into the queue whatever waits there: after it comes the rank's end, and then nobody looks into
+  // its rings any more.
   relay::SegmentFeed& feed = *feeds_.at(rank).feed;
   // Once more even when nothing is left, for its last words.
   do {
@@ -145,6 +162,7 @@ bool HeadLink::sendBatch() {
     more = more || rank.feed->hasMore();
   }
   queue(std::move(batch));
+  // False ends the round: what was not taken now will not be taken at once.
   return sendQueued() && more;
 }
 
@@ -175,6 +193,7 @@ void HeadLink::pumpUntil(std::chrono::milliseconds patience, const std::function
 }
 
 void HeadLink::received(const relay::ToRelay& message) {
+  // Any message proves that the head lives.
   silence_ = Clock::duration(0);
   if (const auto* ping = std::get_if<relay::Ping>(&message)) {
     answer(*ping);
@@ -193,12 +212,14 @@ void HeadLink::answer(const relay::Ping& ping) {
   pong.firstReading = firstReading_;
   pong.reading = base::readClock();
   pong.sentNs = base::monotonicNs();
-  // Not behind what waits already, and worth nothing later.
+  // Past what waits already: an answer that comes late is worth nothing.
   static_cast<void>(client_.send(pong));
 }
 
 void HeadLink::tick() {
   const auto now = Clock::now();
+  // A process that was stopped for an hour did not listen meanwhile: a tick counts as a second at
+  // most.
   silence_ += std::min<Clock::duration>(now - std::exchange(lastTick_, now), kLongestRelayTick);
   pump();
   if (welcome_ && std::chrono::duration<double>(silence_).count() > welcome_->lostAfterSeconds) {
@@ -208,6 +229,7 @@ void HeadLink::tick() {
 }
 
 void HeadLink::lose(const std::string& why) {
+  // Said once, and not at all where its end was expected.
   if (!std::exchange(left_, true)) {
     listener_.lost(why);
   }

@@ -53,7 +53,7 @@ class HeadLink {
   /// Says hello, with what is known of this host added.
   base::Status start(relay::Hello hello, Listener listener);
 
-  /// Something is to be sent, behind what waits.
+  /// Something is to be sent, after what waits.
   void queue(relay::FromRelay message);
   /// Likewise what a rank wrote (-1: the command). What comes faster than it is sent is left out
   /// and told, 16 MiB at the latest.
@@ -86,7 +86,7 @@ class HeadLink {
   [[nodiscard]] const std::optional<relay::Welcome>& welcome() const { return welcome_; }
   /// Nobody has answered for so long.
   [[nodiscard]] base::Error unanswered(std::chrono::milliseconds patience) const;
-  /// `saidBy`: behind the reason, why this is what it is.
+  /// `saidBy` follows the reason: what told this relay its place.
   [[nodiscard]] base::Error refused(const relay::Refusal& refusal, const std::string& saidBy) const;
   /// "the head of the run, host a (10.0.0.1), is lost: ..."
   [[nodiscard]] std::string lostText(const std::string& why) const;

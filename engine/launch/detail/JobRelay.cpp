@@ -35,6 +35,20 @@ std::vector<std::string> withoutTicket(std::vector<std::string> environment) {
 
 }  // namespace
 
+// Note [A command that goes on alone]
+// The command is recorded, not led, and so must not end because its recorder does. Four flags say
+// how far the two are:
+//
+//       here_ == null   the command was not started: losing the head is an error
+//       alone_          it runs, the head is gone: nothing is sent any more, its output goes to the
+//                       terminal still, and signals go to it directly
+//       toldEnd_        it has ended, its processes have, too, or outlive it (3 s at most), and all
+//                       that is to be said of it was queued for the head
+//       dismissed_      the head has bidden farewell: all of it has arrived
+//
+// run() ends with the command's exit code once it has ended, its processes have, and the head has
+// dismissed it, is gone, or has not answered within 30 s.
+
 JobRelay::JobRelay(const JoinJobOptions& options, HeadConnection& connection)
     : options_(options),
       signals_(*connection.watch.signals),
@@ -68,6 +82,7 @@ base::Result<JoinedJob> JobRelay::run() {
   if (failure_) {
     return *failure_;
   }
+  // As a shell has it.
   return JoinedJob{end_->signal != 0 ? 128 + end_->signal : end_->exitCode};
 }
 
@@ -81,6 +96,8 @@ bool JobRelay::isOver() const {
 void JobRelay::received(const relay::ToRelay& message) {
   std::visit(
       [this](const auto& content) {
+        // What has no take() needs nothing done here: HeadLink has seen it, or it is for other
+        // relays.
         if constexpr (requires { take(content); }) {
           take(content);
         }
@@ -207,6 +224,8 @@ base::Result<std::uint32_t> JobRelay::ask(const Attempt& attempt) {
   answer_.reset();
   traceAsked_ = 0;
   link_.queue(relay::Attach{attempt.hello.rank, attempt.hello.worldSize, attempt.pid});
+  // The process itself waits longer. The event loop stands still meanwhile, so that no second
+  // attempt can come in between and take this answer.
   link_.pumpUntil(options_.answerPatience, [this] { return answer_.has_value() || alone_; });
   if (!answer_ || answer_->rank != attempt.hello.rank) {
     return Error{ExitCode::kCommFailed, "the head of the run did not answer", "attach"};
@@ -227,6 +246,7 @@ base::Result<Admission> JobRelay::attaches(const Attempt& attempt) {
   if (found == segments_.end()) {
     auto made = makeSegments(kJobMemory, 1, capture_);
     if (!made.ok()) {
+      // The head believes that it is recorded since it said so.
       link_.queue(relay::RankEnded{rank, 0, 0});
       return made.error();
     }
@@ -251,6 +271,7 @@ void JobRelay::processEnded(int rank) {
 
 void JobRelay::sayEnd() {
   for (const auto& [rank, pid] : pids_) {
+    // Those that outlive the command are recorded no further.
     link_.flush(rank);
   }
   link_.tellDropped(-1);
@@ -271,6 +292,7 @@ void JobRelay::tick() {
     nextSample_ = now + kJobSampleEvery;
     for (const auto& [rank, pid] : pids_) {
       link_.setSuspended(rank, isStopped(pid));
+      // Where the head can see the processes itself, it samples them itself.
       if (!link_.welcome()->sameHost) {
         link_.sample(rank, pid);
       }
@@ -290,6 +312,7 @@ void JobRelay::onSignal() {
   while (const auto signal = signals_.next()) {
     if (here_ == nullptr) {
       fail({ExitCode::kInterrupted, signalName(*signal) + " before the command was started", ""});
+    // A second signal does not wait for the head to answer the first.
     } else if (std::exchange(signalled_, true)) {
       here_->send(SIGKILL);
     } else if (alone_) {

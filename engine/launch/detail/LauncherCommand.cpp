@@ -17,6 +17,7 @@ int ranksPerNode(const experiment::LaunchConfig& launch, int worldSize) {
 
 bool mentions(const std::vector<std::string>& arguments, const std::string& option) {
   return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& argument) {
+    // "--map-by", "-map-by" and "--map-by=..." alike: who says it has the last word.
     return argument.find(option) != std::string::npos;
   });
 }

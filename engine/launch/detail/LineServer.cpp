@@ -61,6 +61,8 @@ void LineServer::acceptClients() {
       return;
     }
     const int fd = client.get();
+    // Who is not taken is let go by the end of `client`. All that wait are accepted before the loop
+    // goes on, or a full queue would turn others away.
     if (clients_.size() < mostClients_ && peerIsThisUser(fd) &&
         loop_.add(fd, [this, fd] { readClient(fd); }).ok()) {
       clients_.emplace(fd, Client{std::move(client), ""});
@@ -93,6 +95,7 @@ void LineServer::readClient(int fd) {
       return;
     }
   }
+  // Only of a line without an end: complete ones are gone from it.
   if (text.size() > kMaxLineBytes) {
     dropClient(fd);
   }

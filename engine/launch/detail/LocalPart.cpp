@@ -28,6 +28,8 @@ base::Result<std::unique_ptr<LocalPart>> LocalPart::listen(posix::EventLoop& loo
 }
 
 LocalPart::~LocalPart() {
+  // Kills the command where it is still there, and so before the socket that its processes use
+  // goes.
   command_.reset();
   for (const auto& [rank, process] : processes_) {
     loop_.remove(process.ended.get());
@@ -66,11 +68,14 @@ base::Result<Handover> LocalPart::attach(const Hello& hello, pid_t pid) {
   const auto [found, isFirst] = processes_.try_emplace(hello.rank);
   Process& process = found->second;
   if (!isFirst) {
+    // The memory is that of the process before it, whose last words would be taken for this one's.
     segment.lastWords().finished.store(0);
     segment.lastWords().error[0] = '\0';
   }
   process.segment = &segment;
   loop_.remove(process.ended.get());
+  // A process in another pid namespace cannot be watched: of it no end is heard, and it counts as
+  // gone with the command.
   process.ended = pid > 0 ? posix::watchProcess(pid) : posix::Descriptor();
   if (process.ended.open()) {
     static_cast<void>(
@@ -93,6 +98,8 @@ void LocalPart::send(int signal) {
     command_->process().send(signal);
   }
   for (const auto& [rank, process] : processes_) {
+    // By its pidfd, which cannot mean another process that has got the same number. Other signals
+    // are the command's to pass on, as torchrun does.
     if (signal == SIGKILL && process.ended.open()) {
       static_cast<void>(syscall(SYS_pidfd_send_signal, process.ended.get(), SIGKILL, nullptr, 0));
     }

@@ -86,6 +86,7 @@ void LocalRanks::send(int rank, int signal) {
 
 bool LocalRanks::isSuspended(int rank) const {
   const auto& process = slots_.at(rank).process;
+  // 'T': stopped by a signal. A rank under a debugger is 't', and not taken for one that hangs.
   return process != nullptr && process->process().schedulerState() == 'T';
 }
 

@@ -23,6 +23,20 @@ constexpr auto kDying = std::chrono::seconds(3);
 
 }  // namespace
 
+// Note [A job that is started again]
+// An observed job may have its processes replaced: torchrun restarts all of them after a failure, a
+// script may start its own. A rank's track in the run file is one line of time, so a process that
+// comes again goes on with steps that nobody has used. Two ranks that are restarted together:
+//
+//       rank 0   steps 0 .. 8, ends              attaches first: all have ended, so the
+//       rank 1   steps 0 .. 7, ends              job's life begins anew at step 9
+//       rank 0   9, 10, ...
+//       rank 1   9, 10, ...                      attaches second: the same life, 9
+//
+// A single rank that is replaced while others live goes on after its own last step. What a run
+// cannot hold is refused, and said once of each kind: another world size, a rank that is there
+// twice, a rank on another host, whose clock its earlier events do not have.
+
 Observation::Observation(const JobOptions& options, posix::EventLoop& loop, SignalQueue& signals,
                          std::unique_ptr<trace::RunFileWriter> writer, trace::RunInfo info)
     : options_(options),
@@ -31,6 +45,8 @@ Observation::Observation(const JobOptions& options, posix::EventLoop& loop, Sign
       writer_(std::move(writer)),
       info_(std::move(info)) {}
 
+// Only now: the first process that attaches says how many ranks there are, and a command of which
+// none does is no run.
 base::Status Observation::begin(int worldSize) {
   if (auto enough = ensureDescriptors(worldSize); !enough.ok()) {
     return enough;
@@ -60,6 +76,7 @@ base::Status Observation::begin(int worldSize) {
 base::Result<Admission> Observation::attaches(const Attempt& attempt) {
   const auto& [rank, worldSize] = attempt.hello;
   if (!recorder_) {
+    // The command goes on unrecorded, and the next process that comes tries again.
     if (auto begun = begin(worldSize); !begun.ok()) {
       log(-1, begun.error().message());
       return begun.error();
@@ -114,6 +131,7 @@ base::Result<Admission> Observation::attaches(const Attempt& attempt) {
   process.host = attempt.host;
   process.isHere = true;
   if (!attempt.isVisible) {
+    // Its number is one of another host or container, and may be any process here.
     recorder_->skipProcessCounters(rank);
   }
   recorder_->updateRank(rank, [pid = attempt.pid, host = attempt.host](trace::RankInfo& info) {
@@ -135,7 +153,7 @@ std::uint32_t Observation::stepsBegun(int rank) const {
 }
 
 /// Which step a process begins with, or goes on with. Where all have ended, the job was started
-/// again, and all of its ranks go on with one step, behind every one that was begun before.
+/// again, and all of its ranks go on with one step, after every one that was begun before.
 std::uint32_t Observation::firstStepOf(int rank) {
   if (!processes_[static_cast<std::size_t>(rank)].hasAttached) {
     return 0;  // others may have come and gone: ranks need not meet
@@ -170,6 +188,7 @@ JobOutcome Observation::run(const Parts& parts) {
     loop_.waitUntil(std::min(nextTick_, pressureDeadline_));
     const auto now = Clock::now();
     if (now >= pressureDeadline_) {
+      // SIGINT first: a Python program answers it with an exception, and may still save its work.
       press(pressure_ == Pressure::kInterrupted ? Pressure::kTerminated : Pressure::kKilled);
     }
     if (now >= nextTick_) {
@@ -184,6 +203,8 @@ JobOutcome Observation::run(const Parts& parts) {
   return conclude();
 }
 
+// This host's command decides. Processes that it left behind have 3 s, commands of other hosts
+// othersGrace.
 bool Observation::isOver() const {
   const auto now = Clock::now();
   return endedAt_ != TimePoint::max() &&
@@ -195,6 +216,7 @@ bool Observation::isOver() const {
 Observation::TimePoint Observation::othersUntil() const {
   return pressure_ == Pressure::kNone     ? endedAt_ + options_.othersGrace
          : pressure_ == Pressure::kKilled ? std::max(endedAt_, killedAt_) + kDying
+                                          // While they are being ended, `press` has the deadlines.
                                           : TimePoint::max();
 }
 
@@ -248,6 +270,7 @@ void Observation::processEnded(int rank) {
 
 void Observation::partLost(const PartId& part, const std::string& text) {
   int first = -1;
+  // Backwards, so that `first` is the lowest of them at last.
   for (int rank = static_cast<int>(processes_.size()) - 1; rank >= 0; --rank) {
     Process& process = processes_[static_cast<std::size_t>(rank)];
     if (process.part == part && process.isHere) {
@@ -289,6 +312,7 @@ void Observation::press(Pressure pressure) {
   const int signal = pressure == Pressure::kInterrupted  ? SIGINT
                      : pressure == Pressure::kTerminated ? SIGTERM
                                                          : SIGKILL;
+  // Its processes are the command's to end; SIGKILL goes to each of them (JobParts::send).
   parts_.here->send(signal);
   if (parts_.elsewhere != nullptr) {
     parts_.elsewhere->send(signal);
@@ -305,6 +329,7 @@ void Observation::tick() {
   nextTick_ = Clock::now() + kLookEvery;
   for (int rank = 0; rank < static_cast<int>(processes_.size()); ++rank) {
     Process& process = processes_[static_cast<std::size_t>(rank)];
+    // A run is running once any rank trains. Before that it may be downloading data for an hour.
     if (process.isHere && !process.training && lastWords(rank).training) {
       process.training = true;
       recorder_->updateRank(rank, [](trace::RankInfo& info) { info.state = "running"; });

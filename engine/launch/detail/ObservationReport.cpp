@@ -16,6 +16,8 @@ using base::ExitCode;
 using trace::RunState;
 
 /// Whether an error only says that another rank went away or stood still.
+/// Texts of c10d, Gloo and the store, as they come from Python: what a job's process failed with
+/// has no code that would tell.
 bool isOfAMessenger(std::string_view error) {
   constexpr std::array kSigns{"Connection closed by peer", "Connection reset by peer",
                               "Connection refused",        "Broken pipe",
@@ -44,6 +46,8 @@ bool Observation::othersWentOnWithout(int rank) const {
   const std::uint32_t seen = lastWords(rank).step;
   for (int other = 0; other < static_cast<int>(processes_.size()); ++other) {
     const Process& process = processes_[static_cast<std::size_t>(other)];
+    // One step more may have been under way without it; two cannot be trained where every step
+    // needs all ranks.
     if (process.hasAttached && process.lost.empty() && lastWords(other).step > seen + 1) {
       return true;
     }
@@ -62,6 +66,7 @@ std::vector<RankEnd> Observation::ends() const {
     }
     RankEnd& end = ends.emplace_back();
     end.rank = rank;
+    // One that outlives the command ends after all others.
     end.order = process.isHere ? ended_ : process.order;
     end.words = lastWords(rank);
   }
@@ -71,6 +76,7 @@ std::vector<RankEnd> Observation::ends() const {
   for (RankEnd& end : ends) {
     const Process& process = processes_[static_cast<std::size_t>(end.rank)];
     const Part& command = commands_.at(process.part);
+    // The command trains itself, without torchrun: the kernel tells its end.
     if (process.pid == command.pid && command.end) {
       end.end = *command.end;
       end.words.finished = command.succeeded();
@@ -84,6 +90,7 @@ std::vector<RankEnd> Observation::ends() const {
     } else if (!end.words.error.empty()) {
       end.end.exitCode =
           isOfAMessenger(end.words.error) ? static_cast<int>(ExitCode::kCommFailed) : 1;
+    // Nothing speaks against it: the command that started it is content, or it still lives.
     } else if (command.succeeded() || process.isHere) {
       end.words.finished = true;  // a process need not say so: os._exit()
     } else if (!end.words.finished && failed) {
@@ -123,6 +130,8 @@ const Observation::Part* Observation::failedCommand() const {
   }
   const Part* first = nullptr;
   for (const auto& [id, command] : commands_) {
+    // Those of other hosts may well be a consequence of one another: the one that ended first
+    // counts.
     if (command.end && !command.succeeded() && (first == nullptr || command.order < first->order)) {
       first = &command;
     }
@@ -162,6 +171,8 @@ JobOutcome Observation::conclude() {
   recordEnds(ends);
   int culprit = -1;
   if (outcome.state == RunState::kFailed) {
+    // A rank whose host was lost to the recorder may have trained on: only where the others stopped
+    // with it did it go itself.
     std::vector<RankEnd> own;  // those that ended by themselves, as far as can be told
     std::copy_if(ends.begin(), ends.end(), std::back_inserter(own), [this](const RankEnd& end) {
       const Process& process = processes_[static_cast<std::size_t>(end.rank)];

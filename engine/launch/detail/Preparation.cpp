@@ -22,7 +22,7 @@ namespace {
 using base::Error;
 using base::ExitCode;
 
-/// Returns what stands behind "key" and a colon in a file of /proc, or "".
+/// Returns the value of a line "key: value" in a file of /proc, or "".
 std::string procValue(const char* file, const std::string& key) {
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {
@@ -36,6 +36,7 @@ std::string procValue(const char* file, const std::string& key) {
 
 std::uint64_t availableBytes() {
   const std::string text = procValue("/proc/meminfo", "MemAvailable");
+  // A kernel that does not say refuses by itself. The file counts in KiB.
   return text.empty() ? UINT64_MAX : std::stoull(text) * 1024;
 }
 
@@ -48,6 +49,7 @@ std::uint32_t lanesFor(const experiment::Experiment& experiment) {
       experiment.hook.isOwn() ? 0 : 1 + static_cast<int>(experiment.hook.inner.size());
   const int groups = processes.roundRobin + hooks * kGroupsOfAHook;
   const int devices = processes.strategy == "data_parallel" ? processes.devices : 0;
+  // Too few lanes would leave threads out of the run, too many cost ring memory that nobody writes.
   return static_cast<std::uint32_t>(11 + groups * kOfAGroup + devices);
 }
 
@@ -142,6 +144,7 @@ base::Result<CreatedRunFile> createRunFile(const std::filesystem::path& wanted,
     }
   }
   auto writer = trace::RunFileWriter::create(path);
+  // Creating fails where the file exists, so that of two that try the same name one gets it.
   for (int number = 2; numberIfTaken && !writer.ok() && std::filesystem::exists(path, error);
        ++number) {
     path = wanted.parent_path() /
@@ -163,6 +166,8 @@ base::Result<CreatedRunFile> createRunFile(const std::filesystem::path& wanted,
 std::string makeRunId() {
   std::uint64_t bits = 0;
   if (getrandom(&bits, sizeof(bits), 0) != static_cast<ssize_t>(sizeof(bits))) {
+    // An id only has to differ from those of the same folder. A token may not be guessed: there is
+    // no second way below.
     bits = base::ticks();
   }
   return fmt::format("{:016x}", bits);

@@ -30,6 +30,7 @@ bool namesHosts(const std::vector<std::string>& arguments) {
 
 /// Slurm places even one host's ranks where it likes, and "external" is started anywhere.
 bool ranksAreHere(const experiment::LaunchConfig& launch) {
+  // Only then the loopback will do, which no other host can reach.
   return launch.nnodes == 1 && launch.launcher == "mpirun" && !namesHosts(launch.arguments);
 }
 
@@ -84,6 +85,7 @@ base::Result<RecorderAddress> recorderAddress(const experiment::LaunchConfig& la
     result.bind = kLoopback;
   }
   result.advertised = result.bind;
+  // All addresses of this host may be listened at, but the others need one that means it.
   if (result.bind.empty() || result.bind == "0.0.0.0") {
     result.advertised = ownAddress ? *ownAddress : hostAddress();
     if (result.advertised.empty() && launch.nnodes == 1) {

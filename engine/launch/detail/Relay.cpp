@@ -29,6 +29,15 @@ constexpr auto kRankKillGrace = std::chrono::seconds(2);
 
 }  // namespace
 
+// Note [The end of a relay]
+// Its ranks are of no use without the run, so unlike a recorded command they end with it. done_ is
+// set once nothing more is expected of the head, and run() returns when no rank lives any more:
+//
+//       Farewell                        the ranks have ended; those that have not are ended
+//       the head is lost, or refuses    SIGTERM, after 2 s SIGKILL, after 2 s more nobody waits
+//       a rank cannot be started        RelayFailed to the head, which then bids farewell
+//       this process dies               ranks see their parent go (LOCKSTEP_SUPERVISOR_PID)
+
 Relay::Relay(const JoinOptions& options, std::filesystem::path program, HeadConnection& connection)
     : options_(options),
       program_(std::move(program)),
@@ -51,6 +60,8 @@ base::Result<ExitCode> Relay::run() {
     return ready.error();
   }
   const auto deadline = Clock::now() + options_.patience;
+  // A rank that SIGKILL does not end sits in the kernel: waiting for it would keep the launcher,
+  // too.
   while (!done_ || (anyLiving() && Clock::now() < giveUpAt_)) {
     loop_.waitUntil(Clock::now() + kRelayTick);
     tick();
@@ -102,6 +113,8 @@ base::Status Relay::prepare(const relay::Welcome& welcome) {
   if (!segments.ok()) {
     return segments.error();
   }
+  // Here, and not at the head: ranks write to memory of their own host, and the relay carries it
+  // on.
   segments_ = std::move(segments).value();
   RankPlace place = placeOf(welcome, parsed.experiment.processes.threadsPerRank);
   std::vector<LocalRanks::Rank> ranks;
@@ -128,6 +141,7 @@ RankPlace Relay::placeOf(const relay::Welcome& welcome, int threads) const {
   place.storeToken = welcome.storeToken;
   place.runId = welcome.runId;
   place.threads = threads;
+  // The ranks end with this process, their parent.
   place.supervisorPid = getpid();
   place.ownAddress = relay::addressToward(recorder_);
   return place;
@@ -190,6 +204,7 @@ void Relay::rankEnded(int rank, const posix::ProcessEnd& end) {
   link_.flush(rank);  // all that it has left comes before its end
   link_.queue(relay::RankEnded{rank, end.exitCode, end.signal});
   link_.sendQueued();
+  // The first that failed: the ranks after it fail because of it.
   if (exitCode_ == ExitCode::kOk) {
     exitCode_ = end.signal != 0 ? ExitCode::kRankKilled : static_cast<ExitCode>(end.exitCode);
   }
@@ -214,6 +229,7 @@ void Relay::tick() {
   if (now >= nextSample_) {
     nextSample_ = now + kSampleEvery;
     for (auto& [number, rank] : ranks_) {
+      // The head cannot look into this host's /proc.
       link_.setSuspended(number, rank.living && local_->isSuspended(number));
       if (rank.living && !link_.welcome()->sameHost) {
         link_.sample(number, rank.pid);
@@ -221,6 +237,7 @@ void Relay::tick() {
     }
   }
   link_.sendQueued();
+  // Before the first rank has started there are no events, only last words that say nothing.
   if (std::any_of(ranks_.begin(), ranks_.end(),
                   [](const auto& rank) { return rank.second.pid != 0; })) {
     link_.sendEvents();
@@ -245,6 +262,7 @@ void Relay::onSignal() {
 }
 
 void Relay::loseHead(const std::string& why) {
+  // A connection that ends after the farewell, or after a refusal, is no loss.
   if (done_) {
     return;
   }

@@ -46,9 +46,20 @@ bool RelayPeers::Relay::has(int rank) const {
   return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
 }
 
+// Note [Clocks of relays]
+// Events of other hosts have those hosts' ticks. A relay is asked for its clock by a Ping and
+// answers with two readings; the Host's estimator (trace::ClockOffsetEstimator) makes offset and
+// drift of many such exchanges. 64 of them come one right after the other as soon as a relay has
+// come, while nothing else is on the way: then it is "ready", and ranks may start. From then on
+// there is one every 0.4 s, which also proves to either side that the other lives. What is known
+// goes into the run file when it is new, when it is a tenth more certain, each 10 s, and at the
+// farewell. Relays of one host share a Host, since they read one clock; the recorder's own host is
+// there from the start, with number 0.
+
 RelayPeers::RelayPeers(std::unique_ptr<relay::RelayServer> server, posix::EventLoop& loop,
                        Limits limits, Watcher& watcher)
     : server_(std::move(server)), loop_(loop), limits_(std::move(limits)), watcher_(watcher) {
+  // A relay on this host reads this host's clock: it needs no offset.
   auto own = std::make_unique<Host>();
   own->info.name = trace::hostName();
   hosts_[trace::hostIdentity()] = std::move(own);
@@ -81,6 +92,7 @@ void RelayPeers::record(std::function<void(trace::Recorder&)> what) {
   if (recorder_ != nullptr) {
     what(*recorder_);
   } else {
+    // An observed job has no run file before the first process has attached.
     early_.push_back(std::move(what));
   }
 }
@@ -152,9 +164,11 @@ void RelayPeers::take(const Peer& peer, const std::string& address, relay::Hello
   relay.ranks = welcome.ranks;
   relay.address = address;
   relay.host = &hostOf(hello, address);
+  // A container on this host has the same identity, but other process numbers.
   relay.sameProcesses = relay.host->number == trace::kRecordingHost &&
                         hello.environment[relay::kProcessSpace] == trace::processSpace();
   relay.hello = std::move(hello);
+  // Before the welcome is sent: what the relay says next finds its ranks assigned.
   watcher_.came(relay);
   record([text = fmt::format("{} has come, process {}", nameOf(relay), relay.hello.pid)](
              trace::Recorder& recorder) { recorder.addLog(-1, text); });
@@ -185,6 +199,7 @@ void RelayPeers::take(Relay& relay, const relay::Batch& batch) {
             fmt::format("{} sent batch {} again; it was left out", nameOf(relay), batch.number));
     return;
   }
+  // One connection keeps the order, so a gap is a loss and nothing late.
   if (batch.number > relay.lastBatch + 1) {
     const auto lost = batch.number - relay.lastBatch - 1;
     problem(rank,
@@ -216,6 +231,7 @@ void RelayPeers::take(Relay& relay, const relay::Pong& pong) {
   if (taken == trace::ClockOffsetEstimator::Taken::kStartedAnew) {
     tellRestart(relay);
   }
+  // Earlier pings without an answer get none any more: answers come in order.
   relay.pingsSentNs.erase(relay.pingsSentNs.begin(), std::next(sent));
   ++relay.pongs;
   if (!relay.isReady()) {
@@ -324,6 +340,8 @@ void RelayPeers::finish() {
 
 void RelayPeers::tellOfRefused(bool last) {
   const std::uint64_t total = server_->refused().total();
+  // Told when the first comes and once more at the end, with the sum: a port that is open to a
+  // network is knocked at all day.
   if (total == toldRefused_ || (toldRefused_ != 0 && !last)) {
     return;
   }

@@ -32,6 +32,8 @@ base::Result<std::vector<std::int32_t>> RemoteRanks::ranksOf(const relay::Hello&
     return refuse(fmt::format("it was started as one of {} ranks, and processes.world_size is {}",
                               *hello.worldSize, options_.worldSize));
   }
+  // Two ways to come: a launcher that starts one relay a rank says which rank; a person, or
+  // torchrun with one relay a host, says which host, and the ranks follow from how many each has.
   std::vector<std::int32_t> ranks = hello.ranks;
   if (hello.nodeRank) {
     const int usual = options_.launch.ranksPerNode > 0
@@ -86,6 +88,8 @@ void RemoteRanks::came(Relay& relay) {
 }
 
 void RemoteRanks::refused(const std::string& who, const std::string& why) {
+  // A relay that does not fit would be awaited in vain. Once the run goes on, a stranger at the
+  // port must not end it.
   if (!started_) {
     watcher_->runFailed({ExitCode::kBadInput, why, who});
     abandonAwaited();
@@ -96,6 +100,7 @@ void RemoteRanks::ready(Relay& /*relay*/) {
   const auto& relays = peers_.all();
   const bool allReady = std::all_of(relays.begin(), relays.end(),
                                     [](const auto& entry) { return entry.second.isReady(); });
+  // All at once: the ranks' first act is to meet, and who waits there longer than its limit fails.
   if (started_ || peers_.isLeaving() || !ranksWithoutRelay().empty() || !allReady) {
     return;
   }

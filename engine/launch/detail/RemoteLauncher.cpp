@@ -42,6 +42,7 @@ void RemoteRanks::launcherHasEnded(const posix::ProcessEnd& end) {
   const std::string how = end.signal != 0 ? "was ended by " + signalName(end.signal)
                                           : fmt::format("ended with exit code {}", end.exitCode);
   recorder_.addLog(-1, fmt::format("{} {}", options_.launch.launcher, how));
+  // Relays that have come tell of themselves; who starts them is needed only until then.
   if (const auto absent = ranksWithoutRelay(); !absent.empty() && !peers_.isLeaving()) {
     const std::string said = launcherErrors_.firstWords();  // all of it stands in the log
     watcher_->runFailed({ExitCode::kEnvironment,

@@ -33,6 +33,7 @@ base::Result<relay::Welcome> RemoteParts::welcome(const relay::Hello& hello) {
 }
 
 void RemoteParts::ready(Relay& relay) {
+  // Each command when its own host is ready: which hosts take part is not known beforehand.
   if (!peers_.isLeaving() && !std::exchange(started_[relay.peer], true)) {
     peers_.send(relay, relay::SetCapture{capture_});
     peers_.send(relay, relay::Start{});
@@ -67,6 +68,7 @@ void RemoteParts::take(Relay& relay, const relay::Attach& attach) {
   } else if (const auto admitted = watcher_.attaches(attempt); !admitted.ok()) {
     answer.refusal = admitted.error().what;
   } else {
+    // A process that takes another's place writes into the same segment, whose replay is there.
     answer.step = admitted.value().step;
     if (!relay.has(attach.rank)) {
       relay.ranks.push_back(attach.rank);
@@ -107,6 +109,7 @@ void RemoteParts::take(Relay& relay, const relay::CommandEnded& ended) {
 }
 
 void RemoteParts::take(Relay& relay, const relay::RelayFailed& failed) {
+  // As a command that wrote the reason and ended with its code: the report has one form for both.
   watcher_.commandStarted(relay.peer, relay.hello.hostName, 0);
   watcher_.commandWrote(relay.peer, true, failed.failure + "\n");
   watcher_.commandEnded(relay.peer, {failed.exitCode, 0});

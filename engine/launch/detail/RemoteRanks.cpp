@@ -20,6 +20,8 @@ using base::ExitCode;
 constexpr auto kFarewellPatience = std::chrono::seconds(3);
 constexpr auto kLauncherPatience = std::chrono::seconds(5);
 
+// Of a rank that never ran. Whoever gives ranks up has said why before, runFailed or a stop, so
+// that no verdict looks at this.
 posix::ProcessEnd neverStarted() {
   return {static_cast<int>(ExitCode::kInterrupted), 0};
 }
@@ -37,6 +39,8 @@ RemoteRanks::RemoteRanks(HeadOptions options, std::unique_ptr<relay::RelayServer
              {options_.launch.lostAfterSeconds, "launch.lost_after_seconds"}, *this) {
   peers_.recordInto(recorder);
   for (std::size_t rank = 0; rank < segments.size(); ++rank) {
+    // The experiment's setting, which all segments were made with; the relays are told it at the
+    // start.
     capture_ = segments[rank].header().captureEnabled.load() != 0;
     // Whether events come is decided where they arise; those that do come are kept.
     segments[rank].header().captureEnabled.store(1);
@@ -88,6 +92,7 @@ void RemoteRanks::take(const Relay& relay, const relay::RankStarted& started) {
     return;
   }
   Life& life = ranks_[static_cast<std::size_t>(started.rank)].life;
+  // A stop, or a failure elsewhere, may have come while the message was on its way.
   if (life != Life::kAwaited) {
     return;  // it was given up meanwhile, and its end is told
   }
@@ -146,6 +151,7 @@ void RemoteRanks::lost(Relay& relay, const std::string& text) {
       watcher_->rankLost(number, text);
     }
   }
+  // A rank that will never come lets the others wait for their time limit.
   if (any && !started_) {
     watcher_->runFailed({ExitCode::kCommFailed, text, ""});
     abandonAwaited();
@@ -193,6 +199,7 @@ void RemoteRanks::finish() {
   peers_.finish();
   const auto launcherIsGone = [this] { return launcher_ == nullptr; };
   peers_.pumpUntil(kLauncherPatience, launcherIsGone);
+  // mpirun and srun end by themselves once their relays have; one that does not is helped along.
   for (const int signal : {SIGTERM, SIGKILL}) {
     if (launcher_) {
       launcher_->process().send(signal);

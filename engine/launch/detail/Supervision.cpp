@@ -14,6 +14,28 @@ using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
+// Note [How a run is ended]
+// A run is over when its last rank has ended. What hurries that is in two variables, each of which
+// only moves to the right:
+//
+//       mode_       kTraining --> kStopping   a signal, "stop": the next signal kills
+//                             `-> kFailing    a rank failed or was lost, no start, no first step
+//       pressure_   kNone --> kTerminated --> kKilled --> kGivenUp
+//                             SIGTERM         SIGKILL     not waited for any longer
+//
+// pressureDeadline_ is when pressure_ takes its next step, if ranks still live (escalate):
+//
+//       a rank failed       failureGrace without any signal: the others' collectives break, and
+//                           what they say then tells whose fault it was (Note [Whose fault it was])
+//       a rank was lost     SIGTERM at once: the others would wait out a time limit for it
+//       a stop              SIGTERM at once, which a rank takes as "end after this step", and has
+//                           stopGrace for; before the first step terminateGrace
+//       after SIGTERM       terminateGrace
+//       after SIGKILL       killGrace; who outlives that sits in the kernel
+//
+// A rank that is suspended can answer none of this: once only such are left they are killed at
+// once.
+
 Supervision::Supervision(const LaunchOptions& options, Resources& resources, posix::EventLoop& loop,
                          Progress progress)
     : options_(options),
@@ -31,6 +53,7 @@ LaunchOutcome Supervision::run() {
   if (!ready.ok()) {
     runFailed(ready.error());
     for (auto& slot : ranks_) {
+      // Those that were not started will not be: only the others have an end to wait for.
       slot.living = slot.pid != 0;
     }
     killAll();
@@ -136,6 +159,7 @@ void Supervision::runFailed(const base::Error& error) {
 
 void Supervision::recordEnd(int rank, RankEnd end) {
   RankSlot& slot = ranks_[static_cast<std::size_t>(rank)];
+  // A rank may be lost with its host, and its end come all the same: the first word counts.
   if (slot.end) {
     return;
   }
@@ -146,6 +170,7 @@ void Supervision::recordEnd(int rank, RankEnd end) {
   end.rank = rank;
   end.order = ended_++;
   end.wasSuspended = slot.suspended;
+  // Read now: a lost rank's are those that its relay sent last.
   end.words = lastWords(rank);
   end.lastErrorLine = slot.errorTail.lastLine();
   slot.living = false;
@@ -218,6 +243,7 @@ void Supervision::killAll() {
   pressureDeadline_ = Clock::now() + options_.limits.killGrace;
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
     if (RankSlot& slot = ranks_[static_cast<std::size_t>(rank)]; slot.living) {
+      // Before the signal: afterwards nothing tells that it hung.
       slot.suspended = slot.suspended || resources_.ranks->isSuspended(rank);
       slot.killed = true;
       resources_.ranks->send(rank, SIGKILL);
@@ -246,6 +272,8 @@ void Supervision::checkStartup() {
     return;
   }
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
+    // One rank that trains is enough: the others are in a collective with it, which has its own
+    // limit.
     if (lastWords(rank).training) {
       return;
     }

@@ -54,6 +54,7 @@ void Supervision::tick() {
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
     RankSlot& slot = ranks_[static_cast<std::size_t>(rank)];
     if (!slot.training && slot.living && lastWords(rank).training) {
+      // From its last words, ten times a second: a rank needs no message for it.
       slot.training = true;
       resources_.recorder->updateRank(rank, [](trace::RankInfo& info) { info.state = "running"; });
       if (state_ == RunState::kStarting) {
@@ -101,6 +102,8 @@ std::string Supervision::answer(const ControlCommand& command) {
 
 std::string Supervision::set(const experiment::SettingChange& change) {
   try {
+    // A change is a key of the ranks' store with the next number. Rank 0 finds it there, and all
+    // agree on the step from which it counts (Note [Deciding together]).
     resources_.store->set(experiment::changeKey(changes_), experiment::toJson(change));
   } catch (const store::StoreError& error) {
     return nlohmann::json{{"ok", false}, {"error", error.what()}}.dump();
@@ -123,6 +126,7 @@ LaunchOutcome Supervision::conclude() {
                       "may be stuck in the kernel",
                       rank, slot.pid,
                       std::chrono::duration<double>(options_.limits.killGrace).count()));
+      // For the report: it was killed, as far as can be told.
       rankEnded(rank, {0, SIGKILL});
     }
     if (slot.end) {
@@ -130,6 +134,8 @@ LaunchOutcome Supervision::conclude() {
     }
   }
   Verdict verdict = judge(ends);
+  // What the supervisor found itself (no start, no first step) is the cause of how the ranks ended.
+  // A stop that was asked for is no failure, whatever ranks say as they are ended.
   if (!ownFailure_.empty()) {
     verdict = {RunState::kFailed, ownExitCode_, ownFailure_, -1};
   } else if (mode_ == Mode::kStopping) {

@@ -11,6 +11,8 @@
 namespace lockstep::launch::detail {
 namespace {
 
+// The word is number << 16 | steps. A process compares the number with that of the last request it
+// carried out, and puts the word into traceDone when it is through.
 constexpr std::uint32_t kStepBits = 16;
 
 base::Error noTrace(std::string why) {
@@ -25,7 +27,7 @@ bool isStopped(std::int64_t pid) {
   }
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const std::size_t end = text.rfind(") ");  // behind its name, which may hold anything
+  const std::size_t end = text.rfind(") ");  // after its name, which may hold anything
   return end != std::string::npos && (text[end + 2] == 'T' || text[end + 2] == 't');
 }
 
@@ -33,6 +35,7 @@ base::Result<std::uint32_t> requestTraces(const std::vector<TracedRank>& ranks, 
   if (std::none_of(ranks.begin(), ranks.end(), [](const auto& rank) { return rank.isHere; })) {
     return noTrace("no rank of this job is there to be traced");
   }
+  // All or none: a trace of some ranks does not show who waited for whom.
   for (const TracedRank& rank : ranks) {
     if (!rank.isHere) {
       return noTrace(fmt::format("rank {} of this job is not there to be traced", rank.rank));
@@ -54,6 +57,7 @@ base::Result<std::uint32_t> requestTraces(const std::vector<TracedRank>& ranks, 
   for (const TracedRank& rank : ranks) {
     number = std::max(number, rank.header->traceRequested.load() >> kStepBits);
   }
+  // 1 to 65535: 0 means that nothing was asked for.
   number = number % 0xFFFF + 1;
   const std::uint32_t request = number << kStepBits | static_cast<std::uint32_t>(steps);
   for (const TracedRank& rank : ranks) {

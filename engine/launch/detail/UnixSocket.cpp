@@ -23,6 +23,7 @@ void removeDeadSockets(const std::filesystem::path& directory) {
     if (entry.path().extension() != ".sock") {
       continue;
     }
+    // Any other error may be of one that lives: a full queue, a socket that is being made.
     if (!connectUnix(entry.path()).open() && errno == ECONNREFUSED) {
       std::filesystem::remove(entry.path(), error);
     }
@@ -56,6 +57,8 @@ posix::Descriptor connectUnix(const std::filesystem::path& path) {
 }
 
 posix::Descriptor listenUnix(const std::filesystem::path& path, int waiting) {
+  // Bound under another name and renamed once it listens; removeDeadSockets() of another process
+  // leaves "new" alone.
   std::filesystem::path draft = path;
   draft.replace_extension("new");
   const auto address = unixAddress(draft);
@@ -90,6 +93,7 @@ base::Status prepareSocketFolder(const std::filesystem::path& directory) {
                        directory.string());
   }
   struct stat status {};
+  // Not followed: in /tmp anybody may have put a link here, to a folder of their own.
   if (lstat(directory.c_str(), &status) != 0) {
     return systemError(ExitCode::kEnvironment, "cannot use the folder of control sockets",
                        directory.string());

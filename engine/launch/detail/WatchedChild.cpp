@@ -53,6 +53,7 @@ void WatchedChild::read(bool isError) {
   const ssize_t count = ::read(fd, buffer.data(), buffer.size());
   if (count > 0) {
     hears_.wrote(isError, {buffer.data(), static_cast<std::size_t>(count)});
+  // The end of the pipe. The process may live on, having closed its output.
   } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
     loop_.remove(fd);
     isError ? process_.closeError() : process_.closeOutput();

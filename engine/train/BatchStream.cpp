@@ -21,11 +21,14 @@ std::int64_t BatchStream::stepsPerEpoch() const {
 }
 
 std::int64_t BatchStream::samples() const {
+  // The last batch of an epoch may be smaller: what it lacks was not seen.
   return std::min(batch_ * batchSize_, sampler_.size()) * worldSize_;
 }
 
 void BatchStream::seek(std::int64_t epoch, std::int64_t samples) {
   epoch_ = epoch;
+  // Of all ranks together, so that a checkpoint can be resumed with another number of them: the
+  // position is then rounded down to a whole batch.
   batch_ = samples / (batchSize_ * worldSize_);
   if (batch_ >= stepsPerEpoch()) {
     ++epoch_;

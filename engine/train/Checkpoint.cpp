@@ -43,6 +43,8 @@ std::vector<std::pair<std::string, at::Tensor>> stateOf(const torch::nn::Module&
 }
 
 /// Of all that the file holds but the checksum itself: names, texts, dtypes, shapes and bytes.
+/// Each text goes in with its length, or ("ab", "c") and ("a", "bc") would have one hash. Maps are
+/// in the order of their keys, and so the sum does not depend on the order in the file.
 std::string checksumOf(const Safetensors& file) {
   base::Xxh64 hash;
   const auto addText = [&hash](std::string_view text) {
@@ -68,6 +70,7 @@ std::string checksumOf(const Safetensors& file) {
 base::Result<std::int64_t> numberAt(const Safetensors& file, const std::string& key) {
   const auto found = file.metadata.find(key);
   std::int64_t number = 0;
+  // A seed may be any number; a position is none below 0.
   if (found != file.metadata.end()) {
     const char* end = found->second.data() + found->second.size();
     const auto [stop, error] = std::from_chars(found->second.data(), end, number);
@@ -80,6 +83,9 @@ base::Result<std::int64_t> numberAt(const Safetensors& file, const std::string& 
 }
 
 /// Checks a checkpoint against what is there before anything is copied.
+/// A model that was half overwritten could neither train on nor be loaded again. So the file is
+/// checked from end to end first, in this order: format, position, kind of optimizer, every tensor
+/// of the model and the optimizer, none left over, checksum; only then does copy() touch anything.
 class Loader {
  public:
   Loader(Safetensors file, torch::nn::Module& model, torch::optim::Optimizer& optimizer)
@@ -117,6 +123,8 @@ class Loader {
             fmt::format("tensor {}, {}: this model has no such tensor", name, shapeText(tensor)));
       }
     }
+    // Last, since the sentences before say more precisely what is wrong with a file of another
+    // model.
     if (format == kFormat && file_.metadata[kChecksum] != checksumOf(file_)) {
       return bad(
           "damaged: what stands in it is not what was written (its checksum differs); take an "
@@ -157,6 +165,7 @@ class Loader {
     for (const auto& parameter : model_.named_parameters()) {
       const std::string prefix = "optimizer." + parameter.key() + ".";
       // A parameter without a step so far, or SGD without momentum, has no state.
+      // All parts of a parameter, or none.
       const bool any = std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
         return file_.tensors.contains(prefix + part);
       });
@@ -209,6 +218,7 @@ base::Status saveCheckpoint(const std::filesystem::path& path, const torch::nn::
   at::NoGradGuard noGrad;
   Safetensors file;
   for (const auto& [name, tensor] : stateOf(model)) {
+    // No copy: these share the model's memory, which does not change while this writes.
     file.tensors["model." + name] = tensor.detach();
   }
   for (const auto& parameter : model.named_parameters()) {
@@ -264,6 +274,7 @@ base::Result<SavedHook> loadSavedHook(const std::filesystem::path& path) {
   }
   states.hook = named->second;
   const auto& tensors = file.value().tensors;
+  // hook.0, hook.1, ... as far as they go; the world size need not be that of the run.
   for (auto held = tensors.begin();
        (held = tensors.find(fmt::format("{}{}", kHookPrefix, states.ranks.size()))) !=
        tensors.end();) {

@@ -20,6 +20,7 @@ base::Result<c10::Device> chooseDevice(const std::string& kind, int localRank) {
   if (count == 0) {
     return refuse("is cuda, and CUDA sees no GPU on this host");
   }
+  // More ranks than GPUs share them in turn.
   const c10::Device device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(localRank % count));
   c10::impl::VirtualGuardImpl(device.type()).setDevice(device);
   return device;
@@ -30,6 +31,8 @@ c10::Device deviceOf(const std::vector<at::Tensor>& parameters) {
 }
 
 std::string backendFor(const std::string& backend, const std::string& kind) {
+  // As torch names a group with a backend for each kind of device: tensors of the host (texts,
+  // counts) go over the first one.
   return kind == "cpu" ? backend : fmt::format("cpu:{},{}:nccl", backend, kind);
 }
 

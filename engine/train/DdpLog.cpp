@@ -63,6 +63,7 @@ void DdpLog::iteration(std::uint32_t step, const std::map<std::string, double>& 
   message.numbers.insert(more.begin(), more.end());
   Changing now{ddp_.hasRebuiltBuckets(), ddp_.canSetStaticGraph(), std::move(state.unused),
                std::move(state.readyOrder)};
+  // loggingData() writes some fifty fields as text; what they can change with is compared first.
   if (last_ != now) {
     message.facts = changedFacts();
     last_ = std::move(now);
@@ -73,6 +74,7 @@ void DdpLog::iteration(std::uint32_t step, const std::map<std::string, double>& 
 std::map<std::string, std::string> DdpLog::changedFacts() {
   std::map<std::string, std::string> data = ddp_.loggingData();
   for (const char* name : kNumbers) {
+    // They have rows of their own, one an iteration.
     data.erase(name);
   }
   std::map<std::string, std::string> changed;

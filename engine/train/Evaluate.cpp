@@ -19,6 +19,8 @@ trace::EvaluationMessage evaluate(Model& model, const Dataset& data,
   auto* sum = sums.data_ptr<double>();
   const at::Device device = deviceOf(model.parameters());
   std::vector<std::int64_t> indices;
+  // Every sample once, rank by rank in turn and without padding: sums of ranks with unlike counts
+  // are right where their means are not.
   for (std::int64_t next = group.rank(); next < data.size();) {
     indices.clear();
     for (; next < data.size() && static_cast<std::int64_t>(indices.size()) < batchSize;

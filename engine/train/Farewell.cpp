@@ -31,6 +31,7 @@ std::vector<int> waitFor(store::Store& store, const std::vector<std::string>& ke
         missing.push_back(static_cast<int>(r));
       }
     }
+    // All have come: it failed for another reason.
     if (missing.empty()) {
       throw;
     }
@@ -40,6 +41,9 @@ std::vector<int> waitFor(store::Store& store, const std::vector<std::string>& ke
 
 }  // namespace
 
+// Two rounds. After "done" nobody needs the group any more. But a rank that has read the last
+// "done" key may still be waiting for the answer, and the store's host must not end before it has
+// it: "gone" tells the host that each has read.
 base::Status leaveTogether(store::Store& store, int rank, int worldSize, bool hostsStore,
                            std::chrono::milliseconds timeout, std::chrono::milliseconds hostWait) {
   const auto done = keysOf("lockstep/done/", worldSize);

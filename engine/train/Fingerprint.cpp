@@ -43,6 +43,8 @@ double add(const at::Tensor& parameter, base::Xxh64& hash, base::CountSketch& sk
   if (values.scalar_type() == at::kDouble) {
     return readOnce<double>(values, hash, sketch);
   }
+  // Other dtypes are hashed as they are and sketched as float, which holds every value of theirs
+  // but large whole numbers.
   hash.update(values.data_ptr(), values.nbytes());
   const at::Tensor wide = values.to(at::kFloat);
   return sketch.add(wide.data_ptr<float>(), static_cast<std::size_t>(wide.numel()));
@@ -86,6 +88,7 @@ void Fingerprint::afterAll(std::uint32_t steps) {
 }
 
 void Fingerprint::sample(std::uint32_t step) {
+  // Nobody would read it: hashing all parameters is not free.
   if (!lane_.enabled()) {
     return;
   }

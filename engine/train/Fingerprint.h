@@ -21,7 +21,8 @@ trace::FingerprintMessage fingerprintOf(const std::vector<ddp::NamedTensor>& par
 /// can compare the ranks. Communicates nothing; each sample is a kFingerprint span. [step-thread]
 class Fingerprint {
  public:
-  /// `parameters`: those that are reduced, by index. `every`: in each so manieth step; 0: never.
+  /// `parameters`: those that are reduced, by index. `every`: steps from one sample to the next; 0:
+  /// there is none.
   /// Tracer and lane outlive this.
   Fingerprint(std::vector<ddp::NamedTensor> parameters, std::int64_t every, trace::Tracer& tracer,
               trace::Lane& lane);

@@ -18,6 +18,7 @@ std::vector<std::string> gatherTexts(process_group::ProcessGroup& group, const s
   for (const at::Tensor& bytes : sizes) {
     longest = std::max(longest, bytes.item<std::int64_t>());
   }
+  // The second collective is left out on all ranks alike: they have the same sizes.
   if (longest == 0) {
     return std::vector<std::string>(group.rank() == 0 ? size : 0);
   }

@@ -48,6 +48,7 @@ const std::vector<std::string>& partsOf(const std::string& kind) {
 
 ParameterState parameterState(const Optimizer& optimizer, const at::Tensor& parameter) {
   const auto& states = optimizer.state();
+  // libtorch 1.13 and 2.x have keys of unlike types for a parameter's state.
   const auto found = states.find(ddp::compat::stateKey<Optimizer>(parameter));
   if (found == states.end()) {
     return {};
@@ -63,6 +64,7 @@ void copyState(const optim::ParameterOptimizer& from, Optimizer& to) {
   for (std::size_t i = 0; i < from.parameters().size(); ++i) {
     ParameterState state = from.state(i);
     for (auto& [part, tensor] : state) {
+      // The optimizer that steps in the backward goes on to change its own.
       tensor = tensor.clone();
     }
     if (!state.empty()) {
@@ -74,6 +76,7 @@ void copyState(const optim::ParameterOptimizer& from, Optimizer& to) {
 base::Status copyState(const Optimizer& from, optim::ParameterOptimizer& to) {
   for (std::size_t i = 0; i < to.parameters().size(); ++i) {
     ParameterState state = parameterState(from, to.parameters()[i]);
+    // SGD without momentum leaves an undefined buffer.
     std::erase_if(state, [](const auto& part) { return !part.second.defined(); });
     if (auto set = to.setState(i, state); !set.ok()) {
       return set;

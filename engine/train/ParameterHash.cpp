@@ -13,6 +13,7 @@ std::string parameterHash(const torch::nn::Module& model) {
   for (const auto& parameter : model.named_parameters()) {
     const at::Tensor values = parameter.value().detach().cpu().contiguous();
     const std::string dtype = ddp::dtypeName(values.scalar_type());
+    // With the zero at its end, which keeps names apart.
     hash.update(parameter.key().c_str(), parameter.key().size() + 1);
     hash.update(dtype.c_str(), dtype.size() + 1);
     const std::int64_t dimensions = values.dim();

@@ -53,6 +53,7 @@ std::string readEntry(const Json& json, Entry& entry) {
   entry.end = offsets[1].get<std::uint64_t>();
   std::uint64_t bytes = c10::elementSize(entry.dtype->type);
   for (const std::int64_t size : entry.shape) {
+    // A damaged header must not make a small product of huge sizes.
     if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes)) {
       return "its shape is impossible";
     }
@@ -79,6 +80,7 @@ base::Result<Safetensors> readSafetensors(const std::filesystem::path& path) {
   }
   std::uint64_t length = 0;
   stream.read(reinterpret_cast<char*>(&length), sizeof length);
+  // The read has failed for a file of less than 8 bytes, so that the difference is none below 0.
   if (!stream || length > kLargestHeader || length > fileBytes - sizeof length) {
     return bad(fmt::format("cut off, or no safetensors file: {} bytes, header of {} expected",
                            fileBytes, fileBytes < sizeof length ? 8 : length));
@@ -108,6 +110,8 @@ base::Result<Safetensors> readSafetensors(const std::filesystem::path& path) {
     }
     entries.push_back(std::move(entry));
   }
+  // By place: each must begin where the one before ends, which finds overlaps and gaps in one pass.
+  // Tensors without elements begin and end at one place, hence the second key.
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });

@@ -47,6 +47,8 @@ class TemporaryFile {
   }
 
   bool moveTo(const std::filesystem::path& path) {
+    // In this order: a name that leads to data which are not on the disk yet would be worse than
+    // the old file after a crash of the machine.
     renamed_ = fsync(file_.get()) == 0 && rename(path_.c_str(), path.c_str()) == 0;
     return renamed_;
   }
@@ -58,6 +60,7 @@ class TemporaryFile {
 };
 
 std::string draftOf(const std::filesystem::path& path) {
+  // Beside it, on the same file system, which a rename cannot leave.
   return fmt::format("{}.{}.tmp", path.string(), getpid());
 }
 
@@ -74,6 +77,7 @@ base::Status checkWritable(const std::filesystem::path& path) {
     errno = EISDIR;
     return cannotWrite(path);
   }
+  // Asked before the training, and not after hours of it.
   return TemporaryFile(draftOf(path)).opened() ? base::Status() : cannotWrite(path);
 }
 
@@ -100,6 +104,7 @@ base::Status writeSafetensors(const std::filesystem::path& path, const Safetenso
   }
   bool ok = file.write(&length, sizeof length) && file.write(text.data(), text.size());
   for (const auto& [name, tensor] : content.tensors) {
+    // One at a time: a model on a GPU need not fit the host's memory twice.
     const at::Tensor rowMajor = tensor.cpu().contiguous();
     ok = ok && file.write(rowMajor.data_ptr(), rowMajor.nbytes());
   }

@@ -34,6 +34,14 @@ std::string wordText(const StepDecision& decision, std::int64_t next) {
 
 }  // namespace
 
+// The traffic of two ranks, with a lease of 3 steps (Note [Deciding together]):
+//
+//       rank 0   before(4): decides, sets lockstep/steps/4 = {stop: no, next: 7}; goes on to 7
+//       rank 1   before(4): reads lockstep/steps/4, boundary is 7; deletes it as the last reader
+//                before(5), before(6): nothing
+//                before(7): waits for lockstep/steps/7, if it is ahead of rank 0
+//
+// A rank that a signal reached writes lockstep/steps/stop, which rank 0 looks for when it decides.
 StepAgreement::StepAgreement(store::Store& store, int rank, int worldSize,
                              const std::atomic<bool>& requested, std::chrono::milliseconds lease)
     : store_(store), rank_(rank), worldSize_(worldSize), requested_(requested), lease_(lease) {}
@@ -63,6 +71,8 @@ void StepAgreement::leave(std::int64_t nextStep, bool shadows) {
   if (shadows) {
     shadowed(nextStep);
   } else if (worldSize_ > 1 && boundary_ != kNever) {
+    // Nobody decides any more: the others read this word at their next boundary and go on to their
+    // end.
     store_.set(wordKey(boundary_), wordText({}, kNever));
     boundary_ = kNever;
   }
@@ -78,6 +88,7 @@ void StepAgreement::shadowed(std::int64_t nextStep) {
 
 StepDecision StepAgreement::decide(std::int64_t nextStep) {
   StepDecision decision;
+  // Two questions to the store a lease, and none for a collective.
   decision.stop = requested_.load(std::memory_order_relaxed) || store_.check({kStopKey});
   if (!decision.stop) {
     decision.changes = takeChanges();
@@ -92,6 +103,7 @@ StepDecision StepAgreement::decide(std::int64_t nextStep) {
 
 StepDecision StepAgreement::read() {
   const auto word = nlohmann::json::parse(store_.get(wordKey(boundary_)));
+  // A long run would fill the store; the last of the readers cleans up.
   if (store_.add(readersKey(boundary_), 1) == worldSize_ - 1) {
     store_.deleteKey(wordKey(boundary_));
     store_.deleteKey(readersKey(boundary_));
@@ -106,6 +118,7 @@ StepDecision StepAgreement::read() {
 }
 
 void StepAgreement::passOn() {
+  // Any rank may be the one that got the signal.
   if (!passedOn_ && requested_.load(std::memory_order_relaxed)) {
     store_.set(kStopKey, "1");
     passedOn_ = true;
@@ -115,6 +128,9 @@ void StepAgreement::passOn() {
 std::int64_t StepAgreement::nextBoundary(std::int64_t nextStep) {
   const auto now = Clock::now();
   std::int64_t fitting = 1;
+  // The first time nothing is known of the pace: 1 step. Then as many as fit into the lease by the
+  // pace since the last decision, and at most twice as many as then, so that one quick step does
+  // not put the next boundary a minute away.
   if (decidedStep_ >= 0) {
     const double elapsed = std::chrono::duration<double, std::milli>(now - decidedAt_).count();
     const double steps = static_cast<double>(nextStep - decidedStep_);

@@ -11,6 +11,8 @@ at::Tensor DdpStrategy::loss(const Batch& batch, bool synchronise) {
   }
   at::Tensor input = batch.input;
   ddp_.castInputs(input);
+  // The loss is taken of what run() returns: it may have replaced the outputs by ones that the
+  // backward has to pass through (find_unused_parameters).
   const at::Tensor output = ddp_.run([&] { return model_.forward(input); });
   return model_.loss(output, batch.target);
 }

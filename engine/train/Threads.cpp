@@ -8,6 +8,7 @@ namespace lockstep::train {
 
 void setComputeThreads(int threads) {
   at::set_num_threads(threads);
+  // Parallel operators of one rank would take cores from the other ranks of the host.
   at::set_num_interop_threads(1);
   // libtorch does not tell OpenBLAS, whose thread pool is its own; other BLAS libraries follow
   // OpenMP, which libtorch does tell.
@@ -37,6 +38,7 @@ base::Result<std::vector<int>> pinToCores(int localRank, int threads) {
   cpu_set_t wanted;
   CPU_ZERO(&wanted);
   for (int i = 0; i < threads && i < static_cast<int>(cores.size()); ++i) {
+    // Neighbouring cores for the threads of a rank; with more ranks than cores it begins again.
     const auto index = (static_cast<std::size_t>(localRank) * static_cast<std::size_t>(threads) +
                         static_cast<std::size_t>(i)) %
                        cores.size();

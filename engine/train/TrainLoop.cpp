@@ -52,6 +52,23 @@ std::int64_t batchSizeOf(const experiment::Experiment& experiment) {
 
 }  // namespace
 
+// Note [What a step does, and in which order]
+//
+//       strategy, faults, batch norm, hook    are told the step's number
+//       seedStep                              dropout of this step is the same in a resumed run
+//       batch, fingerprint                    parameters as they are before the forward
+//       forward, loss
+//       backward                              buckets are reduced meanwhile; it waits for the last
+//       afterBackward                         complains of gradients that are not complete
+//       optimizer, zero_grad                  only where the step synchronised
+//       log                                   numbers of the hook and of c10d's Logger
+//       loss.item()                           waits for a device
+//       refuseBrokenGroup                     and only then the loss is believed
+//
+// Between steps that synchronised, and never inside an accumulation: evaluation by its own count,
+// checkpoint, and the question of whether to stop or to change something (Note [Deciding
+// together]). All ranks come to these after the same step, since each is, or may be, a collective.
+
 TrainLoop::TrainLoop(TrainParts parts)
     : parts_(std::move(parts)),
       batches_(parts_.datasets.train, samplingOf(parts_), batchSizeOf(parts_.experiment)),
@@ -61,6 +78,7 @@ TrainLoop::TrainLoop(TrainParts parts)
   plannedSteps_ = train.steps ? *train.steps : train.epochs.value_or(1) * batches_.stepsPerEpoch();
   const std::int64_t batch = batchSizeOf(parts_.experiment);
   const std::int64_t missing = parts_.faults != nullptr ? parts_.faults->samplesLeftOut() : 0;
+  // The fault counts samples: a batch that would be short is left out whole.
   ownSteps_ = std::max<std::int64_t>(0, plannedSteps_ - (missing + batch - 1) / batch);
 }
 
@@ -80,6 +98,7 @@ base::Status TrainLoop::resume(const Position& position) {
                                    position.step, plannedSteps_, train.steps ? "steps" : "epochs"),
                        train.resumeFrom};
   }
+  // Or the first step would write the checkpoint that it was resumed from again.
   step_ = lastCheckpoint_ = position.step;
   batches_.seek(position.epoch, position.samples);
   return {};
@@ -110,6 +129,7 @@ base::Result<TrainOutcome> TrainLoop::run() {
   if (parts_.experiment.train.evaluateAtEnd && !outcome.stopped && lastEvaluation_ != stepsDone) {
     evaluateNow(stepsDone);
   }
+  // What was trained since the last one, also after a stop.
   if (lastCheckpoint_ != step_) {
     if (auto written = checkpointNow(); !written.ok()) {
       return written.error();
@@ -131,6 +151,7 @@ base::Result<std::int64_t> TrainLoop::trainJoined(TrainOutcome& outcome) {
     joinables.push_back(parts_.zero);
   }
   AgreementInJoin agreement(agreement_, *joinables.front());
+  // Rank 0 decides for the others for as long as it shadows them.
   joinables.push_back(&agreement);
   ddp::Join join(std::move(joinables), options);
   if (auto trained = trainSteps(outcome); !trained.ok()) {
@@ -159,6 +180,7 @@ base::Status TrainLoop::trainSteps(TrainOutcome& outcome) {
     if (train.evaluateEvery > 0 && step_ % train.evaluateEvery == 0) {
       evaluateNow(step_);
     }
+    // Gradients that are half accumulated are in no checkpoint, and a stop would lose them.
     if (!synchronised) {
       continue;
     }
@@ -186,6 +208,7 @@ base::Status TrainLoop::trainSteps(TrainOutcome& outcome) {
 
 bool TrainLoop::synchronises() const {
   const auto& config = parts_.experiment.ddp;
+  // In a Join all ranks must synchronise in the same steps, also one whose inputs end early.
   const std::int64_t last = config.join ? plannedSteps_ : ownSteps_;
   return (step_ + 1) % config.syncEvery == 0 || step_ + 1 == last;
 }
@@ -284,6 +307,8 @@ void TrainLoop::step(bool synchronised) {
 void TrainLoop::noteLoss(double before) {
   if (std::isfinite(loss_)) {
     leastLoss_ = std::min(leastLoss_.value_or(loss_), loss_);
+    // What is said of the first bad loss: the one before it, the least so far, and how many were
+    // good.
     finiteLosses_ += lossIsLost_ ? 0 : 1;
   } else if (!lossIsLost_) {
     lossIsLost_ = true;
@@ -303,6 +328,8 @@ void TrainLoop::refuseBrokenGroup() {
 }
 
 void TrainLoop::updateParameters() {
+  // One of them steps: ZeRO its own part, a hook that averages parameters, the optimizer inside the
+  // backward, which has done it already, or the plain one.
   if (parts_.zero != nullptr) {
     parts_.zero->setStep(stepNumber());
     parts_.zero->step();
@@ -358,6 +385,8 @@ void TrainLoop::zeroGradients() {
 void TrainLoop::seedStep() const {
   const std::uint64_t seed =
       static_cast<std::uint64_t>(parts_.experiment.train.seed) * 0x9E3779B97F4A7C15ull +
+      // The rank in the upper bits, so that no step of one rank has the seed of another's; the
+      // factor spreads seeds that are neighbours.
       (static_cast<std::uint64_t>(parts_.group.rank()) << 40) + static_cast<std::uint64_t>(step_);
   const auto seedOf = [seed](at::Generator generator) {
     const std::lock_guard lock(generator.mutex());
@@ -388,6 +417,8 @@ void TrainLoop::evaluateNow(std::int64_t stepsDone) {
   }
 }
 
+// A collective where the hook has a state: every rank's is in the one file that rank 0 writes.
+// Model and optimizer are the same on all ranks, so that rank 0's stand for all.
 base::Status TrainLoop::checkpointNow() {
   const auto& train = parts_.experiment.train;
   refuseBrokenGroup();
@@ -407,6 +438,7 @@ base::Status TrainLoop::checkpointNow() {
   }
   ScopedSpan span(parts_.lane, EventKind::kCheckpoint, step_ > 0 ? stepNumber() - 1 : 0,
                   &parts_.tracer.lastWords());
+  // The file has one form, that of libtorch's optimizers.
   if (parts_.inBackward != nullptr) {
     copyState(*parts_.inBackward, parts_.optimizer);
   }

@@ -15,6 +15,7 @@ std::vector<std::int64_t> DistributedSampler::indices(std::int64_t epoch) const 
   at::Tensor order;
   if (options_.shuffle) {
     auto generator =
+        // torch's own generator and randperm: the order is PyTorch's, number for number.
         at::detail::createCPUGenerator(static_cast<std::uint64_t>(options_.seed + epoch));
     order = at::randperm(samples, generator, at::TensorOptions(at::kLong));
   } else {

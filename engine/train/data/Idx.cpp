@@ -24,6 +24,7 @@ base::Result<at::Tensor> readIdx(const std::filesystem::path& file, int dimensio
     return header.error();
   }
   const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(header.value()[at]); };
+  // What is no IDX at all is said before what is cut off.
   if (header.value().size() >= 4 &&
       (byte(0) != 0 || byte(1) != 0 || byte(2) != 0x08 || byte(3) != dimensions)) {
     return bad(fmt::format(

@@ -19,6 +19,7 @@ base::Result<DataShape> syntheticShape(const experiment::ModelConfig& model) {
     shape.classes = model.layers.back();
   } else if (model.kind == "deep_linear") {
     shape.sample = {model.width};
+    // No more classes than outputs.
     shape.classes = std::min<std::int64_t>(model.width, 10);
   } else if (model.kind == "cnn") {
     shape.classes = model.classes;

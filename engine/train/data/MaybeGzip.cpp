@@ -8,6 +8,7 @@
 namespace lockstep::train {
 
 base::Result<MaybeGzip> MaybeGzip::open(const std::filesystem::path& path) {
+  // gzopen fails without an errno where memory is short.
   errno = 0;
   gzFile_s* file = std::filesystem::is_directory(path) ? nullptr : gzopen(path.c_str(), "rbe");
   if (file == nullptr) {
@@ -41,6 +42,8 @@ base::Result<std::string> MaybeGzip::read(std::size_t bytes) {
     data.resize(before + static_cast<std::size_t>(std::max(got, 0)));
     int code = Z_OK;
     const char* text = gzerror(file_, &code);
+    // Z_BUF_ERROR: the file ends in the middle of the compressed data. That is a cut-off file,
+    // which the caller words by what it expected.
     if (got < 0 && code != Z_BUF_ERROR) {
       return base::Error{base::ExitCode::kBadInput, std::string("damaged gzip data: ") + text,
                          path_};

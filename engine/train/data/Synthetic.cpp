@@ -42,8 +42,12 @@ class SyntheticDataset : public Dataset {
     auto* target = batch.target.data_ptr<std::int64_t>();
     const auto* means = source_->means.data_ptr<float>();
     const auto* noise = source_->noise.data_ptr<float>();
+    // 2^20 samples of noise that overlap, instead of as many times numel numbers.
     const auto offsets = static_cast<std::uint64_t>(source_->noise.numel() - numel + 1);
     for (const std::int64_t index : indices) {
+      // A sample is made of its number alone, so that every rank makes the same ones in any order.
+      // The class comes from the upper bits, the place in the pool of noise from the remainder: far
+      // enough apart to be independent.
       const std::uint64_t number = mix(source_->seed, static_cast<std::uint64_t>(first_ + index));
       *target =
           static_cast<std::int64_t>((number >> 40) % static_cast<std::uint64_t>(shape_.classes));

@@ -23,6 +23,7 @@ class TextDataset : public Dataset {
   }
 
   std::int64_t size() const override {
+    // One character less: the target of the last one needs a next.
     return (static_cast<std::int64_t>(tokens_.size()) - 1) / context_;
   }
   const DataShape& shape() const override { return shape_; }
@@ -62,6 +63,7 @@ base::Result<Datasets> readText(const std::filesystem::path& file, std::int64_t 
 
 base::Result<Datasets> textDatasets(std::string_view text, std::int64_t context,
                                     const std::string& name) {
+  // Two passes: the vocabulary is sorted, so that one text gives the same numbers everywhere.
   std::array<bool, 256> occurs{};
   for (const char c : text) {
     occurs[static_cast<std::uint8_t>(c)] = true;

@@ -45,6 +45,9 @@ void say(const FaultConfig& fault, std::uint32_t step, const std::string& what) 
 
 }  // namespace
 
+// Shared with the hooks on tensors, which autograd keeps as long as the parameters live, and with
+// the hook around buckets; each may outlive the injector. step_ is atomic and the lane has a lock,
+// since these may run on threads of autograd.
 class FaultInjector::State {
  public:
   State(std::vector<FaultConfig> faults, std::vector<std::size_t> places, std::int64_t seed,
@@ -59,6 +62,7 @@ class FaultInjector::State {
   void delay(std::size_t number, std::uint16_t bucket = trace::kNoBucket) {
     const FaultConfig& fault = faults_[number];
     const std::uint32_t step = this->step();
+    // A generator of its own for each delay: what else draws random numbers changes nothing.
     std::mt19937_64 random(static_cast<std::uint64_t>(seed_) ^ (places_[number] + 1) << 48 ^ step);
     const double part =
         std::uniform_real_distribution<double>(-1, 1)(random) * fault.jitterMs + fault.milliseconds;
@@ -145,6 +149,7 @@ void flip(at::Tensor& parameter, std::int64_t element, std::int64_t bit) {
   const at::Tensor values = parameter.cpu();  // itself, unless it is on another device
   auto* bytes = static_cast<std::uint8_t*>(values.data_ptr()) +
                 element * static_cast<std::int64_t>(values.element_size());
+  // Little-endian: bit 31 of a float is its sign.
   bytes[bit / 8] ^= static_cast<std::uint8_t>(1u << (bit % 8));
   if (!values.is_same(parameter)) {
     parameter.copy_(values);
@@ -198,6 +203,7 @@ base::Status FaultInjector::watch(const std::vector<ddp::NamedTensor>& parameter
       continue;
     }
     const auto found = std::find_if(parameters.begin(), parameters.end(), [&](const auto& named) {
+      // Its first parameter by registration stands for a layer.
       return delaysLayer ? belongsTo(named.name, fault.layer) : named.name == fault.parameter;
     });
     if (found == parameters.end()) {
@@ -225,6 +231,8 @@ base::Status FaultInjector::watch(const std::vector<ddp::NamedTensor>& parameter
           fmt::format("{} has {} bits an element, 0 to {}", found->name, bits, bits - 1),
           "faults.bit"};
     }
+    // The hook holds up autograd's thread, as a slow layer would, before the gradient is
+    // accumulated.
     if (delaysLayer) {
       parameter.register_hook([state = state_, i](const at::Tensor&) {
         if (happensIn(state->faults()[i], state->step())) {
@@ -240,6 +248,7 @@ base::Status FaultInjector::watch(const std::vector<ddp::NamedTensor>& parameter
             }
             state->instant(FaultKind::kNan, index);
             say(own, state->step(), fmt::format("has a NaN in the gradient of {}", own.parameter));
+            // Autograd may hand the same tensor to others.
             at::Tensor spoilt = gradient.clone(at::MemoryFormat::Contiguous);
             spoilt.view(-1)[own.element].fill_(std::numeric_limits<double>::quiet_NaN());
             return spoilt;
@@ -263,6 +272,7 @@ void FaultInjector::beginStep(std::uint32_t step) {
                       target.index << 8 | static_cast<std::uint64_t>(fault.bit));
       say(fault, step, fmt::format("has bit {} of {} flipped", fault.bit, fault.parameter));
     } else if (fault.kind == "stop") {
+      // Before the signal: after it nobody writes.
       state_->instant(FaultKind::kStop, 0);
       say(fault, step, "is stopped");
       ::raise(SIGSTOP);

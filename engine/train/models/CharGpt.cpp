@@ -98,6 +98,8 @@ at::Tensor CharGpt::runBlock(std::size_t index, const at::Tensor& x) {
   const ddp::Segment segment = [block](const std::vector<at::Tensor>& inputs) {
     return std::vector<at::Tensor>{block->forward(inputs.front())};
   };
+  // The two ways of torch.utils.checkpoint, which fire DDP's hooks differently: reentrant ones run
+  // a backward inside the backward.
   switch (checkpointing_) {
     case Checkpointing::kReentrant:
       return ddp::checkpointReentrant(segment, {x}).front();

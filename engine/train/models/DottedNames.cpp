@@ -16,6 +16,7 @@ std::pair<torch::nn::Module*, std::string> holderOf(torch::nn::Module& root,
     if (auto* child = children.find(part)) {
       module = child->get();
     } else {
+      // A module without a forward, only to hold names: named_parameters() gives "a.b.c" again.
       module = module->register_module(part, std::make_shared<torch::nn::Module>(part)).get();
     }
   }

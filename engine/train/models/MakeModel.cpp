@@ -48,6 +48,7 @@ ModelResult makeMlp(const experiment::ModelConfig& config, const DataShape& data
   std::vector<c10::ScalarType> dtypes;
   for (const std::string& name : config.dtypes) {
     const auto dtype = floatingType(name);
+    // libtorch 1.13 multiplies no halves on a CPU.
     if (!dtype || *dtype == c10::kHalf) {
       return misfit("model.dtypes", "no type that a layer computes in on a CPU: " + name);
     }

@@ -23,6 +23,8 @@ Ngram::Ngram(std::int64_t vocabulary, std::int64_t rows, std::int64_t width, boo
   register_module("head", head_);
 }
 
+// For each place the hashes of the last one, two, three and four characters, each a row of the
+// table. A sample touches four rows a character, and so the gradient of a large table is sparse.
 at::Tensor Ngram::rowsOf(const at::Tensor& input) const {
   std::vector<at::Tensor> rows;
   at::Tensor hash = at::zeros_like(input);

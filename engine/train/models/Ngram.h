@@ -8,7 +8,7 @@
 namespace lockstep::train {
 
 /// Predicts the next character from the last one, two, three and four: each of these n-grams is
-/// hashed to a row of one table, and the sum of the rows, behind a ReLU and a linear layer, gives
+/// hashed to a row of one table, and the sum of the rows, through a ReLU and a linear layer, gives
 /// the logits. Inputs [N, T] int64; output [N, T, vocabulary]. A batch touches few rows, so
 /// that with `sparse` the table's gradient is far smaller than the table. (Hashed n-grams as in
 /// Joulin et al., 2017.)

@@ -96,6 +96,8 @@ base::Result<std::vector<ShapedLayer>> readShapes(const std::filesystem::path& f
       return bad(fmt::format("layers[{}]: {}", layers.size(), wrong));
     }
     // A name is a parameter or a module, never both: "a" and "a.b" cannot stand together.
+    // The set is sorted: the first name not below is this one itself, or one that begins with it,
+    // if any does. Names that are a beginning of this one are asked for dot by dot.
     const auto next = names.lower_bound(layer.name);
     bool clashes =
         next != names.end() && (*next == layer.name || next->starts_with(layer.name + "."));

@@ -52,6 +52,8 @@ torch::nn::Sequential stage(std::int64_t in, std::int64_t out, std::int64_t stri
 }  // namespace
 
 ResNet18::ResNet18(std::int64_t channels, std::int64_t classes)
+    // For pictures of 32 x 32: a 3x3 convolution without the stride and the pooling that the
+    // original has for 224 x 224 (He et al., 2016).
     : conv1_(convolution(channels, 64, 3, 1)),
       bn1_(64),
       layer1_(stage(64, 64, 1)),

@@ -34,6 +34,7 @@ class ScriptModel : public Model {
   explicit ScriptModel(torch::jit::Module script) : script_(std::move(script)) {
     std::unordered_set<const c10::TensorImpl*> seen;
     for (const auto& parameter : script_.named_parameters(/*recurse=*/true)) {
+      // A tensor that the script has under two names is one parameter to DDP.
       if (seen.insert(parameter.value.unsafeGetTensorImpl()).second) {
         registerParameterAt(*this, parameter.name, parameter.value);
       }
@@ -53,6 +54,7 @@ class ScriptModel : public Model {
   }
 
   void train(bool on = true) override {
+    // The script's own modules are not this one's children.
     script_.train(on);
     Model::train(on);
   }
@@ -84,6 +86,8 @@ base::Result<std::shared_ptr<Model>> loadScriptModel(const std::filesystem::path
   try {
     at::NoGradGuard noGrad;
     model->eval();
+    // One sample of zeros, in evaluation mode: a batch of one would spoil the statistics of a batch
+    // norm.
     const at::Tensor output = model->forward(at::zeros(one, data.dtype));
     model->train();
     const auto& last = output.dim() > 1 ? output.size(-1) : 0;

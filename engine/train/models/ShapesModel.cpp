@@ -21,6 +21,7 @@ Clock::time_point after(double microseconds) {
 struct TimedLayer : public torch::autograd::Function<TimedLayer> {
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& input,
                             const at::Tensor& weight, double forwardUs, double backwardUs) {
+    // From here, so that what this function itself costs is within the layer's time.
     const auto end = after(forwardUs);
     context->saved_data["shape"] = weight.sizes();
     context->saved_data["dtype"] = static_cast<std::int64_t>(weight.scalar_type());
@@ -37,6 +38,9 @@ struct TimedLayer : public torch::autograd::Function<TimedLayer> {
     const at::Tensor value = gradients[0] * context->get_saved_variables()[0];
     const auto dtype = static_cast<c10::ScalarType>(context->saved_data["dtype"].toInt());
     at::Tensor weightGradient =
+        // A gradient of the layer's size with the same number everywhere: it costs one pass over
+        // memory, as a real one would, and no multiplication. The number depends on the input, so
+        // that ranks differ.
         at::full(context->saved_data["shape"].toIntVector(), value.item(),
                  at::TensorOptions(dtype).device(value.device()));
     std::this_thread::sleep_until(end);

@@ -8,6 +8,7 @@
 
 namespace lockstep::experiment {
 
+// For an experiment that is no text: the parser's rows and rules, without places.
 std::vector<Mistake> check(const Experiment& experiment, const std::string& name) {
   std::vector<Mistake> mistakes;
   std::set<std::string> wrong;
@@ -22,6 +23,7 @@ std::vector<Mistake> check(const Experiment& experiment, const std::string& name
     }
   }
   for (auto& rule : detail::brokenRules(experiment)) {
+    // A rule that compares a value which is out of its range says nothing that helps.
     if (std::none_of(rule.keys.begin(), rule.keys.end(),
                      [&wrong](const std::string& key) { return wrong.contains(key); })) {
       mistakes.push_back({name, 0, 0, rule.keys.front(), std::move(rule.text)});
@@ -31,6 +33,8 @@ std::vector<Mistake> check(const Experiment& experiment, const std::string& name
     std::vector<Mistake> own;
     for (const detail::FaultRow& row : detail::faultRows()) {
       const auto value = row.get(fault);
+      // A key that was not written has its default, which need not be allowed when written: delays
+      // of 0 ms.
       auto text = value && applies(row, fault) && detail::format(*value) != row.field.initial
                       ? detail::violation(row.field, *value)
                       : std::nullopt;

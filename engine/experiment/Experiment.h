@@ -95,7 +95,7 @@ struct DdpConfig {
 /// plugin is (plugin/ResolveHooks.h).
 using HookValue = std::variant<bool, std::int64_t, double, std::string>;
 
-/// One communication hook and what it is told: a key of the table for each parameter.
+/// One communication hook and its parameters, each a key of the table.
 struct HookSettings {
   std::string name = "allreduce";
   std::string library;  ///< path of its plugin; empty = looked for in the plugin folders
@@ -160,7 +160,7 @@ struct LinkConfig {
   double latencyUs = 0;            ///< of one message
   double jitterUs = 0;             ///< each operation takes up to this much longer
   int inFlight = 1;                ///< collectives of a group that travel at once; 0 = no limit
-  int ranksPerNode = 1;            ///< the link is between nodes of so many ranks
+  int ranksPerNode = 1;            ///< that a node has; the link is between nodes
   double insideBandwidthGbps = 0;  ///< between ranks of one node
   double insideLatencyUs = 0;
   std::vector<std::int64_t> slowRanks{};  ///< whose links are worse, to every other rank
@@ -199,7 +199,7 @@ struct FaultConfig {
   std::optional<std::int64_t> step;    ///< the one iteration it happens in; or
   std::int64_t from = 0;               ///< delay: the first,
   std::optional<std::int64_t> to;      ///< the last (none: the run's)
-  std::int64_t every = 1;              ///< and each so many of them
+  std::int64_t every = 1;              ///< and how many apart
   std::string layer;                   ///< delay: before this module's gradients; "" = the forward
   std::optional<std::int64_t> bucket;  ///< delay: before this bucket is handed over
   double milliseconds = 0;             ///< delay

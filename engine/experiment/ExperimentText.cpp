@@ -25,6 +25,22 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
+// Note [Changing a file in place]
+// A form changes one key of a file that a person wrote, so everything else must stay byte for byte.
+// A TOML library gives values and the places where they stand, but writes no file with its
+// comments. So a change is made in the text and checked by reading it again:
+//
+//       read()     parses, and notes for each key where its value begins and ends (slots_), and in
+//                  which lines tables begin (headers_)
+//       put()      replaces those bytes, or adds a line after the last key of the table, or a table
+//                  where the schema has it; reads again; is the key there now, with that value?
+//       take()     removes the key's lines, and its table where nothing is left; reads again; is it
+//                  gone, and nothing else?
+//
+// TOML has ways to write a key that this does not find the right place for: `a = {b = 1}`, `a.b =
+// 1`, two keys in an inline table on one line. Then the answer is no, the text is put back as it
+// was, written anew in a plain form (rewrite), and the change is made in that: rewritten() says so.
+
 ExperimentText::ExperimentText(std::string text) {
   adopt(std::move(text));
 }
@@ -48,6 +64,7 @@ void ExperimentText::read() {
   try {
     root = toml::parse(text_);
     readable_ = true;
+  // Without places nothing can be changed: the person has to mend the text first.
   } catch (const toml::parse_error&) {
     readable_ = false;
     return;
@@ -56,6 +73,7 @@ void ExperimentText::read() {
   const auto offset = [this](const toml::source_position& place) {
     std::size_t at = lineStarts_[place.line - 1];
     for (auto column = place.column; column > 1 && at < text_.size(); --column) {
+      // One character: a byte, and the bytes of UTF-8 that continue it.
       do {
         ++at;
       } while (at < text_.size() && (static_cast<unsigned char>(text_[at]) & 0xC0U) == 0x80U);
@@ -101,6 +119,7 @@ void ExperimentText::readHeaders() {
     const bool inValue =
         slot < slots_.size() && slots_[slot].line <= line && line <= slots_[slot].lastLine;
     const std::string_view content = lineAt(line);
+    // A list over several lines may have lines that begin with a bracket, and are no headers.
     if (inValue || !content.starts_with('[')) {
       continue;
     }
@@ -153,6 +172,7 @@ std::optional<std::size_t> ExperimentText::faultAt(int line) const {
     if (static_cast<int>(header.line) + 1 > line) {
       break;
     }
+    // A line after another table's header is of no fault, wherever the last fault stood.
     index.reset();
     if (header.list && header.table == kFaults) {
       index = met++;
@@ -216,6 +236,7 @@ void ExperimentText::removeFault(std::size_t index) {
   const std::size_t header = *headerOf(kFaults, index);
   std::size_t first = aboveComments(headers_[header].line);
   std::size_t behind = sectionEnd(header);
+  // The blank line above goes with it; those below belong to what follows.
   if (first > 0 && lineAt(first - 1).empty()) {
     --first;
     while (behind > first + 1 && lineAt(behind - 1).empty()) {
@@ -232,6 +253,7 @@ std::optional<std::size_t> ExperimentText::headerOf(std::string_view table,
     if (headers_[i].table != table) {
       continue;
     }
+    // Of a list of tables the one with this number; a plain table is there once.
     if (!headers_[i].list || met++ == fault) {
       return i;
     }
@@ -243,6 +265,7 @@ std::size_t ExperimentText::sectionEnd(std::size_t header) const {
   if (header + 1 == headers_.size()) {
     return lineStarts_.size();
   }
+  // A comment right above a header is about that table.
   return aboveComments(headers_[header + 1].line);
 }
 
@@ -264,6 +287,7 @@ std::size_t ExperimentText::insertionLine(std::string_view table, std::size_t fa
   const std::size_t end =
       header ? sectionEnd(*header) : (headers_.empty() ? lineStarts_.size() : headers_[0].line);
   std::size_t line = first;
+  // After the last key of the table, so before its blank lines and what is commented out below.
   for (const Slot& slot : slots_) {
     if (slot.line >= first && slot.lastLine < end) {
       line = std::max(line, slot.lastLine + 1);

@@ -78,7 +78,7 @@ class ExperimentText {
   [[nodiscard]] std::string_view lineAt(std::size_t line) const;
   /// The first line of the comment that ends right above `line`, or `line`.
   [[nodiscard]] std::size_t aboveComments(std::size_t line) const;
-  /// The first line that is not the section's: the next header or its comment, or behind the last.
+  /// The first line that is not the section's: the next header or its comment, or the end.
   [[nodiscard]] std::size_t sectionEnd(std::size_t header) const;
   [[nodiscard]] std::size_t insertionLine(std::string_view table, std::size_t fault) const;
   void put(const std::string& key, std::size_t fault, const std::string& toml);

@@ -53,6 +53,7 @@ std::string numberOrText(const std::string& text) {
 }
 
 /// Integers among reals as reals, an empty list as one of the field's.
+/// [] has no type of its own: it is read as a list of integers.
 Value settled(const Field& field, Value value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value);
       whole != nullptr && field.type == FieldType::kReal) {
@@ -118,6 +119,7 @@ std::string tomlText(const Field& field, const std::string& typed) {
                : numberOrText(text);
   }
   std::vector<std::string> elements;
+  // Empty elements are passed over: somebody is typing "1, 5, ".
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     const std::string element = trimmed(text.substr(at, comma - at));

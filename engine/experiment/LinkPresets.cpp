@@ -4,6 +4,7 @@
 
 namespace lockstep::experiment {
 
+// From T(S) = a + b S with T(S) = 2 (n-1) L + 2 (n-1)/n S/B; 8e-9 makes bytes a second Gbit/s.
 double LinkPreset::bandwidthGbps() const {
   return 2.0 * (ranks - 1) / ranks / allreduceSecondsPerByte * 8e-9;
 }

@@ -13,6 +13,7 @@ base::Result<std::vector<ListedExperiment>> listExperiments(const fs::path& fold
   std::vector<fs::path> paths;
   for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
+    // One file that cannot be asked must not end the list.
     std::error_code ignored;
     if (entry->path().extension() == ".toml" && !entry->is_directory(ignored)) {
       paths.push_back(entry->path());

@@ -61,6 +61,21 @@ bool isQuoted(const std::string& text) {
   return text.starts_with('"') || text.starts_with('\'');
 }
 
+// Note [One mistake, one message]
+// All mistakes of a file are told at once, and each only once, so every key with a mistake goes
+// into doubtful_ and takes no part in what is judged later:
+//
+//       syntax     of one line: its key is doubtful, the rest is read (Document)
+//       table      unknown: its keys are dropped; [dpd] for [ddp] makes ddp's keys doubtful
+//       sweep      its values are put into the place of the file's, as overrides are
+//       kinds      "model.kind" and other keys that decide which keys have a meaning
+//       values     type, range, meaning; of a doubtful kind no key is called meaningless
+//       faults     the kind first, then the rest, for each element by itself
+//       rules      that span keys: left out where one of the keys is doubtful
+//
+// What an override takes the meaning from (momentum under --set optimizer.kind=adam) is no mistake
+// of the file, and is left out without a word.
+
 /// Turns a document and overrides into an experiment, gathering mistakes on the way.
 class Builder {
  public:
@@ -83,6 +98,7 @@ class Builder {
   void override(const std::string& key, const std::string& text) {
     Entry entry{key, text, kOverride, {}, {}};
     const Row* row = detail::findRow(key);
+    // Shells take quotes away: for a text they need not be typed twice.
     const bool textual = row != nullptr && (row->field.type == FieldType::kText ||
                                             row->field.type == FieldType::kChoice ||
                                             row->field.type == FieldType::kPath);
@@ -90,6 +106,8 @@ class Builder {
       auto value = detail::readValue(text);
       if (value.ok()) {
         entry.value = std::move(value).value();
+      // What is no TOML is taken for a text without quotes, of a hook's parameter perhaps; but not
+      // what was meant to be TOML and is broken.
       } else if (isQuoted(text) || text.empty() || text.starts_with('[')) {
         report(entry, text.empty() ? "has no value" : value.error().what);
         return;
@@ -176,6 +194,7 @@ class Builder {
     const std::string nearest = detail::nearestKey(entry.key);
     if (!nearest.empty()) {
       report(entry, fmt::format("unknown key; did you mean {}?", nearest), true);
+      // The key that was meant may be missed by a rule, such as train.steps.
       doubtful_.insert(nearest);
     } else if (parts.table.empty() || isTable(parts.table)) {
       report(entry,
@@ -221,6 +240,7 @@ class Builder {
   /// One of train.steps and train.epochs as an override replaces the other of the file.
   void settleLength() {
     const auto replace = [this](const char* given, const char* other) {
+      // With both on the command line the rule against both still speaks.
       if (overridden_.contains(given) && !overridden_.contains(other)) {
         entries_.erase(other);
         doubtful_.erase(other);
@@ -232,6 +252,7 @@ class Builder {
 
   /// Puts a value in the place of the file's.
   void overrideWith(Entry entry) {
+    // --set hook.name with the name that the file has already changes nothing: its parameters stay.
     if (entry.key == "hook.name") {
       const auto written = entries_.find(entry.key);
       hookChanged_ = written == entries_.end() ||
@@ -267,6 +288,7 @@ class Builder {
     }
     const std::string decider = deciderOf(row->field);
     if (!decider.empty() && !doubtful_.contains(decider) && !applies(row->field, experiment_)) {
+      // Also where a sweep varies a kind: each run leaves out what has no meaning in it.
       const bool lostByOverride = overridden_.contains(decider) && !overridden_.contains(entry.key);
       if (!lostByOverride) {
         report(entry,
@@ -290,6 +312,7 @@ class Builder {
 
   void applyElement(const detail::ElementEntry& element) {
     if (element.list != kFaults) {
+      // Each element of the list would say the same.
       if (strangeLists_.insert(element.list).second) {
         mistakes_.push_back(
             {name_, element.place.line, element.place.column, element.list,
@@ -431,9 +454,12 @@ void ParseOutcome::add(std::vector<Mistake> found) {
   mistakes.insert(mistakes.end(), std::make_move_iterator(found.begin()),
                   std::make_move_iterator(found.end()));
   std::stable_sort(mistakes.begin(), mistakes.end(), [](const Mistake& a, const Mistake& b) {
+    // Those of the file first, in its order.
     return std::tuple(a.file == kOverride, a.line, a.column) <
            std::tuple(b.file == kOverride, b.line, b.column);
   });
+  // So that nobody trains with half of it. The three that stay name it in lists, and say how many
+  // hosts wait for it.
   Experiment unusable;
   unusable.name = std::move(experiment.name);
   unusable.shows = std::move(experiment.shows);
@@ -481,6 +507,7 @@ base::Result<std::string> detail::readExperimentFile(const fs::path& path) {
   if (!file) {
     return refuse(fmt::format("the experiment file cannot be read: {}", std::strerror(errno)));
   }
+  // One byte more than is allowed shows that there is more.
   std::string text(kLargestFile + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
@@ -506,11 +533,13 @@ std::string toToml(const Experiment& experiment) {
   for (const Field& field : schema()) {
     const std::string value = valueText(field, experiment);
     const auto parts = detail::splitKey(field.key);
+    // An experiment that is no run of a sweep has no [sweep] at all.
     const bool alone = parts.table == "sweep" && experiment.sweep == SweepConfig{};
     if (value.empty() || alone || !applies(field, experiment)) {
       continue;
     }
     if (parts.table != table) {
+      // The tables of the hooks inside end [hook], before the next table of the schema begins.
       text += table == "hook" ? detail::hookToToml(experiment.hook) : "";
       table = parts.table;
       text += fmt::format("\n[{}]\n", table);

@@ -81,6 +81,7 @@ bool applies(const Field& field, const Experiment& experiment) {
   LOCKSTEP_CHECK(equals != std::string::npos, "onlyFor of {} is '{}'", field.key, field.onlyFor);
   const detail::Row* decider = detail::findRow(std::string_view(field.onlyFor).substr(0, equals));
   LOCKSTEP_CHECK(decider != nullptr, "onlyFor of {} names no key: '{}'", field.key, field.onlyFor);
+  // By its value in this experiment, written or not.
   const auto value = detail::read(*decider, experiment);
   return value && appliesFor(field, std::get<std::string>(*value));
 }

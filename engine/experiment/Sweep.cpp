@@ -27,6 +27,7 @@ std::vector<std::string> shortNames(const std::vector<SweepAxis>& axes) {
                         : leaf);
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
+    // All that share a name get their full key, not only the later ones.
     if (std::count(names.begin(), names.end(), names[i]) > 1) {
       std::string taken = names[i];
       for (std::size_t j = i; j < names.size(); ++j) {
@@ -59,6 +60,7 @@ std::string labelOf(const std::vector<SweepAxis>& axes, const std::vector<std::s
 
 /// Counts on, the last digit fastest; returns false after the last combination.
 bool next(const std::vector<SweepAxis>& axes, std::vector<std::size_t>& choice) {
+  // As an odometer: a digit that overflows goes back to 0 and moves the one before.
   for (std::size_t i = axes.size(); i-- > 0;) {
     if (++choice[i] < axes[i].values.size()) {
       return true;
@@ -75,6 +77,7 @@ void SweptExperiment::gather() {
   std::set<std::string> known;
   for (const SweptRun& run : runs) {
     for (const Mistake& mistake : run.parsed.mistakes) {
+      // A mistake that has nothing to do with what is varied is in every run.
       if (known.insert(mistake.message()).second) {
         mistakes.push_back(mistake);
       }
@@ -107,6 +110,7 @@ SweptExperiment expandText(std::string_view toml, const std::string& name,
   }
   std::vector<std::size_t> choice(axes.size(), 0);
   do {
+    // Each run is parsed from the text anew: what is varied may decide which keys have a meaning.
     all.runs.push_back(
         {labelOf(axes, choice), detail::parseRun(toml, name, folder, overrides, choice)});
   } while (next(axes, choice));
@@ -132,6 +136,7 @@ std::string fileNamePart(const std::string& label) {
                       std::string_view("-_=.,").find(c) != std::string_view::npos;
     if (kept) {
       part += c;
+    // ", " becomes ",", since no file name needs the blank.
     } else if (c != '[' && c != ']' && !part.empty() && part.back() != ',') {
       part += '-';
     }

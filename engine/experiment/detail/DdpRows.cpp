@@ -1,3 +1,5 @@
+// The rows of [ddp], [hook] and [optimizer]: what is done with gradients.
+
 #include "engine/experiment/detail/RowBuilder.h"
 
 namespace lockstep::experiment::detail {

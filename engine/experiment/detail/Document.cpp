@@ -19,6 +19,8 @@ Place placeOf(const toml::source_region& source) {
 }
 
 /// Returns a list of integers, of numbers or of texts, or nothing for any other.
+/// Every integer is counted as a real, too: [1, 2.5] is a list of reals. An empty list is all three
+/// and becomes one of integers.
 std::optional<Value> listOf(const toml::array& array) {
   std::vector<std::int64_t> integers;
   std::vector<double> reals;
@@ -66,6 +68,7 @@ Value valueOf(const toml::node& node) {
   if (node.is_array_of_tables()) {
     return OtherValue{"an array of tables"};
   }
+  // Dates, times and lists of lists: nothing takes them, but a message shows what stands there.
   std::ostringstream text;
   node.visit([&text](const auto& held) { text << held; });
   return OtherValue{text.str()};
@@ -175,6 +178,7 @@ std::string trimmed(std::string_view text) {
 }
 
 /// Returns the key of a line `key = ...` with plain names only, or nothing.
+/// The table is the header above, looked for by hand, since the text cannot be parsed.
 std::optional<std::string> keyOfLine(const std::vector<std::string>& lines, std::size_t index) {
   const auto equals = lines[index].find('=');
   if (equals == std::string::npos) {
@@ -207,6 +211,13 @@ std::string sentence(const toml::parse_error& error) {
 Document readDocument(std::string_view toml, const std::string& name) {
   Document document;
   std::vector<std::string> lines = splitLines(toml);
+  // Note [Reading on after a mistake]
+  // A TOML parser stops at the first mistake of syntax. Where that stands in a line `key = ...`,
+  // the line is emptied and the text is parsed again, with the lines below in their places; the key
+  // is noted, so that its absence is no mistake of its own. Anywhere else, such as a quote that was
+  // never closed, what follows may have been read wrongly: then the first mistake is told alone,
+  // and nothing else is judged (complete = false).
+
   for (;;) {
     try {
       flatten(toml::parse(joinLines(lines), name), name, document);
@@ -238,6 +249,7 @@ Document readDocument(std::string_view toml, const std::string& name) {
 base::Result<Value> readValue(const std::string& text) {
   const base::Error notOne{base::ExitCode::kBadInput, "not a value in TOML", ""};
   try {
+    // "1\nworld_size = 3" would be two keys.
     const toml::table table = toml::parse("value = " + text);
     const toml::node* node = table.get("value");
     if (table.size() != 1 || node == nullptr) {

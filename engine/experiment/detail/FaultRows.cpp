@@ -39,6 +39,7 @@ FaultRow row(const char* leaf, FieldType type, const char* help,
           std::get<std::int64_t>(value));
     }
   };
+  // The default is that of the struct: it stands in one place.
   if (const auto initial = made.get(FaultConfig{})) {
     made.field.initial = format(*initial);
   }
@@ -130,6 +131,8 @@ std::vector<BrokenRule> brokenRules(const FaultConfig& fault, const Experiment& 
   expect(fault.rank < world, {"faults.rank"},
          fmt::format("there is no rank {} among {}", fault.rank, world));
   const bool once = fault.kind != "delay" && fault.kind != "uneven";
+  // The first key is where the mistake is shown; one that is missing has no place, so the kind has
+  // it.
   expect(!once || fault.step, {"faults.step", "faults.kind"},
          fmt::format("missing: a fault of kind \"{}\" needs faults.step", fault.kind));
   if (const auto steps = experiment.train.steps) {
@@ -168,6 +171,8 @@ std::string faultsToToml(const std::vector<FaultConfig>& faults) {
     for (const FaultRow& row : faultRows()) {
       const auto value = row.get(fault);
       if (value && applies(row, fault) &&
+          // Defaults are left out, since a written one may be a mistake (faults.from beside
+          // faults.step).
           (format(*value) != row.field.initial || row.field.key == "faults.kind")) {
         text += fmt::format("{} = {}\n", row.field.label, format(*value));
       }

@@ -43,6 +43,7 @@ std::string valuesToToml(const HookSettings& settings) {
 }  // namespace
 
 bool isHookKey(std::string_view key) {
+  // Whether the hook has such a parameter is known once its plugin is found.
   return key.starts_with(kTable);
 }
 
@@ -54,11 +55,13 @@ std::optional<std::string> setHookKey(std::string_view key, const Value& value,
   }
   HookSettings* settings = &hook;
   std::size_t depth = 0;
+  // "hook.inner.inner.rank": two levels down, the key "rank".
   for (key.remove_prefix(kTable.size()); key.starts_with(kInner);
        key.remove_prefix(kInner.size())) {
     ++depth;
   }
   if (depth > 0) {
+    // Keys come in the order of their names: a level may be spoken of before its name was read.
     while (hook.inner.size() < depth) {
       hook.inner.push_back({"", "", {}});
     }

@@ -1,3 +1,5 @@
+// The rows of [model] and [data]: what is trained, and on what.
+
 #include "engine/experiment/detail/RowBuilder.h"
 
 namespace lockstep::experiment::detail {

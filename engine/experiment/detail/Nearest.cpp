@@ -13,6 +13,7 @@ std::string nearestKey(std::string_view key) {
   std::string nearest;
   for (const Row& row : rows()) {
     const KeyParts candidate = splitKey(row.field.key);
+    // None: too unlike to be meant.
     const auto leaf = base::unlikeness(parts.leaf, candidate.leaf);
     if (!leaf) {
       continue;

@@ -1,3 +1,5 @@
+// The rows of [processes] and [link]: which processes there are, and what lies between them.
+
 #include "engine/experiment/LinkPresets.h"
 #include "engine/experiment/detail/RowBuilder.h"
 

@@ -2,6 +2,20 @@
 
 #include "engine/experiment/detail/RowBuilder.h"
 
+// Note [One row a key]
+// A key of the experiment file stands in one place, its row: name, place in the struct, label,
+// help, unit, range. All who deal with keys go through the rows, and none of them names one:
+//
+//       parser     Parse.cpp        finds the row by the name, checks type and range, assigns
+//       writer     toToml           every row that has a meaning, in their order
+//       help       describeSchema   a line or two for each
+//       form       ui               a field for each; `advanced` ones are folded away
+//       compare    CompareKeys      label and unit of a key that differs
+//
+// So a new key is a member of a struct (Experiment.h) and a row in the function of its table; its
+// default is the member's. What a row cannot say, since it spans keys, is a rule (Rules.cpp). Here
+// are the rows of the tables that are too short for a file, and the order of all.
+
 namespace lockstep::experiment::detail {
 namespace {
 
@@ -120,6 +134,7 @@ const std::vector<Row>& rows() {
   return table;
 }
 
+// About a hundred rows: a search is short, and made once a key.
 const Row* findRow(std::string_view key) {
   for (const Row& row : rows()) {
     if (row.field.key == key) {
@@ -129,6 +144,7 @@ const Row* findRow(std::string_view key) {
   return nullptr;
 }
 
+// At the first dot: "hook.inner.rank" is "inner.rank" of [hook].
 KeyParts splitKey(std::string_view key) {
   const auto dot = key.find('.');
   if (dot == std::string_view::npos) {

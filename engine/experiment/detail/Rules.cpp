@@ -12,6 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The first key of a rule is the one it is shown at, if it was written; the others are those that
+// the rule reads, so that a mistake in any of them silences it. Rules do not depend on each other.
 /// Collects what is broken; one function below for each table.
 class Rules {
  public:
@@ -46,6 +48,7 @@ class Rules {
     if (path.empty()) {
       return;
     }
+    // Here, and not minutes later in every rank.
     expect(fs::exists(path, ignored), {key}, fmt::format("there is no file {}", path));
     expect(!fs::is_directory(path, ignored), {key},
            fmt::format("{} is a folder, not a file", path));
@@ -64,6 +67,7 @@ class Rules {
     const bool mnist = e_.data.kind == "mnist";
     if (m.kind == "mlp" || m.kind == "branching") {
       expect(m.layers.size() >= 2, {"model.layers"}, "needs at least an input and an output width");
+      // Only the shipped shape is known here; of other data the rank compares model and sample.
       if (mnist && m.layers.size() >= 2) {
         expect(m.layers.front() == 784 && m.layers.back() == 10,
                {"model.layers", "model.kind", "data.kind"},
@@ -83,6 +87,8 @@ class Rules {
       expect(m.embedding % m.heads == 0, {"model.embedding", "model.heads"},
              fmt::format("{} does not divide by model.heads = {}", m.embedding, m.heads));
     }
+    // Momentum and decay change rows that had no gradient: with a sparse one they would not be
+    // changed, and the training would be another one.
     if (hasSparseGradients()) {
       const OptimizerConfig& o = e_.optimizer;
       expect(o.kind == "sgd" && o.momentum == 0 && o.weightDecay == 0,
@@ -211,6 +217,8 @@ class Rules {
     expect(!d.join || d.delayAllReduceNamedParams.empty(),
            {"ddp.delay_all_reduce_named_params", "ddp.join"},
            "a rank without inputs cannot tell when the others reduce those; leave ddp.join out");
+    // What follows in a Join is a collective of all ranks, which a rank without inputs does not
+    // come to.
     expect(!d.join || e_.train.evaluateEvery == 0, {"ddp.join", "train.evaluate_every"},
            "needs train.evaluate_every = 0: a rank without inputs cannot take part");
     expect(!d.join || e_.train.checkpoint.empty(), {"ddp.join", "train.checkpoint"},
@@ -229,6 +237,7 @@ class Rules {
            "keeps no state of all parameters on one rank, so there is no checkpoint");
     expect(!o.zero || !o.inBackward, {"optimizer.in_backward", "optimizer.zero"},
            "steps every parameter on every rank; leave optimizer.zero out");
+    // Then the rule above has spoken, and these would only repeat it.
     const bool both = o.zero && o.inBackward;
     expect(both || !(o.zero || o.inBackward) || e_.ddp.ignore.empty(),
            {"ddp.ignore", "optimizer.zero", "optimizer.in_backward"},

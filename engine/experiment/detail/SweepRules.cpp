@@ -46,6 +46,7 @@ std::vector<Mistake> brokenSweepRules(const std::vector<SweepEntry>& sweep) {
     }
     const std::size_t before = runs;
     runs *= axis.values.size();
+    // Said at the key that goes beyond, and once.
     if (runs > kMostSweptRuns && before <= kMostSweptRuns) {
       mistakes.push_back(at(axis, axis.valuePlace,
                             fmt::format("makes {} runs with the keys above; a sweep has at most {}",

@@ -25,6 +25,7 @@ TextKey textKey(std::string_view key) {
   if (parts.table != "hook" && parts.table != kSweep) {
     return {std::string(parts.table), written(parts.leaf)};
   }
+  // A key of [sweep] is a whole key in quotes: "ddp.bucket_cap_mb".
   if (parts.table == kSweep) {
     return {std::string(kSweep), written(parts.leaf)};
   }
@@ -45,7 +46,8 @@ double tableOrder(std::string_view table) {
   if (found == names.end()) {
     return table == "faults" ? kBehindAll + 1 : kBehindAll + 2;
   }
-  // [hook.inner.inner] stands behind [hook.inner], and both before the table after [hook].
+  // [hook.inner.inner] stands after [hook.inner], and both before the table that follows [hook].
+  // A fraction, which never reaches the next table's number.
   const double depth = static_cast<double>(std::count(table.begin(), table.end(), '.'));
   return static_cast<double>(found - names.begin()) + depth / kBehindAll;
 }

@@ -16,7 +16,7 @@ struct TextKey {
 };
 TextKey textKey(std::string_view key);
 
-/// Orders tables as the form shows them, a hook inside behind its outer one, then the sweep, the
+/// Orders tables as the form shows them, a hook inside after its outer one, then the sweep, the
 /// faults and what is not known.
 double tableOrder(std::string_view table);
 

@@ -44,6 +44,7 @@ std::string formatReal(double value) {
   if (std::isnan(value)) {
     return "nan";
   }
+  // The shortest text that reads as the same double.
   return fmt::format("{}", value);
 }
 
@@ -62,6 +63,7 @@ std::string shortened(std::string text) {
 }
 
 bool inRange(const Field& field, double value) {
+  // TOML has inf and nan, and no key takes them.
   if (!std::isfinite(value)) {
     return false;
   }
@@ -73,6 +75,8 @@ bool inRange(const Field& field, double value) {
 
 bool fitsList(const Field& field, const Value& value) {
   const auto each = [&](const auto& list, const auto& allowed) {
+    // Only a list that is empty by default may be empty: that means something, such as no caps of
+    // its own.
     const bool mayBeEmpty = field.initial == "[]";
     return (mayBeEmpty || !list.empty()) && std::all_of(list.begin(), list.end(), allowed);
   };
@@ -82,6 +86,7 @@ bool fitsList(const Field& field, const Value& value) {
            std::find(field.choices.begin(), field.choices.end(), element) != field.choices.end();
   };
   if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value)) {
+    // An empty list was read as one of integers, whatever it is for.
     return field.type == FieldType::kTextList ? integers->empty() && each(*integers, number)
                                               : each(*integers, number);
   }

@@ -49,6 +49,19 @@ struct Line {
   const SpanRow* span = nullptr;
 };
 
+// Note [Lines of a trace]
+// A block of spans becomes lines in two sortings. By end, which is the order in which NestingRows
+// takes slices: what a slice holds comes before it. So each finds its row, and a lane that needs
+// another one gets it now, with its metadata in the file before its first slice. Then by begin, the
+// order in which readers want lines: what holds others comes before them.
+//
+//       spans     A [0, 9)   B [1, 3)   C [2, 5)
+//       by end    B: row 0   C: begins inside B, row 1   A: holds B, row 0
+//       by begin  A, B in row 0; C in "comm (2)"
+//
+// Of two slices that begin together the one that holds the other must be written first, so that
+// both must be of one block: NestingRows knows the block of each.
+
 class TraceWriter {
  public:
   TraceWriter(const Survey& survey, const TraceOptions& options)
@@ -65,6 +78,8 @@ class TraceWriter {
       return done.error();
     }
     for (const trace::TrackInfo& track : survey_.tracks) {
+      // Rows in the order of the lanes, as the studio has them; further rows of a lane come right
+      // below it (kRowsOfALane).
       Lane& lane = lanes_[track.id];
       lane.track = track;
       lane.order = nextOrder_[track.rank]++;
@@ -100,6 +115,8 @@ class TraceWriter {
   }
 
   std::int64_t sinceBegin(std::uint64_t ticks) const {
+    // A span that reaches in from before the export is cut at its begin: there are no times below
+    // 0.
     return std::max<std::int64_t>(survey_.clock.toNs(ticks) - beginNs_, 0);
   }
 
@@ -118,6 +135,7 @@ class TraceWriter {
     for (Line& line : lines_) {
       Lane& lane = lanes_.find(line.span->track)->second;
       std::size_t row = 0;
+      // An instant fits anywhere: row 0.
       if (line.end > line.begin) {
         row = lane.nesting.take(line.begin, line.end, block_);
         while (lane.rows.size() <= row) {
@@ -146,6 +164,7 @@ class TraceWriter {
     text += slice ? "{\"ph\":\"X\",\"cat\":" : "{\"ph\":\"i\",\"s\":\"t\",\"cat\":";
     text += SpanArguments::isAnnotation(span.kind) ? "\"user_annotation\",\"name\":"
                                                    : "\"cpu_op\",\"name\":";
+    // A name that HTA gives no meaning (Note [Kernels for HTA]).
     if (span.kind == EventKind::kStep && options_.reader == TraceReader::kHta) {
       text += "\"step\"";
     } else {
@@ -170,6 +189,7 @@ class TraceWriter {
   void writeFlow(const std::vector<FlowPoint>& points) {
     ++flowId_;
     for (std::size_t i = 0; i < points.size(); ++i) {
+      // Start, step, finish of the flow; "bp":"e" binds each to the slice around it.
       const char phase = i == 0 ? 's' : i + 1 == points.size() ? 'f' : 't';
       const TraceFiles::Row& row = files_.row(points[i].place);
       std::string& text = row.file->begin();
@@ -186,6 +206,7 @@ class TraceWriter {
 
   void writeMetric(const trace::MetricRow& metric) {
     TraceFile* file = files_.of(metric.rank);
+    // No time was recorded with it: it has no place in a trace.
     if (file == nullptr || metric.ticks == 0) {
       return;
     }

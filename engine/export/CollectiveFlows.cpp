@@ -17,6 +17,8 @@ void CollectiveFlows::add(const trace::SpanRow& collective, const FlowPoint& poi
   }
   Group& group = groups_[trace::groupOf(collective.detail)];
   group.open[group.unwrap(trace::collectiveSequence(collective.value))].push_back(point);
+  // The oldest one: records of a rank come late by what its ring holds, and not by thousands of
+  // collectives.
   if (group.open.size() > kOpen) {
     giveOut(std::move(group.open.begin()->second));
     group.open.erase(group.open.begin());

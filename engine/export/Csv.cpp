@@ -18,6 +18,7 @@ Csv::Csv(OutputFile& file, const std::vector<std::string_view>& titles)
     text(title);
   }
   end();
+  // end() has counted the titles.
   rows_ = 0;
 }
 
@@ -30,6 +31,7 @@ void Csv::separate() {
 Csv& Csv::text(std::string_view cell) {
   separate();
   std::string& out = file_.buffer();
+  // Nearly all cells are, and need no look at each character's bytes.
   const bool ascii =
       std::all_of(cell.begin(), cell.end(), [](char c) { return c > '\0' && c <= '\x7E'; });
   std::string valid;
@@ -43,6 +45,7 @@ Csv& Csv::text(std::string_view cell) {
   }
   out += '"';
   for (const char c : cell) {
+    // A quote inside quotes is written twice.
     out.append(c == '"' ? 2 : 1, c);
   }
   out += '"';
@@ -65,6 +68,7 @@ Csv& Csv::real(double cell) {
 
 Csv& Csv::ms(double cell) {
   separate();
+  // Six decimals of a ms are ns, which is all there is.
   fmt::format_to(std::back_inserter(file_.buffer()), "{:.6f}", cell);
   return *this;
 }

@@ -23,6 +23,7 @@ const std::vector<std::string_view>& eventTitles() {
   return titles;
 }
 
+// Detail and value mean something else in each kind (Event.h).
 std::string whatOf(EventKind kind, std::uint16_t detail, std::uint64_t value) {
   if (analysis::namesCollective(kind)) {
     return std::string(trace::name(trace::operationOf(detail)));

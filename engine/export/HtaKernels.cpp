@@ -72,6 +72,7 @@ std::map<int, RankSpans> gather(const Survey& survey) {
     const analysis::Counted counted = analysis::countedAs(span);
     if (span.kind == EventKind::kStep && survey.selection.holds(span)) {
       Interval window = intervalOf(span);
+      // Of an iteration that the stretch of time cuts, the part within it.
       if (survey.selection.ticks) {
         window.begin = std::max(window.begin, survey.selection.ticks->begin);
         window.end = std::min(window.end, survey.selection.ticks->end);
@@ -92,6 +93,7 @@ class WholeMicroseconds {
   WholeMicroseconds(const Survey& survey, std::int64_t beginNs)
       : clock_(survey.clock), beginNs_(beginNs) {}
   std::int64_t operator()(std::uint64_t ticks) const {
+    // To the nearest: begins and ends that lie together stay together.
     return (std::max<std::int64_t>(clock_.toNs(ticks) - beginNs_, 0) + 500) / 1000;
   }
 
@@ -136,6 +138,7 @@ HtaRank kernelsOf(const RankSpans& spans, const analysis::RankActivity& activity
   const auto add = [&](std::vector<HtaKernel>& kernels, const Interval& piece,
                        const std::optional<SpanRow>& span, EventKind phase) {
     const HtaKernel kernel{toUs(piece.begin), toUs(piece.end), 0, span, phase};
+    // Shorter than half a µs: HTA could not count it either.
     if (kernel.endUs > kernel.beginUs) {
       kernels.push_back(kernel);
     }
@@ -152,6 +155,9 @@ HtaRank kernelsOf(const RankSpans& spans, const analysis::RankActivity& activity
           span.kind);
     }
   }
+  // Computing is cut by phase for its names alone. Phases do not overlap on one rank but for what a
+  // hook steps beside them; what one has taken is not given twice, so that the pieces add up to
+  // `busy`.
   Intervals rest = busy;
   for (const auto& [kind, pieces] : spans.phases) {
     const Intervals phase = analysis::unite(pieces);
@@ -167,6 +173,7 @@ HtaRank kernelsOf(const RankSpans& spans, const analysis::RankActivity& activity
   std::stable_sort(rank.computing.begin(), rank.computing.end(), holderFirst);
   const Intervals flying = timeOf(rank.communication);
   rank.inFlightUs = analysis::length(flying);
+  // From the rounded rows, which are what HTA reads.
   rank.overlapUs = analysis::length(analysis::intersect(flying, timeOf(rank.computing)));
   return rank;
 }

@@ -16,6 +16,7 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 std::size_t sequenceLength(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
+  // By RFC 3629: C0, C1 and F5 to FF begin no character, 80 to BF only continue one.
   const std::size_t length = first < 0x80   ? 1
                              : first < 0xC2 ? 0
                              : first < 0xE0 ? 2
@@ -34,6 +35,8 @@ std::size_t sequenceLength(std::string_view text) {
     return length;
   }
   const unsigned char second = byte(1);
+  // In turn: three bytes for what takes two; surrogates; four bytes for what takes three; beyond
+  // U+10FFFF.
   const bool wrong = (first == 0xE0 && second < 0xA0) || (first == 0xED && second >= 0xA0) ||
                      (first == 0xF0 && second < 0x90) || (first == 0xF4 && second >= 0x90);
   return wrong ? 0 : length;
@@ -105,6 +108,7 @@ void appendMicroseconds(std::string& out, std::int64_t ns) {
                            static_cast<char>('0' + rest / 10 % 10),
                            static_cast<char>('0' + rest % 10)};
   out.append(decimals, sizeof decimals);
+  // What a reader does with a double of µs. A 1 after the three decimals lifts it over the edge.
   if (static_cast<std::int64_t>(static_cast<double>(ns) / 1000.0 * 1000.0) < ns) {
     out += '1';
   }

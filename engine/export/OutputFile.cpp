@@ -42,6 +42,8 @@ class OutputFile::Gzip {
   void put(std::string_view text, bool last) {
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
     stream_.avail_in = static_cast<uInt>(text.size());
+    // Until the output buffer is not filled any more: then all input is taken or, at the end, all
+    // is out.
     do {
       stream_.next_out = reinterpret_cast<Bytef*>(out_.data());
       stream_.avail_out = static_cast<uInt>(out_.size());
@@ -74,6 +76,7 @@ base::Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::filesyst
     if (std::filesystem::is_directory(status)) {
       return base::Error{ExitCode::kBadInput, "is a folder; name a file in it", path.string()};
     }
+    // A pipe or a device has no other name to be made under.
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
       file->descriptor_ = posix::Descriptor(open(path.c_str(), O_WRONLY | O_CLOEXEC));
     } else {
@@ -82,6 +85,8 @@ base::Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::filesyst
         file->path_ = target;
       }
       file->draft_ = file->path_.parent_path() /
+                     // Hidden, and with the process's number: two exports of one name do not write
+                     // into each other.
                      fmt::format(".{}.{}.new", file->path_.filename().string(), getpid());
       file->descriptor_ = posix::Descriptor(
           open(file->draft_.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644));
@@ -111,6 +116,7 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::fail() {
+  // The first reason; those after it follow from it.
   if (failure_.ok()) {
     failure_ = cannotWrite(path_);
   }
@@ -150,6 +156,7 @@ base::Status OutputFile::close() {
   } else {
     flush();
   }
+  // A network file system may say only now that there was no room.
   if (::close(descriptor_.release()) != 0) {
     fail();
   }

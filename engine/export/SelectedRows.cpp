@@ -8,6 +8,7 @@ namespace {
 /// Drops what a live run has recorded since the survey.
 template <typename Row>
 void dropAfter(std::int64_t last, std::vector<Row>& rows) {
+  // Both passes must see the same rows: what the survey counted is what is written.
   std::erase_if(rows, [last](const Row& row) { return row.id > last; });
 }
 
@@ -31,6 +32,7 @@ base::Status eachPoll(const Survey& survey, const Progress& progress, std::size_
     trace::RunUpdate& update = polled.value();
     const std::int64_t last = survey.last.span;
     const std::int64_t reached = update.spans.empty() ? last : update.spans.back().id;
+    // A full block may not be the last; a live run would go on for ever.
     more = update.spans.size() == blockSpans && reached < last;
     dropAfter(last, update.spans);
     if (base::Status taken = take(update); !taken.ok()) {

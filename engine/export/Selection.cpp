@@ -22,6 +22,7 @@ base::Result<StepRange> parseStepRange(const std::string& text) {
   };
   constexpr const char* kForm = "write iterations as 7, 3..9, 3.. or ..9";
   const std::size_t dots = text.find("..");
+  // Not at the front, where it would be a sign.
   const std::size_t dash = text.find('-', 1);
   const std::size_t at = dots != std::string::npos ? dots : dash;
   const std::string_view whole(text);

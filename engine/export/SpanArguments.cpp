@@ -69,6 +69,8 @@ struct Sides {
   std::uint64_t in = 1;
   std::uint64_t out = 1;
 };
+// Kineto has the elements of both sides: of an allgather over 4 ranks one part goes in, four come
+// out.
 Sides sidesOf(Operation operation, std::uint64_t ranks) {
   switch (operation) {
     case Operation::kAllgather:
@@ -135,6 +137,7 @@ SpanArguments::SpanArguments(const Survey& survey) : survey_(survey), backend_(s
 std::string SpanArguments::groupsAsJson() const {
   std::string text = "[";
   for (const auto& [group, ranks] : survey_.groups) {
+    // As pg_config of torch.distributed has it, which HTA and others read.
     text += text.size() > 1 ? ",{" : "{";
     startMember(text, "pg_name");
     appendQuoted(text, groupName(group));

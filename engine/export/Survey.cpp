@@ -17,6 +17,19 @@ std::int64_t lastId(const std::vector<Row>& rows) {
   return rows.empty() ? 0 : rows.back().id;
 }
 
+// Note [What an export begins with]
+// Times of an export count from its first moment, and a trace's head says what is in it; both are
+// known only once the run was read. So there are two passes over the file: this one counts and
+// finds the bounds, the other writes (SelectedRows.cpp). What makes the bounds hard is the number
+// 0: a rank's start-up, which may take seconds, carries it as its first iteration does.
+//
+//       rank 0   |startup......|step 0 |step 1 |
+//       rank 1   |startup...............|step 0|step 1 |
+//       --steps 0..1           ^ the export begins here, with the first of any rank
+//
+// While rows come, it is not known yet which rank a track is of or where its iteration 0 begins. So
+// what carries the number 0 is set aside (ofStep0_), and judged at the end (leaveOutStartup).
+
 class Surveying {
  public:
   Surveying(const Selection& selection, Depth depth) {
@@ -66,12 +79,14 @@ class Surveying {
     }
     for (const auto& [of, ticks] : beginOf_) {
       if (const auto rank = result_.rankOf.find(of.first); rank != result_.rankOf.end()) {
+        // Spans come by track, and tracks are known to be of a rank only when all is read.
         result_.stepBegins.try_emplace({rank->second, of.second}, ticks);
       }
     }
     if (result_.selection.steps) {
       leaveOutStartup();
     }
+    // A whole run may hold no span and be exported all the same: with its log, its problems.
     if (result_.spans == 0 && !result_.selection.all()) {
       return base::Error{base::ExitCode::kBadInput, nothing(), run.string()};
     }
@@ -166,6 +181,7 @@ class Surveying {
     for (const OfStep0& span : ofStep0_) {
       const auto rank = result_.rankOf.find(span.track);
       if (rank != result_.rankOf.end() && result_.isStartup(rank->second, 0, span.end)) {
+        // It was counted as selected before.
         result_.spans -= 1;
         continue;
       }
@@ -175,6 +191,7 @@ class Surveying {
     }
     for (const auto& [rank, ticks] : byRank(begins_, earlier)) {
       const auto step = begins.find(rank);
+      // An iteration that never ended has no span of its own: only what was recorded in it.
       const std::uint64_t begin = step == begins.end() ? ticks : step->second;
       reach(begin, std::max(begin, lastEnd_));
     }

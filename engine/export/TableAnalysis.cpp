@@ -27,6 +27,8 @@ base::Result<std::uint64_t> writeSteps(const TableSource& source, OutputFile& fi
   Csv csv(file, {"rank", "step", "start_ms", "step_ms", "forward_ms", "backward_ms", "optimizer_ms",
                  "in_flight_ms", "computing_ms", "overlap_ms", "exposed_ms", "overlap_percent",
                  "measured", "events_lost", "off_core_ms", "overlap_least_ms", "overlap_most_ms"});
+  // Of the whole run, whatever is selected: warm-up and medians are the run's, and only rows are
+  // left out.
   const RunAnalysis run = analysis::analyse(*source.survey.data);
   if (!source.goesOn()) {
     return interrupted();
@@ -237,6 +239,8 @@ base::Result<std::uint64_t> writeCalls(const TableSource& source, OutputFile& fi
   for (const auto& sequence : analysis::callSequences(data, complete)) {
     for (std::size_t row = 0; row < sequence.rows.size(); ++row) {
       const trace::SpanRow& call = data.spans[sequence.anyCallAt(row)];
+      // A call is of several ranks, and one rank's span stands for it: in a stretch of time its
+      // iteration decides, or ranks that came later would be cut off it.
       if (!source.survey.selection.ticks ? !source.survey.holds(call) : !source.holds(call.step)) {
         continue;
       }

@@ -69,9 +69,12 @@ class Grouping {
     const bool selected = source_.survey.holds(span);
     const Survey& survey = source_.survey;
     // What is not selected takes of the self time of what is.
+    // Two spans around the bounds may hold selected ones.
     if (selected || (span.startTicks < survey.endTicks &&
                      span.startTicks + span.durationTicks > survey.beginTicks)) {
       spans_.push_back({start, duration,
+                        // What goes on without its thread lies within nothing, and takes nothing of
+                        // its self time.
                         analysis::isAsynchronous(span.kind) ? analysis::kNoThread : span.track,
                         selected ? groupOf(span, track->second->rank) : analysis::kNoGroup});
     }
@@ -88,6 +91,8 @@ class Grouping {
     }
     const TickRange range =
         survey.selection.ticks.value_or(TickRange{survey.beginTicks, survey.endTicks});
+    // A stretch that reaches beyond the run counts as far as the run goes: shares are of time that
+    // was measured.
     const double start = std::clamp(source_.ns(range.begin), extent_.start, extent_.end);
     return {start, std::clamp(source_.ns(range.end), start, extent_.end)};
   }
@@ -128,6 +133,7 @@ base::Result<std::uint64_t> writeEvents(const TableSource& source, OutputFile& f
             write(csv, rowOf(source, span, *at->second), source.survey.parameters);
           }
         }
+        // A full disk ends the export now, and not after the rest of the run.
         return file.ok() ? base::Status() : file.close();
       });
   if (!read.ok()) {

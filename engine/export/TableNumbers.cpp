@@ -108,6 +108,7 @@ base::Result<std::uint64_t> writeBuckets(const TableSource& source, OutputFile& 
       }
       csv.number(layout.layout).number(layout.step).text(layout.reason);
       csv.number(static_cast<std::uint64_t>(i)).text(bucket.dtype).number(bucket.bytes);
+      // 0 is none: no limit, or a sparse gradient's bucket.
       if (bucket.limitBytes == 0) {
         csv.nothing();
       } else {

@@ -84,6 +84,8 @@ base::Result<TableReport> writeTable(const std::filesystem::path& run, std::stri
     return base::Error{base::ExitCode::kBadInput, "is no table; there are " + names,
                        fmt::format("\"{}\"", table)};
   }
+  // Only tables of the analysis keep the spans; the others read the file a second time, block by
+  // block.
   const auto surveyed = survey(run, selection, chosen->depth, progress);
   if (!surveyed.ok()) {
     return surveyed.error();

@@ -28,9 +28,10 @@ struct TableReport {
 
 /// Writes a table of a run, live or finished, as CSV (see Csv.h) into a file ("-": standard output;
 /// a name that ends in ".gz" is compressed). Times are ms since the origin of the run's
-/// clock, as the studio shows them: what a rank did before the recorder began is before 0. The tables of parameters, buckets and problems are whole whatever
-/// is selected. Errors: no such table, a run file that cannot be read, a selection that holds nothing,
-/// a file that cannot be written, kInterrupted. After an error there is no file, or the one before.
+/// clock, as the studio shows them: what a rank did before the recorder began is before 0. The
+/// tables of parameters, buckets and problems are whole whatever is selected. Errors: no such
+/// table, a run file that cannot be read, a selection that holds nothing, a file that cannot be
+/// written, kInterrupted. After an error there is no file, or the one before.
 base::Result<TableReport> writeTable(const std::filesystem::path& run, std::string_view table,
                                      const std::filesystem::path& file, const Selection& selection,
                                      const Progress& progress = {});

@@ -172,6 +172,8 @@ base::Status TraceFiles::status() {
 base::Status TraceFiles::commit(TraceReport& report) {
   for (const auto& file : files_) {
     file->file().write("\n]}\n");
+    // All are closed before the first gets its name: a disk that is full by the last one leaves
+    // none.
     if (base::Status closed = file->file().close(); !closed.ok()) {
       return closed;
     }

@@ -17,6 +17,7 @@ bool isTextual(const HookParam& param) {
 }
 
 std::int32_t rawType(const HookParam& param) {
+  // Both enums have the types in one order.
   return static_cast<std::int32_t>(param.type) + LOCKSTEP_BOOL;
 }
 
@@ -26,6 +27,8 @@ experiment::HookValue schemaValue(const HookParam& param, const HookValue& value
   if (number == nullptr) {
     return std::get<std::string>(value);
   }
+  // The border has one number for three types. A bool of 0.5 stays a number, which the schema then
+  // refuses.
   if (param.type == Type::kBool && (*number == 0 || *number == 1)) {
     return *number != 0;
   }
@@ -36,6 +39,7 @@ experiment::HookValue schemaValue(const HookParam& param, const HookValue& value
 }  // namespace
 
 lockstep_value rawValue(const HookParam& param, const HookValue& value) {
+  // No copies: key and text live as long as the arguments.
   lockstep_value raw{param.key.c_str(), rawType(param), 0, nullptr};
   if (isTextual(param)) {
     raw.text = std::get<std::string>(value).c_str();
@@ -48,6 +52,7 @@ lockstep_value rawValue(const HookParam& param, const HookValue& value) {
 std::vector<lockstep_value> valuesOf(const HookInfo& info,
                                      const std::map<std::string, HookValue>& chosen) {
   std::vector<lockstep_value> values;
+  // Always one for each parameter: a plugin need not look whether it was given.
   for (const HookParam& param : info.params) {
     const auto given = chosen.find(param.key);
     if (given != chosen.end()) {

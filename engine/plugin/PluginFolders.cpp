@@ -45,6 +45,7 @@ std::vector<PluginFolder> pluginFolders(const std::string& experimentFile) {
     folders.push_back({Kind::kUser, data + "/lockstep/hooks"});
   }
   const fs::path program = base::programFolder();
+  // In a build folder, and then where a package has put them.
   folders.push_back({Kind::kBuiltIn, program / "hooks"});
   folders.push_back({Kind::kBuiltIn, (program / "../lib/lockstep/hooks").lexically_normal()});
   return folders;

@@ -15,8 +15,8 @@ struct PluginFolder {
 
 /// Returns the folders in the order in which a hook's id is looked up: the experiment's own
 /// (`hooks` beside the file, if a file is given), the user's ($LOCKSTEP_HOOKS, a list with colons;
-/// $XDG_DATA_HOME/lockstep/hooks), and what Lockstep brings (hooks, then ../lib/lockstep/hooks, seen
-/// from the folder of the running program). Some may not exist.
+/// $XDG_DATA_HOME/lockstep/hooks), and what Lockstep brings (hooks, then ../lib/lockstep/hooks,
+/// seen from the folder of the running program). Some may not exist.
 std::vector<PluginFolder> pluginFolders(const std::string& experimentFile = {});
 
 /// Their paths, for a message: "/a/hooks, /b/hooks".

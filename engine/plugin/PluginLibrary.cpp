@@ -27,6 +27,8 @@ base::Error refusal(const std::string& path, std::string text) {
 /// Fields of the entry that this host cannot do without.
 constexpr std::size_t kSmallestEntry = offsetof(lockstep_plugin, create) + sizeof(void*);
 
+// The symbol's name has the version in it, so that a library of another one is never called; this
+// is only for the sentence.
 std::string entryOfAnotherVersion(void* library) {
   for (int major = 0; major <= kNewestMajorTried; ++major) {
     const std::string symbol = fmt::format("lockstep_comm_hook_plugin_v{}", major);
@@ -56,6 +58,7 @@ base::Result<std::shared_ptr<PluginLibrary>> PluginLibrary::open(const std::stri
   // As the loader has it: a library is in a process once.
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<PluginLibrary>> open;
+  // Held while a library is opened: a second caller waits for init() to have returned.
   const std::lock_guard lock(mutex);
   if (auto library = open[absolute].lock()) {
     return library;
@@ -69,6 +72,9 @@ base::Result<std::shared_ptr<PluginLibrary>> PluginLibrary::open(const std::stri
 
 base::Result<std::shared_ptr<PluginLibrary>> PluginLibrary::load(const std::string& path,
                                                                  const std::string& absolute) {
+  // Now, so that a function that is missing is a refusal here and no crash in the first step;
+  // local, so that two plugins may use the same names. Never closed: its threads may outlive its
+  // hooks.
   void* library = dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     return refusal(path, fmt::format("cannot be loaded: {}", dlerror()));
@@ -77,6 +83,8 @@ base::Result<std::shared_ptr<PluginLibrary>> PluginLibrary::load(const std::stri
   if (symbol == nullptr) {
     return refusal(path, entryOfAnotherVersion(library));
   }
+  // The first field of every struct of the border is its size: of an older plugin's, which is
+  // shorter, the rest stays zero.
   std::uint32_t size = 0;
   std::memcpy(&size, symbol, sizeof size);
   if (size < kSmallestEntry) {

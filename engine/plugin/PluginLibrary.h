@@ -15,8 +15,9 @@ namespace lockstep::plugin {
 bool isWhole(const lockstep_hook* hook);
 
 /// A shared library of hooks, opened and checked. Opening runs code of the plugin, which may
-/// crash: only lockstep-rank, lockstep-hookscan and lockstep-hookverify do it. The library stays mapped until the
-/// process ends, since threads and static objects of its own may outlive every hook.
+/// crash: only lockstep-rank, lockstep-hookscan and lockstep-hookverify do it. The library stays
+/// mapped until the process ends, since threads and static objects of its own may outlive every
+/// hook.
 class PluginLibrary {
  public:
   /// Opens and checks `path`; each refusal is a sentence of its own: no such file, no shared

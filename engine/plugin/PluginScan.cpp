@@ -24,12 +24,27 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+// Note [Code of others]
+// To open a library is to run code of it, which may crash, hang, stop or end its process, or print
+// whatever it likes. So the programs that people work with open none; they start one that does, and
+// make a sentence of how it ended:
+//
+//       scanLibrary      lockstep-hookscan     opens it, makes each hook once   its description
+//       verifyHook       lockstep-hookverify   runs one hook                    its verification
+//       comparePyTorch   Python, then the      the same gradients in both       the comparison
+//                        program above
+//
+// An outcome is a JSON object on standard output. Without one, the last line of standard error, or
+// of the output, tells how far the process had come: programs write down what they are about to
+// call. A description is kept in a cache by path, size and time of the file; a refusal is not.
+
 /// What a library's description depends on: "border size mtime".
 std::string stamp(const std::string& path) {
   struct stat facts {};
   if (stat(path.c_str(), &facts) != 0) {
     return "";
   }
+  // With the border's version: a newer Lockstep may ask for more.
   return fmt::format("{}.{} {} {}.{:09}", LOCKSTEP_ABI_MAJOR, LOCKSTEP_ABI_MINOR, facts.st_size, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
 }
 
@@ -55,6 +70,8 @@ json readCache(const std::string& file) {
 void keep(const std::string& file, const FoundLibrary& found, const std::string& stamp) {
   std::error_code ignored;
   fs::create_directories(fs::path(file).parent_path(), ignored);
+  // Read again: another process may have added to it since. Of two that write at once one loses its
+  // entry, and that library is described once more next time.
   json cache = readCache(file);
   json& entry = cache[found.path];
   entry["stamp"] = stamp;
@@ -83,6 +100,8 @@ std::optional<FoundLibrary> remembered(const std::string& file, const std::strin
 std::string refusalOf(const detail::ChildOutcome& outcome, const std::string& path,
                       std::chrono::milliseconds limit) {
   std::string text = detail::lastLine(outcome.errors);
+  // The child says which hook it is about to make. If that is its last word, it is what happened
+  // then.
   const std::string making =
       text.starts_with(kMakingHook) ? text.substr(std::string_view("making ").size()) : "";
   if (outcome.timedOut) {
@@ -123,6 +142,7 @@ FoundLibrary describe(const std::string& path, PluginFolder::Kind from,
     found.error = outcome.error().message();
     return found;
   }
+  // A description that was printed before a crash is not taken: the crash may come in the run, too.
   if (outcome.value().timedOut || outcome.value().signal != 0 || outcome.value().exitCode != 0 ||
       outcome.value().output.empty()) {
     found.error = refusalOf(outcome.value(), path, options.timeLimit);

@@ -62,6 +62,7 @@ std::optional<std::string> whyNothing(const ChildOutcome& outcome, const char* w
     return fmt::format("{}: it crashed ({}: {})", where, sigabbrev_np(outcome.signal),
                        sigdescr_np(outcome.signal));
   }
+  // No outcome: the last line of an exception says why.
   if (outcome.output.find('{') == std::string::npos) {
     const std::string last = detail::lastLine(outcome.errors);
     return fmt::format("{}: {}", where,
@@ -70,6 +71,8 @@ std::optional<std::string> whyNothing(const ChildOutcome& outcome, const char* w
   return std::nullopt;
 }
 
+// Trains in PyTorch, which leaves in `folder` what the engine is to repeat. Nothing: that went
+// well. A comparison: it ended there, refused or with a problem.
 base::Result<std::optional<PyTorchComparison>> train(const ChosenHook& hook,
                                                      const ComparePyTorchOptions& options,
                                                      const std::string& folder,
@@ -88,6 +91,7 @@ base::Result<std::optional<PyTorchComparison>> train(const ChosenHook& hook,
     ended.problems.push_back(fmt::format("hook '{}', {}", hook.id, *why));
     return std::optional(ended);
   }
+  // A hook may print to standard output.
   const json said = json::parse(outcome.value().output, nullptr, false);
   if (!said.is_object()) {
     ended.problems.push_back(fmt::format("hook '{}': it disturbed the outcome", hook.id));
@@ -142,6 +146,7 @@ base::Result<PyTorchComparison> pyTorchComparisonFromJson(std::string_view text)
 
 base::Result<PyTorchComparison> comparePyTorch(const ChosenHook& hook,
                                                const ComparePyTorchOptions& options) {
+  // Gradients and results of all steps may be large: they go through files, and leave with this.
   const Folder folder;
   if (folder.path().empty()) {
     return base::Error{base::ExitCode::kEnvironment, "no folder can be made in it", "$TMPDIR"};

@@ -62,6 +62,7 @@ class Resolver {
     resolve(table, hook, !hook.inner.empty());
     for (std::size_t i = 0; i < hook.inner.size(); ++i) {
       table += "inner.";
+      // Each hook holds the next; the last one holds none.
       resolve(table, hook.inner[i], i + 1 < hook.inner.size());
     }
     if (!mistakes_.empty()) {
@@ -131,6 +132,7 @@ class Resolver {
 
   /// In the plugin folders.
   std::optional<Found> lookUp(const std::string& table, HookSettings& settings) {
+    // Once for all hooks of the experiment: each library costs a process.
     if (!scanned_) {
       libraries_ = scanFolders(pluginFolders(file_), options_);
       scanned_ = true;
@@ -140,6 +142,7 @@ class Resolver {
       wrong(table + "name", unknown(settings.name));
       return std::nullopt;
     }
+    // Written into the experiment: ranks get it as a text, without the folder that its file is in.
     if (hook.library->from == PluginFolder::Kind::kExperiment) {
       settings.library = hook.library->path;
     }

@@ -9,13 +9,14 @@
 
 namespace lockstep::plugin {
 
-/// What came out when one hook was verified on so many ranks.
+/// What came out when one hook was verified on a number of ranks.
 struct Verification {
   int ranks = 0;
   /// What is wrong, a sentence each, which names the hook and, where there are, rank, bucket and
   /// step; empty: the hook keeps its contract.
   std::vector<std::string> problems;
-  /// Why it cannot be with so many ranks, or these values, the hook's own sentence; empty: it can.
+  /// Why it cannot work on that many ranks, or with these values: the hook's own sentence. Empty:
+  /// it can.
   std::string refusal;
   /// What could not be verified, and why.
   std::vector<std::string> notes;

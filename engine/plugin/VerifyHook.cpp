@@ -20,6 +20,7 @@ constexpr std::chrono::seconds kStartUp{30};
 
 /// What the program said of where its process died: "in hook 'topk', rank 1: bucket 0 of step 4".
 std::string placeOf(const detail::ChildOutcome& outcome, const ChosenHook& hook) {
+  // Written before each call, by a process that may die in it (Note [Code of others]).
   const std::string note = detail::lastLine(outcome.output);
   return note.starts_with("in hook ") ? note.substr(3) : fmt::format("hook '{}'", hook.id);
 }
@@ -56,6 +57,7 @@ Verification verifyHook(const ChosenHook& hook, const VerifyOptions& options) {
     verification.problems.push_back(std::move(problem));
     return verification;
   };
+  // Each call has its limit in the child; this one is for a child that does not keep it.
   const auto limit = kCallsInAVerification * options.timeLimit + kStartUp;
   const std::string program = options.program.empty()
                                   ? base::helperProgram("lockstep-hookverify").string()
@@ -67,6 +69,7 @@ Verification verifyHook(const ChosenHook& hook, const VerifyOptions& options) {
   if (!outcome.ok()) {
     return failed(fmt::format("hook '{}': {}", hook.id, outcome.error().message()));
   }
+  // A hook that ends the process leaves no outcome, whatever the exit code says.
   if (!outcome.value().output.starts_with('{')) {
     return failed(whyThereIsNone(outcome.value(), hook, limit));
   }

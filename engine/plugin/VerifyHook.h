@@ -8,7 +8,7 @@
 
 namespace lockstep::plugin {
 
-/// A verification takes at most so many times the limit of one call.
+/// A verification takes at most this many times the limit of one call.
 inline constexpr int kCallsInAVerification = 20;
 
 struct VerifyOptions {

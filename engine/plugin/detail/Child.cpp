@@ -35,6 +35,7 @@ bool readPipe(int pipe, std::string& text) {
   if (count > 0 && text.size() < kMostOutput) {
     text.append(chunk.data(), static_cast<std::size_t>(count));
   }
+  // Read also when the text is full: a child that waits for room in a pipe would never end.
   return count > 0 || (count < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
@@ -42,6 +43,7 @@ bool readPipe(int pipe, std::string& text) {
 int stopSignal(pid_t pid) {
   siginfo_t state{};
   const bool stopped =
+      // Left as it is (WNOWAIT), for reap() to find.
       waitid(P_PID, static_cast<id_t>(pid), &state, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
       state.si_pid == pid && state.si_code == CLD_STOPPED;
   return stopped ? state.si_status : 0;
@@ -106,6 +108,7 @@ base::Result<ChildOutcome> runChild(const std::vector<std::string>& command,
   posix::ChildProcess& child = started.value();
   ChildOutcome outcome;
   watchChild(child, Clock::now() + timeLimit, outcome);
+  // Also one that has ended: what it left behind in its group goes with it.
   child.send(SIGKILL);
   std::optional<posix::ProcessEnd> end;
   while (!(end = child.reap())) {

@@ -16,11 +16,12 @@ namespace {
 constexpr std::uint32_t kMostHooks = 256;
 constexpr std::uint32_t kMostParams = 256;
 
+// Thrown within this file, from any depth of what a plugin says; describe() makes an error of it.
 [[noreturn]] void refuse(const std::string& text) {
   throw std::invalid_argument(text);
 }
 
-/// Copies a struct that starts with its size; what lies behind that stays zero.
+/// Copies a struct that starts with its size; fields that the plugin does not have stay zero.
 template <typename T>
 T copied(const T* given, const std::string& what, std::size_t smallest) {
   if (given == nullptr) {
@@ -40,6 +41,7 @@ std::string text(const char* given) {
   return given == nullptr ? std::string() : std::string(given);
 }
 
+// It becomes a key, or a name, in experiment files.
 bool isName(const std::string& text) {
   return !text.empty() && text.size() <= 64 &&
          std::all_of(text.begin(), text.end(), [](char c) {
@@ -129,6 +131,7 @@ HookInfo hookOf(const lockstep_hook_info* given, std::uint32_t index) {
   for (std::uint32_t i = 0; i < raw.param_count; ++i) {
     hook.params.push_back(paramOf(raw.params[i], hook.id, i));
     const std::string& key = hook.params.back().key;
+    // In [hook] these are the experiment's own.
     if (key == "name" || key == "library" || key == "inner") {
       refuse(fmt::format("hook {} has a parameter '{}', which says something else in an experiment",
                          hook.id, key));

@@ -54,6 +54,7 @@ class LonelyHost {
     host_.result_ready = [](lockstep_run*) {};
     host_.complete = [](lockstep_run*) {};
     host_.slot = [](lockstep_run*) -> void** { return nullptr; };
+    // Groups may be made in create(); of this world the only one is the world itself.
     host_.subgroup = [](const lockstep_host* host, const std::int32_t* ranks, std::uint32_t count,
                         const lockstep_group** out) -> lockstep_status {
       const bool own = count == 1 && ranks[0] == 0;
@@ -123,6 +124,7 @@ void probe(HookInfo& hook, const Create& create) {
         host.reason().empty() ? fmt::format("it returned status {}", status) : host.reason();
     return;
   }
+  // It cannot be destroyed either.
   if (!isWhole(made)) {
     hook.refusal = "its table lacks run, resume or destroy";
     return;

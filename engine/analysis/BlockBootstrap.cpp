@@ -14,9 +14,9 @@ constexpr std::size_t kDraws = 4000;
 constexpr std::uint32_t kSeed = 20'260'101;
 
 /// Draws means of a sample, block by block.
-/// Blocks may overlap, so that a sample of n values has n - length + 1 of them, each equally likely.
-/// A draw adds up the means of as many blocks as fill the sample; which block comes where does not
-/// matter for a mean. With n = 100: blocks of 10, 91 to draw from, 10 in a draw.
+/// Blocks may overlap, so that a sample of n values has n - length + 1 of them, each equally
+/// likely. A draw adds up the means of as many blocks as fill the sample; which block comes where
+/// does not matter for a mean. With n = 100: blocks of 10, 91 to draw from, 10 in a draw.
 class BlockMeans {
  public:
   explicit BlockMeans(const std::vector<double>& samples) {

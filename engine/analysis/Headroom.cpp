@@ -25,8 +25,8 @@ struct HeadroomSamples {
   void add(const StepOverlap& of, double coreWaitMs) {
     coreWait.push_back(coreWaitMs);
     // `surely` above 0: transfer is more than kBottleneckShare of the step, even if another run had
-    // less of it by kRunsDiffer and all waits for cores were in it. `atMost` below 0: it is less than
-    // that share, even if there were more of it by as much. Between the two nothing is said.
+    // less of it by kRunsDiffer and all waits for cores were in it. `atMost` below 0: it is less
+    // than that share, even if there were more of it by as much. Between the two nothing is said.
     const double moved = of.transferMs + of.undividedMs;
     const double bound = kBottleneckShare * of.times.stepMs;
     surely.push_back(moved / kRunsDiffer - coreWaitMs - bound);

@@ -7,8 +7,8 @@
 
 namespace lockstep::cost {
 
-/// Returns the value below which `part` (0..1) of sorted values lie, interpolated between the nearest
-/// two as numpy does by default; 0 of none.
+/// Returns the value below which `part` (0..1) of sorted values lie, interpolated between the
+/// nearest two as numpy does by default; 0 of none.
 double sortedQuantile(const std::vector<double>& sorted, double part);
 
 /// The same of values in any order.

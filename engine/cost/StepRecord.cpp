@@ -48,8 +48,8 @@ void addHabits(const StepRecord& step, std::size_t r, HabitSamples& samples) {
 RankHabits habitsOf(HabitSamples samples) {
   RankHabits habits;
   habits.launchDelayNs = std::max(middle(std::move(samples.launch)), 0.0);
-  // A bucket that was launched while others were in flight may have queued for them. Where all were,
-  // the quickest tenth tells the delay.
+  // A bucket that was launched while others were in flight may have queued for them. Where all
+  // were, the quickest tenth tells the delay.
   habits.startDelayNs = samples.start.empty() ? quantile(std::move(samples.startBehindOthers), 0.1)
                                               : middle(std::move(samples.start));
   habits.startDelayNs = std::max(habits.startDelayNs, 0.0);

@@ -15,8 +15,8 @@ namespace {
 using base::Error;
 using base::ExitCode;
 
-/// The names of pickletools, for what is refused; empty: no opcode at all. Those up to BINPERSID may
-/// call something; the others are of old protocols, or build what no dump has.
+/// The names of pickletools, for what is refused; empty: no opcode at all. Those up to BINPERSID
+/// may call something; the others are of old protocols, or build what no dump has.
 std::string nameOf(unsigned char opcode) {
   static const std::unordered_map<unsigned char, std::string> kNames = {{'c', "GLOBAL"},
                                                                         {'R', "REDUCE"},

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t kReasonsShown = 8;
 
+// Four figures: two runs of one experiment seldom agree in more. Large numbers, such as bytes, are
+// whole.
 std::string numberText(const std::optional<double>& value, const char* unknown = "-") {
   if (!value) {
     return unknown;
@@ -79,6 +81,7 @@ int compare(const std::vector<std::string>& paths, bool json) {
   }
   std::vector<analysis::RunToCompare> compared;
   for (const ComparedRun& run : runs) {
+    // By pointers: the recorded events of two runs may be hundreds of megabytes.
     compared.push_back({run.info.name, run.settings, &run.data, &run.analysis, run.outcome});
   }
   const analysis::Comparison comparison = analysis::compare(compared);

@@ -21,6 +21,7 @@ Json arrayOf(const std::vector<std::optional<Value>>& values) {
   return array;
 }
 
+// Not analysis::title(), which is written for people and may be put better: scripts look for these.
 const char* nameOf(analysis::Cause cause) {
   using analysis::Cause;
   switch (cause) {

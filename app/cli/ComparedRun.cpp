@@ -16,6 +16,7 @@ base::Result<ComparedRun> readComparedRun(const std::filesystem::path& path) {
     run.info = std::move(update.info).value_or(std::move(run.info));
     ranks = std::move(update.ranks).value_or(std::move(ranks));
     for (const trace::MetricRow& metric : update.metrics) {
+      // The last of each stays: what a run came to.
       metrics[metric.name][metric.rank] = metric.value;
     }
   });

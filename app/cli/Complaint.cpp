@@ -8,6 +8,7 @@ namespace lockstep::cli {
 
 void complain(const std::string& text) {
   std::string line = "lockstep: " + text;
+  // One complaint, one line, so that scripts can count and search them.
   std::replace(line.begin(), line.end(), '\n', ' ');
   std::fprintf(stderr, "%s\n", base::plainText(line).c_str());
 }

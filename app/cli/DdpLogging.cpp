@@ -35,6 +35,20 @@ double numberOf(const std::string& text) {
 
 }  // namespace
 
+// Note [Moments of an iteration]
+// A run file has what cannot be worked out of an iteration: when its forward began, and four
+// durations. c10d's Logger gives moments, too, which follow from them:
+//
+//   start                                      backward end
+//     |---- forward ----|------- backward ---------|
+//                                   |== overlap ===|
+//                                   |------ communication ------|
+//                               comm start                  comm end
+//
+// Overlap here ends where the backward does, as c10d defines it: from the first bucket's start to
+// the backward's end, whether anything was on the wire or not. The overlap of `lockstep info` is
+// what was hidden in fact, and is another number.
+
 void DdpLogging::take(const trace::MetricRow& metric) {
   const bool ours = metric.name.starts_with(kHookPrefix) ||
                     std::any_of(kNumbers.begin(), kNumbers.end(),
@@ -42,6 +56,7 @@ void DdpLogging::take(const trace::MetricRow& metric) {
   if (!ours) {
     return;
   }
+  // A sum and a count in place of the values: a run may have millions of iterations.
   Series& series = ranks_[metric.rank][metric.name];
   series.last = metric.value;
   series.sum += metric.value;
@@ -60,6 +75,7 @@ std::map<std::string, std::string> DdpLogging::fields(const trace::RankInfo& ran
     return fields;
   }
   auto series = found->second;
+  // Rows of every synchronised iteration, none left out: their count is c10d's `iteration`.
   fields["iteration"] = std::to_string(series[kForward].count);
   fields[kUnused] = whole(series[kUnused].last);
   for (const char* name : kDurations) {

@@ -32,6 +32,7 @@ std::string distanceText(const analysis::Divergence& divergence) {
 }
 
 /// Where no sample has every rank.
+/// A rank that was ended before the others, or whose samples were dropped, leaves gaps.
 std::string noneOfAll(const analysis::ReplicaMatrix& replicas) {
   return fmt::format("equal where two or more can be compared, but no sample has all {} ranks",
                      replicas.ranks.size());
@@ -46,6 +47,8 @@ std::string replicasText(const RunReport& report) {
   }
   const analysis::ReplicaMatrix& replicas = divergence.replicas;
   const std::vector<std::uint32_t> whole = replicas.wholeSteps();
+  // No capitals here: with such a hook a difference is what was asked for, and how large it is is
+  // what matters.
   if (const std::string& hook = report.info.driftingHook; !hook.empty()) {
     return fmt::format(
         "drift by design (hook {}): {}", hook,
@@ -69,6 +72,8 @@ std::string replicasText(const RunReport& report) {
   const analysis::FirstDifference& first = *divergence.first;
   std::string text = fmt::format("DIFFER at step {}: {}, {}", first.step,
                                  nameOf(report, first.parameter), base::ranksText(first.ranks));
+  // Of three replicas or more one that differs is probably the one that is wrong. Of two nobody can
+  // say, and the sentence names rank 0's only because a difference needs two sides.
   text += first.majority               ? " against the majority"
           : replicas.ranks.size() == 2 ? " against rank 0, either may be wrong"
                                        : ", with no majority to tell who is right";

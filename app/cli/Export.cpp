@@ -29,6 +29,8 @@ struct Asked {
   std::vector<std::pair<std::string, std::string>> tables;  // table, file
 };
 
+// Written by a signal handler, and read between two pieces of the export: whoever writes asks the
+// bar for each, and gives up where it says no.
 volatile std::sig_atomic_t gInterrupted = 0;
 
 /// While it lives, Ctrl-C ends the export and not the program, so that drafts are cleared away.
@@ -80,6 +82,7 @@ void say(bool quiet, const std::string& line) {
 /// Says whether writing to `file` would destroy the run that is read.
 bool isTheRun(const std::string& run, const std::string& file) {
   std::error_code ignored;
+  // Not by name: a link, or a path that leads elsewhere first, may be the same file.
   return std::filesystem::equivalent(run, file, ignored);
 }
 
@@ -92,6 +95,7 @@ int traceOf(const Asked& asked, const exports::TraceOptions& options) {
   if (isTheRun(asked.run, asked.json)) {
     return fail(wouldOverwrite(asked.json));
   }
+  // The bar is taken away before anything is printed: it lives no longer than this call.
   const auto written = [&] {
     Bar bar;
     const auto progress = [&](double part) { return bar.show(part); };

@@ -23,6 +23,8 @@ base::Error cannotTell(const std::string& path, const base::Error& why) {
 
 nlohmann::ordered_json forecastsJson(const std::vector<cost::RankForecast>& ranks) {
   auto all = nlohmann::ordered_json::array();
+  // Three figures for each time: what was measured, what the replay makes of the same buckets, and
+  // the forecast. How far the first two are apart is what the model itself errs by.
   for (const cost::RankForecast& of : ranks) {
     all.push_back({{"rank", of.rank},
                    {"measured_exposed_ms", of.measuredExposedNs / kNsPerMs},

@@ -19,6 +19,8 @@ std::string utcStamp() {
 std::filesystem::path freshRunFile(const std::string& name, const std::string& part) {
   std::string stem;
   for (const char c : name) {
+    // A name is free text; a file's name with blanks, slashes or stars in it is a nuisance in every
+    // shell.
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
     stem += plain ? c : '-';
   }

@@ -154,6 +154,8 @@ std::string listJson(const std::vector<FoundLibrary>& libraries) {
 /// Why a hook was not found: as a rule it is the library of its name, which may have been refused.
 Error notFound(const HooksArguments& arguments, const std::vector<FoundLibrary>& libraries) {
   for (const FoundLibrary& library : libraries) {
+    // Of a library that could not be opened nobody knows what hooks it has; its file is as a rule
+    // named for one of them.
     if (!library.error.empty() && std::filesystem::path(library.path).stem() == arguments.hook) {
       return {ExitCode::kHookFailed, library.error, library.path};
     }
@@ -182,6 +184,8 @@ std::vector<VerifiedHook> toVerify(const std::string& id,
                                    const std::vector<FoundLibrary>& libraries,
                                    const plugin::ResolvedHooks& experiment) {
   std::vector<VerifiedHook> hooks;
+  // The experiment's first: its values are those that will be trained with, so that a library's
+  // hook of the same name adds nothing but where it came from.
   for (std::size_t i = 0; i < experiment.choice.size(); ++i) {
     if (id.empty() || experiment.choice[i].id == id) {
       hooks.push_back({"experiment", experiment.infos[i], experiment.choice[i], {}});
@@ -238,6 +242,8 @@ int verify(const HooksArguments& arguments, const std::vector<FoundLibrary>& lib
   }
   const std::chrono::milliseconds timeLimit(
       static_cast<std::int64_t>(arguments.timeoutSeconds * 1000));
+  // A library that was refused fails the verification of all hooks, whichever it would have had.
+  // Where one hook is asked for by name, other libraries say nothing of it.
   const auto all = id.empty() ? libraries : std::vector<FoundLibrary>();
   const std::string refused = refusedText(all);
   if (arguments.where == "pytorch") {

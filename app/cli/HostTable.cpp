@@ -35,6 +35,7 @@ std::string clockText(const trace::HostState& host, trace::RunKind kind) {
 }  // namespace
 
 std::string hostTable(const RunReport& report) {
+  // With one host there is one clock, and nothing to compare.
   if (report.hosts.size() < 2) {
     return "";
   }

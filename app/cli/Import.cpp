@@ -54,6 +54,7 @@ int importJob(const ImportArguments& arguments) {
   options.name = arguments.name;
   options.runFile =
       arguments.out.empty() ? freshRunFile("imported") : std::filesystem::path(arguments.out);
+  // The line is taken away before anything is printed: it lives no longer than this call.
   const auto imported = [&] {
     FileLine line;
     options.progress = [&](const std::filesystem::path& file, std::size_t number, std::size_t of) {

@@ -40,6 +40,8 @@ base::Result<std::vector<std::string>> jobEnvironment(const JobWatching& watchin
   std::vector<std::string> environment = base::inheritedEnvironment();
   const char* before = std::getenv("PYTHONPATH");
   std::string path = folder.value().string();
+  // A folder with a sitecustomize.py, which Python runs as it starts: the job's own script needs no
+  // line for it. It must be the first of its name on the path, and runs the one that it hides.
   if (watching.attach == "auto") {
     path = (folder.value() / "lockstep" / "auto").string() + ":" + path;
   }
@@ -52,8 +54,8 @@ base::Result<std::vector<std::string>> jobEnvironment(const JobWatching& watchin
       base::setVariable(environment, variable, std::to_string(every));
     }
   }
-  // NCCL loads it, and asks nothing of it before a process attaches. Of a longer name it takes a
-  // part.
+  // NCCL loads the plugin in every process of the job; it asks NCCL for nothing before the process
+  // is recorded. NCCL cuts a longer path off, and would then find no such library.
   constexpr std::size_t kLongestPlugin = 254;
   const auto plugin = folder.value() / "lockstep" / "liblockstep_nccl_profiler.so";
   if (std::error_code error; std::getenv("NCCL_PROFILER_PLUGIN") == nullptr &&
@@ -61,7 +63,8 @@ base::Result<std::vector<std::string>> jobEnvironment(const JobWatching& watchin
                              plugin.string().size() <= kLongestPlugin) {
     environment.push_back("NCCL_PROFILER_PLUGIN=" + plugin.string());
   }
-  // What it prints goes through a pipe, which Python would fill before it tells.
+  // What the job prints goes through a pipe, into which Python writes by full buffers: a line a
+  // step would be seen some hundred steps late.
   if (std::getenv("PYTHONUNBUFFERED") == nullptr) {
     environment.emplace_back("PYTHONUNBUFFERED=1");
   }
@@ -69,6 +72,7 @@ base::Result<std::vector<std::string>> jobEnvironment(const JobWatching& watchin
 }
 
 void passOn(bool isError, std::string_view bytes) {
+  // Each to where the job would have written it, so that a shell's redirections mean what they say.
   std::FILE* stream = isError ? stderr : stdout;
   std::fwrite(bytes.data(), 1, bytes.size(), stream);
   std::fflush(stream);

@@ -15,7 +15,7 @@ namespace lockstep::cli {
 /// What is watched of a job of PyTorch, beside what its script says. Alike on all its hosts.
 struct JobWatching {
   std::string attach = "watch";  ///< or "auto"
-  int checkReplicas = 0;         ///< every so many iterations; 0: never
+  int checkReplicas = 0;         ///< every how many iterations; 0: never
   int checkGradients = 0;        ///< likewise
 };
 
@@ -23,7 +23,7 @@ struct JobWatching {
 void addWatching(CLI::App& command, JobWatching& watching);
 
 /// Returns this process' environment ("KEY=value") with Lockstep's Python package on its path, and
-/// what the package is told. Error (kEnvironment): this build has none.
+/// what the package is to do. Error (kEnvironment): this build has none.
 base::Result<std::vector<std::string>> jobEnvironment(const JobWatching& watching);
 
 /// Passes on what a job's command writes, at once.

@@ -35,6 +35,8 @@ using base::ExitCode;
 base::Result<relay::Ticket> ticketOf(const JoinArguments& arguments) {
   auto ticket = arguments.tokenFile.empty() ? launch::ticketFromEnvironment()
                                             : relay::readTicket(arguments.tokenFile);
+  // The address in a token's file is the one that the recorder's host has for itself. Seen from a
+  // host behind another network it may be a different one.
   if (ticket.ok() && !arguments.recorder.empty()) {
     ticket.value().recorder = arguments.recorder;
     ticket.value().recorderFrom = "--recorder";
@@ -61,6 +63,8 @@ std::chrono::milliseconds patienceOf(const JoinArguments& arguments) {
 }
 
 int joinWithCommand(const JoinArguments& arguments, relay::Ticket ticket) {
+  // Refused, since they would be ignored: a command such as torchrun numbers its processes by its
+  // own options, and who gives both may think that these are handed on.
   if (arguments.nodeRank >= 0 || arguments.ranksPerNode > 0) {
     return fail(Error{ExitCode::kBadInput,
                       "is of ranks that lockstep run has started; the command's processes say "

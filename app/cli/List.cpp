@@ -57,6 +57,7 @@ int list(const std::string& folder) {
       printPlain(fmt::format("{:<{}}  {}\n", entry.path.string(), width,
                              entry.shows.empty() ? entry.name : entry.shows));
     } else {
+      // Mistakes go to stderr: without this they would come before files that stand above them.
       std::fflush(stdout);
       exitCode = fail(entry.mistakes);
     }

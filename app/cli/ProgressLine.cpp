@@ -13,6 +13,7 @@ namespace {
 constexpr auto kPlainEvery = std::chrono::seconds(5);
 constexpr int kBarWidth = 24;
 
+// Of rank 0; the ranks go through their steps together.
 std::uint32_t stepsOf(const launch::LaunchProgress& progress) {
   const auto& steps = progress.recorder.steps;
   return steps.empty() ? 0 : steps.front();
@@ -86,12 +87,16 @@ void ProgressLine::show(const launch::LaunchProgress& progress) {
     std::string line = progress.recorder.plannedSteps == 0
                            ? text
                            : progressBar(done, progress.recorder.plannedSteps, kBarWidth) + " " + text;
+    // A line that fills its last column goes on in the next one of the terminal, and \r then
+    // returns to the beginning of that alone: each would leave its first half standing.
     line.resize(std::min(line.size(), terminalColumns(stream_) - 1));
     fmt::print(stream_, "\r{}\x1b[K", line);
     std::fflush(stream_);
     drawn_ = true;
     return;
   }
+  // In a log every new stage of starting up is worth a line of its own, at once; steps are told
+  // every few seconds.
   const std::string stage = done > 0 ? "training" : text;
   if (stage != lastStage_ || progress.elapsed >= nextPlain_) {
     fmt::print(stream_, "{}\n", text);

@@ -15,6 +15,8 @@ experiment::ParseOutcome readExperiment(const std::string& file,
 
 experiment::SweptExperiment readSweep(const std::string& file,
                                       const experiment::Overrides& overrides) {
+  // Run by run, since a sweep may vary the hook itself. A mistake in a hook that all runs have is
+  // then found in each; gather() leaves one.
   auto swept = experiment::expandFile(file, overrides);
   for (auto& run : swept.runs) {
     plugin::resolveHooks(run.parsed, file);

@@ -69,7 +69,7 @@ int record(const RecordArguments& arguments) {
     complain(job.warning);
   }
   if (!arguments.quiet && !job.runFile.empty()) {
-    // Behind the job's own output, which may go somewhere.
+    // On stderr: the output of the job itself may go into a file or to another program.
     if (const auto report = readRunReport(job.runFile); report.ok()) {
       printPlain(summaryText(report.value(), job.runFile), stderr);
     } else {

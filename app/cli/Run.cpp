@@ -48,6 +48,8 @@ fs::path besides(const fs::path& out, const std::string& part) {
 
 /// Returns a part of a file's name for each run of a sweep: what is varied in it, and its number
 /// where that is too long for a name or would be the same for two.
+/// Two runs with one name would be one file, of which the second run overwrites the first; and a
+/// name may have 255 bytes, with the experiment's name and the time in it, too.
 std::vector<std::string> fileNameParts(const experiment::SweptExperiment& swept) {
   constexpr std::size_t kLongest = 120;
   std::vector<std::string> parts;
@@ -79,6 +81,7 @@ RunEnd report(const RunArguments& arguments, const launch::LaunchOutcome& outcom
   const auto report = readRunReport(outcome.runFile);
   if (!report.ok()) {
     complain("cannot read back the run: " + report.error().message());
+    // A run that failed keeps its own exit code, which says more than that its file cannot be read.
     if (outcome.exitCode == ExitCode::kOk) {
       end.exitCode = static_cast<int>(report.error().code);
     }
@@ -117,6 +120,7 @@ RunEnd runOne(const RunArguments& arguments, experiment::Experiment experiment,
   options.experiment = std::move(experiment);
   options.experimentToml = experiment::toToml(options.experiment);
   options.runFile = runFile;
+  // A name that was asked for is taken as it is, or refused; one that was made up may get a number.
   options.numberIfTaken = arguments.out.empty();
   options.announce = [](const std::string& text) { complain(text); };
 
@@ -146,6 +150,8 @@ int runSweep(const RunArguments& arguments, experiment::SweptExperiment swept) {
   std::size_t done = 0;
   std::size_t failed = 0;
   int exitCode = 0;
+  // Written as the runs end, since a sweep may take a night and be stopped. A run without a report
+  // is a null, so that the list's n-th entry is the sweep's n-th run.
   if (arguments.json) {
     fmt::print("[\n");
   }
@@ -207,6 +213,8 @@ experiment::Overrides launchOverrides(const RunArguments& arguments,
   if (arguments.nnodes > 0) {
     overrides.emplace_back("launch.nnodes", std::to_string(arguments.nnodes));
   }
+  // The number of ranks is an option's own business, as it is with torchrun: without this,
+  // --nproc-per-node would contradict the world size of nearly every experiment file.
   if (arguments.ranksPerNode > 0) {
     const std::int64_t hosts = hostsOf(arguments.file, overrides, sets);
     overrides.emplace_back("launch.ranks_per_node", std::to_string(arguments.ranksPerNode));
@@ -231,6 +239,7 @@ int run(const RunArguments& arguments) {
     return fail(sets.error());
   }
   experiment::Overrides overrides = launchOverrides(arguments, sets.value());
+  // The later of two values of one key counts.
   overrides.insert(overrides.end(), sets.value().begin(), sets.value().end());
   auto swept = readSweep(arguments.file, overrides);
   if (!swept.mistakes.empty()) {

@@ -39,6 +39,8 @@ class Gathering {
   }
 
   RunReport finish() {
+    // What c10d's Logger knows stands among the environment of a rank in the file, by a prefix. It
+    // is shown under a heading of its own, and so is taken out of the rest.
     for (auto& rank : report_.ranks) {
       report_.eventsDropped += rank.eventsDropped;
       report_.ddpLogging.push_back(logging_.fields(rank));
@@ -67,6 +69,7 @@ class Gathering {
     report_.causes = analysis::tailReasons(steps, analysed.warmUp.firstMeasured);
     report_.checks = analysed.checks;
     report_.divergence = analysis::divergence(data_);
+    // Last, since all that comes before reads the layouts, too.
     report_.layouts = std::move(data_.layouts);
     return std::move(report_);
   }
@@ -74,6 +77,8 @@ class Gathering {
  private:
   void takeMetric(const trace::MetricRow& metric) {
     logging_.take(metric);
+    // One loss for a run, rank 0's, as PyTorch's examples print it. Other ranks' losses are those
+    // of their own batches; they stay in the file.
     if (metric.rank != 0) {
       return;
     }

@@ -191,6 +191,8 @@ Json divergedOf(const trace::RunInfo& info) {
 }
 
 Json findingsOf(const RunReport& report) {
+  // A model that has lost its numbers has them in every step from then on; the first ones tell
+  // where it began.
   constexpr std::size_t kMost = 100;
   Json findings = Json::array();
   for (const analysis::SanityFinding& one : report.divergence.findings) {
@@ -238,6 +240,8 @@ Json problemsOf(const RunReport& report) {
 
 }  // namespace
 
+// Every key stands in every report, with null for what the run does not know (yet): a script need
+// not ask whether it is there.
 std::string toJson(const RunReport& report) {
   const trace::RunInfo& info = report.info;
   const bool ended = !info.finishedAt.empty();

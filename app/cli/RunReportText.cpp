@@ -23,6 +23,8 @@ std::string figures(const RunReport& report) {
   }
   if (report.stepsPerSecond) {
     add(fmt::format("{:.1f} steps/s", *report.stepsPerSecond));
+    // There is always some time between steps; a second rate beside the first is worth reading only
+    // where it is another.
     constexpr double kWorthNaming = 1.02;
     if (report.stepsPerSecondWithin &&
         *report.stepsPerSecondWithin > kWorthNaming * *report.stepsPerSecond) {
@@ -51,6 +53,7 @@ std::string spread(const RunReport& report, std::optional<double> analysis::Rank
   const auto text = [&](const analysis::RankAnalysis& rank) {
     return fmt::format("{:.{}f} {}", *(rank.*figure), digits, unit);
   };
+  // Compared as they are shown: ranks that differ in a digit nobody sees are alike.
   return text(*least) == text(*most) ? text(*most)
                                      : fmt::format("{} (rank {}) to {} (rank {})", text(*least),
                                                    least->rank, text(*most), most->rank);
@@ -62,11 +65,14 @@ std::string communication(const RunReport& report) {
   if (overlap.empty()) {
     return "";
   }
+  // In points of per cent. Bounds that are nearer to one another say nothing that the figure
+  // between them does not say.
   constexpr double kKnownToPoints = 4;
   std::string text = fmt::format("overlap {}, {} exposed per step", overlap,
                                  spread(report, &RankAnalysis::exposedMs, "ms", 2));
   const bool unsure =
       std::any_of(report.figures.begin(), report.figures.end(), [](const RankAnalysis& rank) {
+        // Bounds come in pairs.
         return rank.overlapMostPercent &&
                *rank.overlapMostPercent - *rank.overlapLeastPercent > kKnownToPoints;
       });
@@ -96,6 +102,7 @@ std::string ranksText(const RunReport& report) {
 
 std::string coresText(const RunReport& report) {
   constexpr double kWorthNaming = 0.10;
+  // The part of a rank's step for which it had no core, 0 to 1.
   const auto share = [](const analysis::RankAnalysis& rank) {
     return rank.stepMs && *rank.stepMs > 0 ? rank.coreWaitMs / *rank.stepMs : 0;
   };
@@ -149,6 +156,8 @@ std::string differentHashes(const RunReport& report) {
              : "DIFFERENT on the ranks, see lockstep info";
 }
 
+// Bit for bit, as DDP keeps the replicas: the same start, the same averaged gradients, the same
+// arithmetic. Of a run of which some rank never came to its end nothing is said.
 std::string hashText(const RunReport& report) {
   std::string hash;
   for (const auto& rank : report.ranks) {
@@ -184,6 +193,7 @@ std::string bucketTable(const RunReport& report, const trace::BucketsMessage& la
     for (const auto index : bucket.parameters) {
       const std::string name =
           index < report.parameters.size() ? report.parameters[index].name : std::to_string(index);
+      // At least one, however long.
       if (names.size() + name.size() > 60 && !names.empty()) {
         names += " ...";
         break;

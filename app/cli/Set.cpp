@@ -77,12 +77,15 @@ int set(const std::string& run, const std::vector<std::string>& sets) {
   if (!parsed.mistakes.empty()) {
     return fail(parsed.mistakes);
   }
+  // All keys are looked at before any is sent: a command with a mistake in it changes nothing.
   for (const auto& [key, text] : overrides.value()) {
     if (!live.contains(key)) {
       return fail(cannotChange(key, live, run));
     }
   }
   for (const auto& [key, text] : overrides.value()) {
+    // Each key is a command of its own, whose step the ranks agree on: two keys of one call may
+    // take effect at two different steps.
     launch::ControlCommand command{launch::ControlCommand::Kind::kSet};
     command.change = {key, live.at(key)};
     if (const auto answer = launch::sendControl(run, command); !answer.ok()) {

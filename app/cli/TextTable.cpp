@@ -37,6 +37,7 @@ std::string TextTable::text() const {
     for (std::size_t row = 0; row < rows_.size(); ++row) {
       const std::string& cell = rows_[row][column];
       widths[column] = std::max(widths[column], columnsOf(cell));
+      // Row 0 holds the headings, which are words over columns of numbers, too.
       numbers[column] = numbers[column] && (row == 0 || looksLikeNumber(cell));
     }
   }
@@ -44,6 +45,7 @@ std::string TextTable::text() const {
   for (const auto& row : rows_) {
     for (std::size_t column = 0; column < columns; ++column) {
       const std::string padding(widths[column] - columnsOf(row[column]), ' ');
+      // Blanks at the end of a line would wrap it on a narrow terminal, for nothing.
       const bool last = column + 1 == columns;
       result += "  ";
       result += numbers[column] && !last ? padding + row[column]

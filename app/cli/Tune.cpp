@@ -64,6 +64,8 @@ base::Result<Tuning> tune(const std::string& path) {
   const cost::Forecaster& forecaster = made.value();
   const cost::TransferCost& cost = forecaster.fit().cost;
   Tuning tuning{recorded.value().steps.size(), forecaster.fit(), forecaster.own(), {}};
+  // The run's own buckets go through the same forecast as the others. The table shows what was
+  // measured of them; their forecast stands in the JSON, to judge the others' by.
   for (const auto& [name, cut] :
        {std::pair<std::string, analysis::BucketCut>{"run",
                                                     analysis::ownCut(recorded.value().layout)},
@@ -108,6 +110,8 @@ std::string jsonText(const Tuning& tuning) {
 
 std::string tableText(const Tuning& tuning) {
   const cost::RankForecast& shown = *cost::mostExposed(tuning.own);
+  // All forecasts have the ranks in one order: the row of another cut at this place is the same
+  // rank's.
   const auto at = static_cast<std::size_t>(&shown - tuning.own.data());
   TextTable table({"buckets by", "number", "largest [MiB]",
                    fmt::format("exposed on rank {}", shown.rank), "step"});
@@ -137,6 +141,7 @@ std::string tableText(const Tuning& tuning) {
 bool isSurelyBetter(const Cut& cut) {
   return cut.whyNot.empty() &&
          std::all_of(cut.ranks.begin(), cut.ranks.end(), [](const cost::RankForecast& of) {
+           // Where all of the interval lies below what was measured, on every rank.
            return cost::changeFrom(of.measuredStepNs, of.stepNs) == cost::Change::kLess;
          });
 }

@@ -66,6 +66,7 @@ void verifyEach(std::vector<VerifiedHook>& hooks, std::chrono::milliseconds time
   std::size_t done = 0;
   for (VerifiedHook& hook : hooks) {
     for (const int ranks : kWorlds) {
+      // One line that is written over: on a terminal for whoever waits, and not at all in a log.
       if (shows) {
         fmt::print(stderr, "\r\033[Kverifying {} on {} ranks ({} of {})", hook.info.id, ranks,
                    ++done, hooks.size() * kWorlds.size());

@@ -62,6 +62,7 @@ base::Result<bool> verifyEachInPyTorch(std::vector<HookInPyTorch>& hooks, const 
     if (shows) {
       fmt::print(stderr, "\r\033[K");
     }
+    // No PyTorch, or no such Python: the next hook would say the same.
     if (!outcome.ok()) {
       return outcome.error();
     }

@@ -47,6 +47,8 @@ base::Result<CapForecast> forecastCap(const WhatIfOptions& options) {
   }
   const auto& settings = recorded.value().settings;
   const auto& layout = recorded.value().layout;
+  // What DDP would assign with this cap, and not only the old buckets merged or split: parameters
+  // in the order in which the run's gradients came, cut where the cap is reached.
   const auto plan =
       analysis::planWithCap(recorded.value().parameters, layout,
                             analysis::capsOf(settings.experiment.ddp), capBytes.value());

@@ -54,6 +54,8 @@ int main(int argc, char** argv) {
     cli::complain(std::string(error.what()) + "; see lockstep --help");
     return static_cast<int>(base::ExitCode::kBadInput);
   }
+  // A subcommand does nothing while the line is parsed but say what to call: so a mistake further
+  // on in the line is found before anything has been done.
   if (!chosen) {
     const auto extras = app.remaining();
     cli::complain(

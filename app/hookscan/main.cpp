@@ -22,10 +22,13 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "lockstep-hookscan: %s\n", library.error().message().c_str());
     return static_cast<int>(library.error().code);
   }
+  // Before each hook is made, since its code may end this process: the last line then says which it
+  // was (PluginScan.h).
   const auto info = library.value()->probed([](const std::string& id) {
     std::fprintf(stderr, "%s'%s'\n", lockstep::plugin::kMakingHook, id.c_str());
   });
   const std::string json = lockstep::plugin::toJson(info);
+  // All at the end: half an answer, of a process that crashed, would be taken for one.
   if (std::printf("%s\n", json.c_str()) < 0 || std::fflush(stdout) != 0) {
     std::fprintf(stderr, "lockstep-hookscan: standard output cannot be written\n");
     return static_cast<int>(ExitCode::kEnvironment);

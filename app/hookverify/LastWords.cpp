@@ -18,6 +18,8 @@ int resultsFd = -1;
 /// Async-signal-safe.
 void writeNote() {
   if (const char* note = base::CrashNote::current(); note != nullptr) {
+    // In place of the JSON, and not beside it: who reads finds a sentence where an object should
+    // be.
     (void)!write(resultsFd, note, std::strlen(note));
   }
 }

@@ -37,6 +37,7 @@ using base::ExitCode;
 template <typename Outcome>
 [[noreturn]] void tell(int results, const Outcome& outcome) {
   const std::string json = plugin::toJson(outcome) + "\n";
+  // By write(), past stdout, which is stderr by now and may have text of the plugin in its buffer.
   for (std::size_t done = 0; done < json.size();) {
     const ssize_t written = write(results, json.data() + done, json.size() - done);
     if (written < 0) {
@@ -55,6 +56,7 @@ template <typename Outcome>
 // --replay it repeats what a job of PyTorch did with the hook: Note [A training to be repeated].
 int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
+  // A hook that hangs would otherwise outlive the program that waits for it.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   CLI::App app(
       "Tries a communication hook against what it says of itself; `lockstep hooks --verify` "
@@ -94,6 +96,7 @@ int main(int argc, char** argv) {
     leave(ExitCode::kEnvironment);
   }
   hookverify::sayWhereItEnds(results);
+  // On a thread of its own: the call that is stuck cannot be ended, but the process can.
   options.stuck = [results](const plugin::Verification& stuck) { tell(results, stuck); };
   at::set_num_threads(1);  // the ranks are as many threads as there is work for
   try {

@@ -41,6 +41,8 @@ bool isOfSomeRanks(const std::string& group) {
 
 Error errorOf(const std::exception_ptr& exception) {
   try {
+    // From the particular to the general, since all of these are std::exceptions. c10::Error stands
+    // before those for the sake of its text: its what() ends with a backtrace of many lines.
     std::rethrow_exception(exception);
   } catch (const process_group::CommError& error) {
     return {ExitCode::kCommFailed, error.what(), ""};
@@ -68,8 +70,12 @@ Error errorOf(const std::exception_ptr& exception) {
 Culprits culpritsOf(const std::exception_ptr& exception) {
   using process_group::CommErrorKind;
   try {
+    // By whom these name the supervisor finds the rank that a run failed by, when all of them end
+    // with an error. Other errors name nobody: a rank that is out of memory accuses itself alone.
     std::rethrow_exception(exception);
   } catch (const process_group::CommError& error) {
+    // Its culprits are numbers of members: "rank 1" of a group of ranks 2 and 5 is rank 5. Nobody
+    // is named rather than somebody wrong.
     if (isOfSomeRanks(error.where().group)) {
       return {};
     }
@@ -80,6 +86,8 @@ Culprits culpritsOf(const std::exception_ptr& exception) {
         return {trace::Fault::kDidNotCome, error.culprits()};
       case CommErrorKind::kNetwork:
         return {trace::Fault::kGone, error.culprits()};
+      // What remains says something of the rank itself, or only that a group was aborted: whoever
+      // did that has named the culprits.
       default:
         return {};
     }
@@ -91,6 +99,8 @@ Culprits culpritsOf(const std::exception_ptr& exception) {
 }
 
 std::string oneLine(const std::string& text) {
+  // The supervisor takes what a rank writes apart by lines, and its last words are shown in a row
+  // of a table.
   std::string line;
   for (const char c : text) {
     const bool blank = c == '\n' || c == '\r' || c == '\t' || c == ' ';
@@ -113,6 +123,7 @@ void report(const std::string& who, const Error& error) {
 void leave(ExitCode code) {
   std::fflush(stdout);
   std::fflush(stderr);
+  // No destructors of static objects and no handlers of exit(), tellOfCrashes' among them.
   std::_Exit(static_cast<int>(code));
 }
 

@@ -19,8 +19,12 @@ using process_group::Subgroups;
 
 namespace {
 
-// Numbers of groups in events. The default group takes up to 64, round robin's share; each hook
-// has one for all ranks and some for its subgroups.
+// Numbers of groups in events, a byte each:
+//
+//     0 ..  63   the default group, or those that take turns for it (round robin)
+//    64          of the outermost hook, all ranks;   65 ..  87   its subgroups
+//    88          of the hook inside it;              89 .. 111   its subgroups
+//    ...         five hooks at most stand inside one another (experiment rules)
 constexpr std::uint8_t kHookNumber = 64;
 constexpr std::uint8_t kNumbersAHook = 24;
 
@@ -61,6 +65,8 @@ process_group::GroupOptions Groups::options(std::string name, std::uint8_t numbe
 }
 
 process_group::GroupOptions Groups::silentOptions(std::string name, std::uint8_t number) const {
+  // Its bytes are not the run's, and an event of it would stand before the first step among those
+  // that the analyses count.
   auto silent = options(std::move(name), number);
   silent.tracer = nullptr;
   silent.check = process_group::CheckMode::kOff;
@@ -73,6 +79,7 @@ Result<std::vector<cost::TransferSample>> Groups::probe() {
     return made.error();
   }
   auto times = timeAllreduces(*made.value());
+  // It ends with that, and its connections with it.
   worlds_.pop_back();
   return times;
 }
@@ -107,6 +114,7 @@ Result<Groups::Group> Groups::makeWorld(const process_group::GroupOptions& own) 
   if (!made.ok()) {
     return made.error();
   }
+  // A shaped link may differ from rank to rank: which ranks a group has decides how slow it is.
   std::vector<int> all(static_cast<std::size_t>(environment_.worldSize));
   std::iota(all.begin(), all.end(), 0);
   auto group = shaped(std::move(made).value(), own.groupNumber, all, own.tracer, own.roundRobin);
@@ -125,11 +133,15 @@ Result<Groups::Group> Groups::shaped(Group group, std::uint8_t number,
   process_group::ShapedOptions options;
   options.link = cost::among(cost::linkOptions(experiment_.link), ranks);
   options.link.inFlight *= turns;  // groups that take turns wait each for its own alone
+  // Measuring takes 50 ms or so. It is done for the first group alone: what that group's backend
+  // could do, those after it can, being of the same backend on the same machines.
   options.simulateAnyway = experiment_.link.simulateAnyway || measured_;
   options.groupNumber = number;
   options.tracer = tracer;
   options.clock = clock_;
   if (!options.simulateAnyway) {
+    // Not on the group that is to be shaped: the sequence numbers, bytes and events of a run would
+    // begin with those of the measurement.
     auto measured = process_group::makeProcessGroup(
         backend_, store_, environment_.rank, environment_.worldSize, silentOptions("link", number));
     if (!measured.ok()) {

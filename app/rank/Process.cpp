@@ -18,6 +18,7 @@
 namespace lockstep::rank {
 namespace {
 
+// Of signal handlers, which know no object: hence static, and of types that a handler may touch.
 std::atomic<bool> stopRequested{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
@@ -38,11 +39,15 @@ void noteCrash(int signal) {
   for (std::size_t i = 0; i < kCrashes.size(); ++i) {
     sigaction(kCrashes[i], &formerActions[i], nullptr);
   }
+  // By what the signals did before: a core file is written, and the supervisor sees the signal by
+  // which the process ended, as though nobody had looked.
   raise(signal);  // takes effect on return
 }
 
 /// A hook that ends the process ends training, whatever status it gives.
 void noteExit(int status, void*) {
+  // Notes are those of the thread that ends the process. One that calls exit() with no note on it
+  // is not in a hook, and ends as it means to.
   if (const char* note = base::CrashNote::current(); note != nullptr) {
     const base::Error error{base::ExitCode::kHookFailed,
                             fmt::format("{}: it ended the process by exit({})", note, status), ""};
@@ -61,6 +66,8 @@ void requestStop(int) {
 }  // namespace
 
 base::Status dieWith(std::int64_t supervisorPid) {
+  // SIGKILL, since a rank may hang in a hook's or a driver's code. The kernel sends it when the
+  // thread ends that made this process, be its process alive or not.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // It may have died before the kernel was told.
   if (getppid() != supervisorPid) {
@@ -73,7 +80,7 @@ base::Status dieWith(std::int64_t supervisorPid) {
 std::int64_t processAgeNs() {
   std::ifstream file("/proc/self/stat");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  // "pid (name) state ...": the start time is the 20th field behind the name.
+  // "pid (name) state ...": the start time is the 20th field after the name.
   const std::size_t bracket = text.rfind(')');
   if (bracket == std::string::npos) {
     return 0;
@@ -83,6 +90,8 @@ std::int64_t processAgeNs() {
   for (int i = 0; i < 20; ++i) {
     fields >> field;
   }
+  // The field counts ticks since the machine was started, in which its sleep counts: so does this
+  // clock.
   timespec now{};
   clock_gettime(CLOCK_BOOTTIME, &now);
   const std::int64_t startNs =
@@ -93,6 +102,7 @@ std::int64_t processAgeNs() {
 void tellOfCrashes(trace::LastWords& words, const std::string& who) {
   wordsOfACrash = &words;
   whoExits = who;
+  // Not atexit(), whose handlers do not learn the status.
   on_exit(noteExit, nullptr);
   for (std::size_t i = 0; i < kCrashes.size(); ++i) {
     struct sigaction action {};
@@ -104,6 +114,8 @@ void tellOfCrashes(trace::LastWords& words, const std::string& who) {
 const std::atomic<bool>& listenForStop() {
   struct sigaction action {};
   action.sa_handler = requestStop;
+  // RESETHAND: the second signal finds the usual action, which ends the process. RESTART: reads and
+  // writes that are under way go on.
   action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);

@@ -27,6 +27,26 @@ using base::ExitCode;
 using base::Status;
 using trace::StartupStage;
 
+// Note [The life of a rank]
+// A rank goes through these stages. The first five are kStartup spans on the lane "step", so that a
+// run file says where the time before the first step went:
+//
+//   spawn       from the kernel's start of the process to main(): above all loading libtorch
+//   rendezvous  the store, the default group, the probe of the network
+//   data        all samples, which every rank has
+//   model       parameters and optimizer, or those of a checkpoint
+//   buckets     DDP: the ranks compare their models
+//   steps       as TrainLoop.h says
+//   farewell    all ranks have come to their end before any closes its connections
+//
+// Cores and device come before the rendezvous: a rank that has none ends before it has met anyone.
+// And pinning comes before all that makes threads, since a thread runs on the cores of the one that
+// made it.
+//
+// Until the loop is made, SIGTERM ends the process as it ends any other. From then on a stop is
+// something that the ranks agree on, since one that left between two collectives would leave the
+// others waiting in the second.
+
 RankRun::RankRun(train::TorchrunEnvironment environment, experiment::Experiment experiment,
                  plugin::HookChoice hooks, std::unique_ptr<trace::Tracer> tracer)
     : environment_(std::move(environment)),
@@ -47,6 +67,8 @@ base::Result<train::TrainOutcome> RankRun::run(base::ClockReading started, std::
   if (auto met = meet(); !met.ok()) {
     return met.error();
   }
+  // After the ranks have met, since that takes a while: the longer ago the first reading of the
+  // clock was, the better it is known how many nanoseconds a tick has.
   recordSpawn(started, ageNs);
   return train();
 }
@@ -72,6 +94,8 @@ Status RankRun::meet() {
                              environment_.worldSize),
                  "environment WORLD_SIZE"};
   }
+  // torchrun and its like decide how many processes there are. An experiment file that says another
+  // number is no reason to end a job that others have set up.
   if (environment_.worldSize != experiment_.processes.worldSize) {
     base::logInfo("WORLD_SIZE is {}, processes.world_size {}; the former counts",
                   environment_.worldSize, experiment_.processes.worldSize);
@@ -95,6 +119,7 @@ Status RankRun::measureNetwork() {
   if (!experiment_.capture.enabled || !device_.is_cpu() || environment_.worldSize < 2) {
     return {};
   }
+  // What it found goes out with the environment, which is sent once the first step is known.
   auto probes = groups_->probe();
   if (!probes.ok()) {
     return probes.error();
@@ -118,6 +143,8 @@ base::Result<train::TrainOutcome> RankRun::train() {
   if (!datasets.ok()) {
     return datasets.error();
   }
+  // A sampler that pads gives each rank at least one sample. One that leaves the rest out can give
+  // some nothing, and a rank without a batch has no place in the first collective.
   const auto samples = datasets.value().train->size();
   if (samples < environment_.worldSize && experiment_.data.dropLast) {
     return Error{ExitCode::kBadInput,
@@ -126,6 +153,8 @@ base::Result<train::TrainOutcome> RankRun::train() {
                  "data"};
   }
   train::FaultInjector faults(experiment_, environment_.rank, *tracer_);
+  // On a thread of its own, while the step thread is inside the hook's code and may never come
+  // back: whatever is to be said is said here, and the process ends without it.
   const auto hookStuck = [this](const std::string& text) {
     const Error error{ExitCode::kHookFailed, text, ""};
     abandon(error);
@@ -145,6 +174,7 @@ base::Result<train::TrainOutcome> RankRun::train() {
       return distributed.error();
     }
   }
+  // From here on the first SIGTERM or SIGINT is a wish, which the loop brings before all ranks.
   train::TrainLoop loop(replica.parts(datasets.value(), *store_, listenForStop()));
   if (!experiment_.train.resumeFrom.empty()) {
     if (auto resumed = loop.resume(replica.position()); !resumed.ok()) {
@@ -178,25 +208,33 @@ Status RankRun::finish(const train::TrainOutcome& outcome, const train::Model& m
       !left.ok()) {
     return left;
   }
+  // Last of all. A rank has ended well when this is set and it exits with 0: the 0 alone might come
+  // from a library that called exit() in the middle of a step.
   tracer_->lastWords().finished.store(1, std::memory_order_release);
   return {};
 }
 
 void RankRun::abandon(const Error& error, const Culprits& culprits) {
+  // The words first. They are memory that the supervisor shares, so that they are there however
+  // this process ends, and the other ranks' errors, which abort() causes, come later than this one.
   const std::string line = oneLine(error.message());
   trace::LastWords& words = tracer_->lastWords();
   words.error[line.copy(words.error.data(), words.error.size() - 1)] = '\0';
   const std::size_t named = std::min(culprits.ranks.size(), words.culprits.size());
   for (std::size_t i = 0; i < named; ++i) {
+    // Plus one, since memory that nobody wrote is 0, and rank 0 may be at fault, too.
     words.culprits[i] = culprits.ranks[i] + 1;
   }
   if (named != 0) {
     words.fault.store(static_cast<std::uint8_t>(culprits.fault), std::memory_order_relaxed);
   }
+  // Ranks that wait in a collective end now, with this rank's reason in their error, and not when
+  // their time limit is over.
   if (groups_ != nullptr) {
     groups_->abort(line);
   }
   if (experiment_.processes.strategy == "ddp") {
+    // As c10d's Logger has them: `has_error` and `error` are its names.
     tracer_->send(trace::toJson(trace::DdpLoggingMessage{
         words.step.load(std::memory_order_relaxed), {{"has_error", "1"}, {"error", line}}, {}}));
   }

@@ -34,6 +34,24 @@ hooks::OptimizerFacts factsOf(const experiment::OptimizerConfig& config) {
 
 }  // namespace
 
+// Note [What is around what]
+// The Reducer calls one hook for a bucket. What else is to happen to it is hooks around that one;
+// the outermost is called first, and has its result last:
+//
+//   FaultInjector::around      holds buckets up that a fault names, before anything is done to them
+//     ThenOptimizerHook        steps the bucket's parameters with what the hook inside returns
+//       PluginHook, or a hook of the engine    communicates
+//
+// So a delay is part of what the hook takes, as a slow link would be, and the optimizer in the
+// backward works with every hook without any of them knowing.
+//
+// Making DistributedDataParallel is a collective, and divides the rest:
+//   - before it, batch normalisation is converted, as with PyTorch's convert_sync_batchnorm();
+//   - before it, the groups of a plugin are made, since DDP is made with the hook, and that with
+//     its groups;
+//   - after it comes whatever is to know parameters by the Reducer's index: the plugin, the
+//     fingerprints, ZeRO, and the faults that flip bits. ddp_->parameters() has them in that order.
+
 Replica::Replica(const experiment::Experiment& experiment, const plugin::HookChoice& hooks,
                  Groups& groups, std::shared_ptr<process_group::ProcessGroup> group,
                  trace::Tracer& tracer, trace::Lane& lane, train::FaultInjector& faults,
@@ -49,6 +67,8 @@ Replica::Replica(const experiment::Experiment& experiment, const plugin::HookCho
 
 Status Replica::makeModel(const train::DataShape& shape, c10::Device device) {
   shape_ = shape;
+  // The same on every rank, and drawn by the host whatever the device, since the model is moved
+  // only then: a run begins with the same parameters on every rank and kind of device.
   at::manual_seed(static_cast<std::uint64_t>(experiment_.train.seed));
   auto made = train::makeModel(experiment_.model, shape);
   if (!made.ok()) {
@@ -63,6 +83,8 @@ Status Replica::makeModel(const train::DataShape& shape, c10::Device device) {
   optimizer_ = std::move(optimizer).value();
   if (experiment_.optimizer.inBackward) {
     std::vector<at::Tensor> reduced;
+    // Before DDP is made, hence from the model itself. The ThenOptimizerHook finds a bucket's
+    // parameters by their index here, which is that of the Reducer.
     for (const ddp::NamedTensor& parameter : trainedParameters()) {
       reduced.push_back(parameter.tensor);
     }
@@ -75,6 +97,8 @@ Status Replica::makeModel(const train::DataShape& shape, c10::Device device) {
   if (experiment_.train.resumeFrom.empty()) {
     return {};
   }
+  // Into the usual optimizer, of which checkpoints are: a run may go on with its steps in the
+  // backward, or without, whatever the run before did.
   auto loaded = train::loadCheckpoint(experiment_.train.resumeFrom, *model_, *optimizer_);
   if (!loaded.ok()) {
     return loaded.error();
@@ -118,6 +142,7 @@ Status Replica::distributeOverRanks() {
   log_ = std::make_unique<train::DdpLog>(
       *ddp_, tracer_,
       plugin_ == nullptr ? std::map<std::string, double>() : plugin_->liveBeginnings());
+  // One rank has nobody to differ from, and a sample reads every parameter.
   if (group_->size() > 1) {
     fingerprint_ = std::make_unique<train::Fingerprint>(
         ddp_->parameters(), experiment_.capture.fingerprintEvery, tracer_, lane_);
@@ -133,6 +158,9 @@ Status Replica::distributeOverRanks() {
 void Replica::sendWhatMayDiffer(const hooks::CommHook& hook) {
   trace::EnvironmentMessage message;
   if (plugin_ != nullptr) {
+    // The recorder takes replicas that differ for a run that has diverged. What may differ by
+    // design is known before the first step: a hook that lets them drift, and parameters that DDP
+    // leaves alone.
     message.values.emplace(trace::kHook, hook.name());
   }
   if (plugin_ != nullptr ? plugin_->replicasDrift() : hooks::replicasDrift(hook.name())) {
@@ -161,6 +189,7 @@ base::Result<std::shared_ptr<hooks::CommHook>> Replica::makeHook() {
   options.tracer = &tracer_;
   options.timeout = timeLimit(experiment_);
   options.stuck = hookStuck_;
+  // Collective: all ranks have the same hooks, and so make the same groups in the same order.
   for (std::size_t depth = 0; depth < hooks_.size(); ++depth) {
     auto groups = groups_.makeForHook(hooks_, depth);
     if (!groups.ok()) {
@@ -181,6 +210,8 @@ Status Replica::preparePlugin() {
   }
   plugin_->setParameters(std::move(names), std::move(parameters));
   plugin_->configure(factsOf(experiment_.optimizer));
+  // Such a hook is handed what is reduced, and nobody steps the rest. An optimizer beside it would
+  // step the same parameters once more, ignored parameters and sparse ones would never be stepped.
   if (plugin_->ownsUpdate()) {
     const auto refuse = [this](const char* key) {
       return Error{ExitCode::kBadInput,
@@ -214,6 +245,8 @@ Status Replica::loadPluginState() {
     return states.error();
   }
   const auto& saved = states.value();
+  // Of another hook the state is nothing that this one could read. The run goes on with an empty
+  // one, which is what whoever changes the hook in mid-run wants.
   if (saved.hook != plugin_->name()) {
     base::logInfo("{} holds no state of hook '{}', which starts anew",
                   experiment_.train.resumeFrom, plugin_->name());
@@ -227,6 +260,8 @@ Status Replica::loadPluginState() {
                              saved.hook, saved.ranks.size(), rank),
                  experiment_.train.resumeFrom};
   }
+  // Each rank its own: what it kept of its own gradients (error feedback) is of no use to another.
+  // The number of ranks that saved is handed on, since a hook may have to scale by it.
   plugin_->load(saved.ranks[rank], static_cast<int>(saved.ranks.size()));
   return {};
 }
@@ -234,6 +269,7 @@ Status Replica::loadPluginState() {
 Status Replica::distributeOverDevices() {
   data_parallel::DataParallelOptions options;
   options.devices = data_parallel::virtualDevices(experiment_.processes.devices);
+  // Replicas are made once, empty of what was learnt; each forward copies the parameters into them.
   options.makeReplica = [this]() -> std::shared_ptr<torch::nn::Module> {
     return train::makeModel(experiment_.model, shape_).value();  // was made like this before
   };

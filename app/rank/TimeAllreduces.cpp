@@ -9,6 +9,9 @@
 namespace lockstep::rank {
 namespace {
 
+// Sizes of 4 KiB, 32 KiB, 256 KiB and 2 MiB: the small ones tell the latency, the large ones the
+// bandwidth. A link on which the next size would take more than a tenth of a second has been told
+// well enough by those before it.
 constexpr std::int64_t kFirstBytes = 4 << 10;
 constexpr std::int64_t kLastBytes = 8 << 20;
 constexpr std::int64_t kGrowth = 8;
@@ -24,7 +27,7 @@ double allreduceNs(process_group::ProcessGroup& group, const at::Tensor& data) {
   return static_cast<double>(base::monotonicNs() - start);
 }
 
-/// The times of so many allreduces on the rank that came last to each, which waited for nobody.
+/// Times of `rounds` allreduces, in ns, each on the rank that came last and so waited for nobody.
 std::vector<double> agreedNs(process_group::ProcessGroup& group, std::int64_t bytes, int rounds) {
   const at::Tensor data = at::zeros({bytes / 4}, at::kFloat);
   std::vector<double> own;
@@ -32,6 +35,8 @@ std::vector<double> agreedNs(process_group::ProcessGroup& group, std::int64_t by
     own.push_back(allreduceNs(group, data));
   }
   const at::Tensor times = at::tensor(own, at::kDouble);
+  // Each rank measures from its own call, and whoever calls early measures how long it waited, too.
+  // The shortest time of a round is that of the rank that called last.
   group.allreduce({times}, process_group::ReduceOp::kMin)->wait();
   return {times.data_ptr<double>(), times.data_ptr<double>() + rounds};
 }
@@ -39,7 +44,10 @@ std::vector<double> agreedNs(process_group::ProcessGroup& group, std::int64_t by
 }  // namespace
 
 std::vector<cost::TransferSample> timeAllreduces(process_group::ProcessGroup& group) {
+  // All ranks have the same times, and so come to the same decision to go on or to end. By its own
+  // clock one rank might stop while another calls for the next size.
   std::vector<cost::TransferSample> samples;
+  // The first of all connects ranks that have not talked yet, and is no sample.
   double longest = agreedNs(group, kFirstBytes, 1).front();
   for (std::int64_t bytes = kFirstBytes; bytes <= kLastBytes && longest < kLongestNs;
        bytes *= kGrowth) {

@@ -30,6 +30,7 @@ struct Arguments {
   rank::leave(error.code);
 }
 
+// All mistakes of a file, a line each, as `lockstep validate` would tell them.
 experiment::Experiment accept(const std::string& who, experiment::ParseOutcome outcome) {
   if (outcome.mistakes.empty()) {
     return std::move(outcome.experiment);
@@ -57,6 +58,10 @@ struct Asked {
   plugin::HookChoice hooks;
 };
 
+// A supervisor hands the experiment over as an open file, which has in it what a command line or a
+// sweep changed and where its plugins are: a file that is edited while the ranks start changes none
+// of them. Under torchrun each rank reads FILE by itself, applies its --set, and looks for plugins
+// beside it.
 Asked readExperiment(const std::string& who, const Arguments& arguments,
                      const train::TorchrunEnvironment& environment) {
   const auto overrides = splitOverrides(arguments);
@@ -83,6 +88,7 @@ Asked readExperiment(const std::string& who, const Arguments& arguments,
 std::unique_ptr<trace::Tracer> makeTracer(const std::string& who,
                                           const train::TorchrunEnvironment& environment) {
   if (!environment.traceFd) {
+    // Nobody records: all of the engine calls the tracer just the same, and it writes nothing.
     return std::make_unique<trace::Tracer>();
   }
   auto segment = trace::Segment::attach(*environment.traceFd);
@@ -136,6 +142,8 @@ std::unique_ptr<trace::Tracer> makeTracer(const std::string& who,
     run.abandon(outcome.error(), culprits);
     fail(who, outcome.error());
   }
+  // Of a rank that ended well alone. A failed one leaves its groups as they are, since whoever
+  // finishes MPI waits for ranks that may be gone.
   process_group::endBackends();
   rank::leave(outcome.value().stopped ? ExitCode::kInterrupted : ExitCode::kOk);
 }
@@ -143,9 +151,11 @@ std::unique_ptr<trace::Tracer> makeTracer(const std::string& who,
 }  // namespace
 
 int main(int argc, char** argv) {
+  // First, and together: what has passed before this is the loading of libtorch.
   const auto started = base::readClock();
   const std::int64_t ageNs = rank::processAgeNs();
   base::keepFreedMemory();
+  // Writing to a peer that is gone is an error of the write, which names the peer.
   signal(SIGPIPE, SIG_IGN);
 
   CLI::App app("One rank of a data-parallel run; `lockstep run` or torchrun starts it.");

@@ -15,6 +15,21 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Note [How long input waits]
+// Posting an event and taking the time until it comes tells of the moments at which one was posted.
+// A thread that posts the next only when the last has come would see a stop of a second once, as
+// one wait among hundreds of short ones, though input at any moment of that second would have
+// waited. So the waits of all moments at which a beat fell due are counted, also of those that were
+// not posted because one was on its way:
+//
+//   due at     0    4    8    12   16   20 ms
+//   posted     x                        x
+//   taken                           17     21
+//   waited     17   13   9    5    1    1
+//
+// That makes a stop count for as long as it lasts, and posts no more than one event at a time, so
+// that measuring does not itself fill the queue.
+
 constexpr int kWriteEveryMs = 1000;
 constexpr std::chrono::milliseconds kBeatEvery{4};
 constexpr double kLongWaitMs = 16;
@@ -77,6 +92,7 @@ void Figures::startBeating() {
     auto due = Clock::now();
     while (beating_) {
       due += kBeatEvery;
+      // Until a moment, not for a time: beats that are late do not put off those after them.
       std::this_thread::sleep_until(due);
       if (!pending_.exchange(true)) {
         QCoreApplication::postEvent(this, new Beat(due));
@@ -96,6 +112,7 @@ bool Figures::event(QEvent* event) {
   if (event->type() != kBeat) {
     return QObject::event(event);
   }
+  // Before the times are taken: the next beat may be posted while this one is still counted.
   pending_ = false;
   // The beats that fell due while this one waited were not posted: they waited the rest of it.
   const auto waited = Clock::now() - static_cast<Beat*>(event)->due;

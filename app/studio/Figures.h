@@ -16,14 +16,15 @@ namespace lockstep::studio {
 
 /// What the studio measures of itself while it follows a live run on its timeline (`--figures`):
 /// how long after an event the frame that shows it was painted, and how long input would have
-/// waited for the GUI thread. Written as JSON each second while the run is live, by a thread of the pool,
-/// and once after its end or that of the studio; then all measuring stops, so that an idle studio is as idle as without it.
+/// waited for the GUI thread. Written as JSON each second while the run is live, by a thread of the
+/// pool, and once after its end or that of the studio; then all measuring stops, so that an idle
+/// studio is as idle as without it.
 ///
 ///   {"run": FILE, "state": "running", "spans": N, "renderer": TEXT, "measured_s": S,
 ///    "event_to_pixel_ms": {"count": N, "p50": X, "p95": X, "max": X},
 ///    "gui_wait_ms": {"count": N, "p50": X, "p99": X, "max": X, "over_16_percent": X}}
 ///
-/// A file that cannot be written is told on stderr and ends the measuring too. Percentiles are
+/// A file that cannot be written is named on stderr and ends the measuring, too. Percentiles are
 /// upper bounds, at most 19 % above. `gui_wait_ms` is from each of 250 equidistant moments a second
 /// to when the GUI thread took an event posted then; moments within a long wait count each. It
 /// begins when what the file held at first is loaded. [ui-thread]

@@ -34,6 +34,8 @@ base::Status load(ui::RunModel& model) {
     failure = sentence;
     loop.quit();
   });
+  // The model reads on a thread of its own and says so on this one, whose event loop must run. A
+  // file on a share that has gone away would keep it from ever answering.
   QTimer::singleShot(kLoadLimitMs, &loop, &QEventLoop::quit);
   loop.exec();
   if (loaded) {
@@ -47,6 +49,8 @@ base::Status load(ui::RunModel& model) {
 }  // namespace
 
 int drawPictures(const Options& options) {
+  // A timeline needs the events alone. All other views show what is worked out of them, which takes
+  // seconds for a long run.
   const bool analyses =
       std::any_of(options.pictures.begin(), options.pictures.end(),
                   [](const auto& picture) { return picture.first != "timeline"; });
@@ -64,6 +68,8 @@ int drawPictures(const Options& options) {
     runs.push_back(
         {models.back().get(), analyses ? ui::analysedRun(models.back()->snapshot()) : nullptr});
   }
+  // Light where nothing is asked for: a picture is for a page, and without a display there is no
+  // desktop whose colours could be taken.
   const ui::Theme theme = options.theme == "dark" ? ui::Theme::kDark : ui::Theme::kLight;
   for (const auto& [view, file] : options.pictures) {
     const auto picture =

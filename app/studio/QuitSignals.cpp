@@ -23,6 +23,8 @@ void restore(int signal) {
 }
 
 void onSignal(int signal) {
+  // The first signal asks, and the second ends the program: its usual action is back from here on,
+  // also where the studio hangs or asks a question that nobody is there to answer.
   received = signal;
   for (const int other : kSignals) {
     restore(other);
@@ -41,12 +43,14 @@ QuitSignals::QuitSignals() {
   wakeUp = &wakeUp_;
   notifier_ = std::make_unique<QSocketNotifier>(wakeUp_.fd(), QSocketNotifier::Read);
   QObject::connect(notifier_.get(), &QSocketNotifier::activated, notifier_.get(), [this] {
+    // The descriptor stays readable, and would call this again in each turn of the event loop.
     notifier_->setEnabled(false);
     QCoreApplication::quit();
   });
   for (const int signal : kSignals) {
     struct sigaction before {};
     sigaction(signal, nullptr, &before);
+    // By nohup, so that the program outlives its terminal.
     if (signal == SIGHUP && before.sa_handler == SIG_IGN) {
       continue;
     }
@@ -68,6 +72,7 @@ QuitSignals::~QuitSignals() {
       restore(signal);
     }
   }
+  // Only now: the handler, which wakes it, is no longer set.
   notifier_.reset();
   wakeUp = nullptr;
 }

@@ -8,9 +8,9 @@
 namespace lockstep::studio {
 
 /// Lets SIGINT, SIGTERM and SIGHUP close the studio as its window's button does: what it remembers
-/// is written, and it may ask about what is not saved. The second one ends it at once. A SIGHUP that
-/// was ignored (nohup) stays so. One, on the GUI thread; the program's exit status is then
-/// exitCode().
+/// is written, and it may ask about what is not saved. A second signal ends it at once. A SIGHUP
+/// that was ignored (nohup) stays so. There is one of these, on the GUI thread; the program's exit
+/// status is then exitCode().
 class QuitSignals {
  public:
   QuitSignals();

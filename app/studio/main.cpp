@@ -62,6 +62,7 @@ int runStudio(const Options& options, QApplication& application) {
                                    .experiment = QString::fromStdString(options.experiment),
                                    .programs = QString::fromStdString(options.programs)},
                                   appearance);
+  // After the window, and so ended before it: no signal reaches a window that is being destroyed.
   const lockstep::studio::QuitSignals quitSignals;
   window.show();
   window.activateWindow();
@@ -73,6 +74,7 @@ int runStudio(const Options& options, QApplication& application) {
   }
   std::optional<lockstep::studio::Figures> figures;
   if (!options.figures.empty()) {
+    // It ends before the window does, whose timeline it looks at.
     figures.emplace(*window.findChild<lockstep::ui::TimelineView*>(),
                     QString::fromStdString(options.figures));
   }
@@ -88,7 +90,7 @@ int main(int argc, char** argv) {
   }
   const auto& options = std::get<Options>(parsed);
 
-  // A mistyped or damaged file is told where the command was typed, before any window.
+  // What is wrong with a file is said where the command was typed, before any window.
   for (const std::string& run : options.runs) {
     if (const auto summary = lockstep::trace::readRunSummary(run); !summary.ok()) {
       std::fprintf(stderr, "lockstep-studio: %s\n", summary.error().message().c_str());
@@ -105,12 +107,16 @@ int main(int argc, char** argv) {
                  "--picture draws without one\n");
     return static_cast<int>(lockstep::base::ExitCode::kEnvironment);
   }
+  // With less right to a core than the ranks, which train on this machine: a studio that draws must
+  // not slow down what it shows.
   if (!pictures) {
     lockstep::base::stepProgramBehind();
   }
   usualMessages = qInstallMessageHandler(tellMessage);
+  // What Qt reads as the application is made comes before that.
   prepareGl();
   if (!pictures && qEnvironmentVariableIsEmpty("QT_SCALE_FACTOR")) {
+    // Qt reads it once, as the application is made.
     const double scale = lockstep::ui::Settings().scale() / 100.0;
     qputenv("QT_SCALE_FACTOR", QByteArray::number(scale));
   }

@@ -30,6 +30,8 @@ class Allreduce : public Hook {
   Allreduce(Host host, const Values&) : Hook(host) {}
 
   void run(Run run, Bucket bucket) {
+    // Before the sum, since that of half-precision gradients over many ranks could pass what the
+    // type holds, though their mean does not.
     if (bucket.onDevice()) {
       Math(host()).divide(bucket.buffer(), bucket.divisor());
     } else {

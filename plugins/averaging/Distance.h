@@ -20,7 +20,7 @@ inline constexpr Description::Number kMeasureEvery{
     .max = 1e9,
     .flags = LOCKSTEP_PARAM_ADVANCED};
 
-/// Whether something that is due after every so many steps is due after `step`; never for 0.
+/// Whether something that is due after every `every` steps is due after `step`; never for 0.
 inline bool isDue(std::uint64_t every, std::uint64_t step) {
   return every > 0 && (step + 1) % every == 0;
 }

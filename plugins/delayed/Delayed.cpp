@@ -57,6 +57,16 @@ class Delayed : public Hook {
 
   Delayed(Host host, const Values& values) : Hook(host), delays_(values["delay"].integer() > 0) {}
 
+  // A step uses the mean that was sent a step before. In the first there is none, and parameters
+  // stay as they are:
+  //
+  //    step        1               2                    3
+  //    computes    g1              g2                   g3
+  //    applies     0               mean of g1           mean of g2
+  //    on the way        g1 ------------->    g2 ------------->
+  //
+  // Means are looked up by parameter, not by bucket: the buckets are rebuilt after the first step,
+  // so that a bucket of step 2 may need means from several of step 1.
   void run(Run run, Bucket bucket) {
     if (!delays_) {
       averageBucket(run, bucket);
@@ -151,6 +161,8 @@ class Delayed : public Hook {
     }
     delivery.last.clear();
     delivery.delivered = true;
+    // The step goes on with this, while the bucket's own gradients still travel: its run ends
+    // later.
     delivery.run.resultReady();
   }
 

@@ -82,6 +82,8 @@ class Dgc : public FeedbackHook {
     const auto flat = bucket.flat();
     const std::size_t count = countFor(densityIn(bucket.step()), flat.size());
     const auto chosen = choose(flat, count);
+    // Of what is sent now the momentum would send more in the steps to come, in a direction that is
+    // as old as its gradients, which may have waited for hundreds of steps.
     if (masks_ && momentum_ > 0) {
       mask(bucket, chosen);
     }

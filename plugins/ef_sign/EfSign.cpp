@@ -66,6 +66,8 @@ class EfSign : public FeedbackHook {
     const auto gradient = bucket.gradient(i);
     auto& p = residual(bucket.id(i), gradient.size());
     kernels().addScaled(p.data(), gradient.data(), rate_, gradient.size());
+    // The mean magnitude: of all numbers that could stand for those of p, each with its sign, it is
+    // the one with the least squared error.
     const auto scale = static_cast<float>(kernels().absoluteSum(p.data(), p.size()) /
                                           static_cast<double>(std::max<std::size_t>(p.size(), 1)));
     std::memcpy(out, &scale, sizeof scale);
@@ -78,6 +80,8 @@ class EfSign : public FeedbackHook {
       const auto gradient = bucket.gradient(i);
       float scale = 0;
       std::memcpy(&scale, in, sizeof scale);
+      // Messages are updates; the optimizer is to get a gradient, and multiplies it by the rate
+      // again.
       kernels().addSigns(in + sizeof scale, gradient.data(), gradient.size(),
                          scale / (rate_ * static_cast<float>(bucket.divisor())));
       in += bytesFor(bucket, i);

@@ -33,6 +33,20 @@ inline std::size_t countFor(double density, std::size_t size) {
   return static_cast<std::size_t>(std::max(1.0, std::ceil(density * static_cast<double>(size))));
 }
 
+// Note [Error feedback]
+// A rank sends a compressed C(g + e) of its gradients g and its residual e, which is 0 at first,
+// and keeps e' = g + e - C(g + e). With the larger of two numbers alone:
+//
+//    step   g        g + e    sent     e'
+//    1      (3, 2)   (3, 2)   (3, 0)   (0, 2)
+//    2      (3, 2)   (3, 4)   (0, 4)   (3, 0)
+//    3      (3, 2)   (6, 2)   (6, 0)   (0, 2)
+//    sum    (9, 6)            (9, 4)
+//
+// Nothing is lost: what has come, (9, 6), is what was sent and what is still kept. A small gradient
+// comes late, and not never. Residuals are kept by parameter, since a bucket's numbers are others
+// once the buckets have been rebuilt.
+
 /// Base of hooks that keep what compression leaves out of a rank's gradients, its residual, to add
 /// it to the next ones. All that is lost is sent sooner or later:
 /// sum of updates + mean of residuals = sum of mean gradients.

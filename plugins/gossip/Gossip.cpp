@@ -149,6 +149,8 @@ class Gossip : public Hook {
       then();
       return;
     }
+    // The partners' leaders exchange, and the others of a node wait for theirs to share it out: one
+    // message between nodes, however many ranks they have.
     if (!nodes_.leads()) {
       share();
       return;
@@ -158,6 +160,8 @@ class Gossip : public Hook {
     const lockstep_buffer out = bufferOf(values);
     const lockstep_buffer in = bufferOf(received);
     run.exchange(*leaders_, &out, pair.to, &in, pair.from, [values, received, share] {
+      // Every node's numbers go half to itself and half to one other: the mean of all nodes stays
+      // what it was, while they come nearer to it.
       for (std::size_t i = 0; i < values.size(); ++i) {
         values[i] = (values[i] + received[i]) / 2;
       }

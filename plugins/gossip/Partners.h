@@ -8,6 +8,16 @@
 
 namespace lockstep::plugin {
 
+// Note [Dissemination]
+// In step k of a round each sends to the place 2^k on. Of five places, place 0 has then heard:
+//
+//    step   from   which had heard of   so that 0 knows of
+//    0      4      -                    4
+//    1      3      2                    2, 3, 4
+//    2      1      0, 3, 4              all
+//
+// In a cube the places whose numbers differ in bit k exchange with each other in step k.
+
 /// Who sends to whom in each step of a gossip among `count` nodes: after ceil(log2 count) steps
 /// each has heard, directly or not, of every other.
 class Partners {

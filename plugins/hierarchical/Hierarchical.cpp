@@ -45,6 +45,9 @@ class Hierarchical : public Hook {
     for (float& value : bucket.flat()) {
       value /= divisor;
     }
+    // Shards send 1/size of a bucket on each rank's link, all at once; leaders send the whole on
+    // one, and leave the links of the others free. Which is faster is a matter of whether a node's
+    // ranks have links of their own.
     if (!byLeaders_) {
       throughShards(run, bucket.flat());
     } else if (nodes_.leads()) {
@@ -92,6 +95,7 @@ class Hierarchical : public Hook {
     const lockstep_buffer in = bufferOf(received);
     run.exchange(*nodes_.inside(), nullptr, 0, &in, place, [this, run, flat, received, place] {
       lockstep::kernels::kernels().add(flat.data(), received.data(), flat.size());
+      // One rank after the other, in an order that is always the same: so are the bits of the sum.
       collect(run, flat, received, place + 1);
     });
   }

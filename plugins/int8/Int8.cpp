@@ -42,6 +42,8 @@ class Codec {
       }
       least = std::min(least, 0.0F);  // zero is always representable
       greatest = std::max(greatest, 0.0F);
+      // No smaller than float's epsilon, as with PyTorch's observers: a row of zeros has some
+      // scale.
       const float scale = std::max((greatest - least) / 255.0F, 1.1920929e-7F);
       const float zero = std::clamp(std::nearbyint(-least / scale), 0.0F, 255.0F);
       const float facts[2] = {scale, zero};
@@ -122,6 +124,7 @@ class Int8 : public Hook {
     const auto ranks = static_cast<std::size_t>(run.size());
     const auto flat = bucket.flat();
     const std::size_t part = (flat.size() + ranks - 1) / ranks;
+    // Every part is encoded by itself, with scales of its own: each goes to another rank.
     const Codec codec(part, row_);
     const auto bytes = static_cast<std::int64_t>(codec.bytes());
     const auto padded = run.scratch<float>(static_cast<std::int64_t>(part * ranks));

@@ -46,6 +46,7 @@ void add(const std::uint8_t* message, std::span<float> values, float factor) {
   kernels().addSigns(message + sizeof scale, values.data(), values.size(), scale * factor);
 }
 
+// The scale: what the signs stand for is as long as what they are the signs of.
 float rootMeanSquare(std::span<const float> values) {
   return values.empty() ? 0.0F
                         : static_cast<float>(
@@ -95,6 +96,10 @@ class OneBit : public FeedbackHook {
     adam_ = optimizer;
   }
 
+  // Once the variance is frozen, an update is linear in the momentum: what one step leaves out of
+  // it a later step makes good, which is what error feedback needs. In plain Adam a gradient that
+  // comes late also changes the variance that others are divided by. All ranks begin a step with
+  // the same m, the average of the step before, and each adds its own gradient to it.
   void run(Run run, Bucket bucket) {
     if (bucket.step() < warmup_) {
       averageBucket(run, bucket);
@@ -133,6 +138,7 @@ class OneBit : public FeedbackHook {
         updateOne(step.parameter(i).id, step.step(), step.value(i), gradient);
       }
     }
+    // Once, with the last variance that is still Adam's.
     if (step.step() + 1 == warmup_) {
       raiseVariance(step);
     }

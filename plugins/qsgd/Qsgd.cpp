@@ -68,6 +68,8 @@ class Qsgd : public Hook {
  private:
   void encode(const Bucket& bucket, std::span<std::uint8_t> out, std::size_t blocks) const {
     const auto in = bucket.flat();
+    // Seeded by step and bucket, so that a resumed run draws the same; and by rank, since errors
+    // that all ranks make alike do not average out.
     std::seed_seq sequence{seed_, bucket.step(), std::uint64_t{bucket.id(0)},
                            static_cast<std::uint64_t>(host().rank())};
     std::mt19937 random(sequence);
@@ -95,6 +97,7 @@ class Qsgd : public Hook {
     for (std::size_t block = 0; block < blocks; ++block) {
       float norm = 0;
       std::memcpy(&norm, in.data() + block * sizeof norm, sizeof norm);
+      // A level of l stands for l / levels of the norm.
       const float scale = norm / levels_ / divisor;
       const std::size_t first = block * kBlock;
       kernels().addLevels(elements + first, out.data() + first,

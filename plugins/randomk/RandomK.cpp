@@ -45,6 +45,9 @@ class RandomK : public FeedbackHook {
     const auto flat = bucket.flat();
     auto chosen = choose(bucket);
     const auto values = run.scratch<float>(static_cast<std::int64_t>(chosen.size()));
+    // Without feedback what is not chosen is lost. What is chosen stands for that, too: so
+    // enlarged, the mean is right over many steps. With feedback it comes later, and enlarging
+    // would count it twice.
     const float scale =
         feeds() ? 1.0F : static_cast<float>(flat.size()) / static_cast<float>(chosen.size());
     for (std::size_t i = 0; i < chosen.size(); ++i) {

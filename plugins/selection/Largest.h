@@ -81,7 +81,7 @@ inline std::vector<std::uint32_t> largestOf(std::span<const float> values,
   const auto least = magnitudes.begin() + static_cast<std::ptrdiff_t>(count - 1);
   std::nth_element(magnitudes.begin(), least, magnitudes.end(), std::greater<>());
   const std::uint32_t limit = *least;
-  auto equal = std::count(magnitudes.begin(), least + 1, limit);  // so many at the limit itself
+  auto equal = std::count(magnitudes.begin(), least + 1, limit);  // of those at the limit itself
   std::erase_if(candidates, [&](std::uint32_t index) {
     const std::uint32_t own = magnitude(values[index]);
     return own < limit || (own == limit && equal-- <= 0);

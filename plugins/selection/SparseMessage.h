@@ -35,6 +35,8 @@ class SparseMessage {
     run.allGather(bufferOf(own_), bufferOf(all), [run, bucket, all, count = count_] {
       const auto flat = bucket.flat();
       std::fill(flat.begin(), flat.end(), 0.0F);
+      // In the order of ranks everywhere: sums of the same numbers in the same order have the same
+      // bits.
       for (int rank = 0; rank < run.size(); ++rank) {
         add(bucket, all.subspan(static_cast<std::size_t>(rank) * 2 * count, 2 * count), rank);
       }

@@ -61,6 +61,19 @@ class Sign : public Hook {
  private:
   /// Bit by bit, whether at least half of the ranks have it set; 64 bits at a time, whose counts
   /// stand across words: bit p of each in word p.
+  ///
+  /// For three ranks, of whom two must agree (binary 10):
+  ///
+  ///                       numbers  0  1  2  3
+  ///    rank 0                      1  1  0  0
+  ///    rank 1                      1  0  1  0
+  ///    rank 2                      1  0  0  0
+  ///    counts[1]                   1  0  0  0     twos
+  ///    counts[0]                   1  1  1  0     ones
+  ///    enough                      1  0  0  0
+  ///
+  /// A count is compared with what is wanted from its lowest digit on: a higher digit that differs
+  /// overrules all below it.
   static void count(std::span<const std::uint8_t> all, std::span<std::uint8_t> votes,
                     std::size_t ranks) {
     const int digits = std::bit_width(ranks);

@@ -33,6 +33,7 @@ class TopK : public FeedbackHook {
     addRest(bucket);
     const auto flat = bucket.flat();
     const std::size_t count = countFor(density_, flat.size());
+    // Each rank chooses for itself, so that indices are sent, too. RandomK needs none.
     const SparseMessage message(run, bucket, largest(flat, count), count);
     keepRest(bucket);
     run.counter("kept", static_cast<double>(count));

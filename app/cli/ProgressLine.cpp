@@ -95,7 +95,7 @@ void ProgressLine::show(const launch::LaunchProgress& progress) {
     drawn_ = true;
     return;
   }
-  // In a log every new stage of starting up is worth a line of its own, at once; steps are told
+  // In a log every new stage of starting up is worth a line of its own, at once; steps have one
   // every few seconds.
   const std::string stage = done > 0 ? "training" : text;
   if (stage != lastStage_ || progress.elapsed >= nextPlain_) {

@@ -69,7 +69,7 @@ base::Status dieWith(std::int64_t supervisorPid) {
   // SIGKILL, since a rank may hang in a hook's or a driver's code. The kernel sends it when the
   // thread ends that made this process, be its process alive or not.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // It may have died before the kernel was told.
+  // It may have died before that call.
   if (getppid() != supervisorPid) {
     return base::Error{base::ExitCode::kEnvironment,
                        fmt::format("the supervisor, process {}, is gone", supervisorPid), ""};

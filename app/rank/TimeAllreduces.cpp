@@ -10,8 +10,8 @@ namespace lockstep::rank {
 namespace {
 
 // Sizes of 4 KiB, 32 KiB, 256 KiB and 2 MiB: the small ones tell the latency, the large ones the
-// bandwidth. A link on which the next size would take more than a tenth of a second has been told
-// well enough by those before it.
+// bandwidth. Where the next size would take more than a tenth of a second, those before it say
+// enough.
 constexpr std::int64_t kFirstBytes = 4 << 10;
 constexpr std::int64_t kLastBytes = 8 << 20;
 constexpr std::int64_t kGrowth = 8;

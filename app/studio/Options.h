@@ -23,7 +23,7 @@ struct Options {
 };
 
 /// The options, or the exit code of a call that ends here (help, version, a mistake, which has
-/// been told on stderr).
+/// been written to stderr).
 std::variant<Options, int> parseOptions(int argc, char** argv, const std::string& version);
 
 }  // namespace lockstep::studio

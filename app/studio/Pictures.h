@@ -5,7 +5,7 @@
 namespace lockstep::studio {
 
 /// Draws the asked-for pictures of one run and returns the exit code; what went wrong has been
-/// told on stderr. Needs a QGuiApplication, no display.
+/// written to stderr. Needs a QGuiApplication, no display.
 int drawPictures(const Options& options);
 
 }  // namespace lockstep::studio

@@ -42,7 +42,7 @@ std::string told(const std::vector<trace::RankInfo>& ranks, const std::string& k
 // (ddp_logging_data). `known` are the keys that it does tell: the experiment that the values pass
 // through has a default for every other one, which must not be taken for a setting of the job.
 Settings settingsOfJob(const trace::RunInfo& info, const std::vector<trace::RankInfo>& ranks) {
-  // What is told goes through an experiment, so that its values are written as those of one.
+  // Facts of the job go through an experiment, so that they are written as an experiment's values.
   experiment::Experiment stand;
   std::set<std::string> known{"processes.world_size"};
   stand.processes.worldSize = info.worldSize;

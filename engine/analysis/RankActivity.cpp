@@ -22,8 +22,8 @@ struct ActivityPieces {
   std::vector<std::uint64_t> gradients;   // when each was ready
   std::vector<Interval> service;          // for the communication's sake
   std::vector<Interval> serviceOfDevice;  // of these, by the device's clock
-  bool computesOnDevice = false;          // work is told by the device's clock
-  std::vector<Interval> kernels;          // that compute, where they are told one by one
+  bool computesOnDevice = false;          // the device's clock says when it worked
+  std::vector<Interval> kernels;          // that compute, where each is recorded
   std::vector<Interval> aside;            // work of another thread, whatever the step thread does
   std::vector<CoreWait> coreWaits;
 };

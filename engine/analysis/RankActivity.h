@@ -22,7 +22,7 @@ namespace lockstep::analysis {
 //     hide behind. A backward that made no gradient of DDP's (no_sync with other wrappers,
 //     DataParallel) counts to its end;
 //   - the time in which the step thread was ready and had no core, where the kernel can say so.
-// Where the kernels of a rank's device are recorded, one by one, it computes while one of them runs,
+// Where each kernel of a rank's device is recorded, the rank computes while one of them runs,
 // whatever phase of the host started it.
 // An optimizer step that a hook takes beside the backward is computing wherever the step thread
 // is. Work that a device does is by the device's clock, which sees its waits itself: neither the

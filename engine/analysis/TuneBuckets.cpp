@@ -108,7 +108,7 @@ BucketCut exactCut(const std::vector<TimedGradient>& gradients, const cost::Tran
                    std::optional<std::uint64_t> mostBytes) {
   const std::vector<std::uint64_t> before = sums(gradients);
   const std::size_t count = gradients.size();
-  std::vector<double> end(count + 1, 0);  // earliest, of the first so many gradients
+  std::vector<double> end(count + 1, 0);  // end[n]: earliest end of the first n gradients
   const auto endWith = [&](std::size_t i, std::size_t j) {  // where i to j are the last bucket
     if (j - i > 1 && mostBytes && before[j] - before[i] > *mostBytes) {
       return std::numeric_limits<double>::infinity();

@@ -207,7 +207,7 @@ struct FaultConfig {
   std::string parameter;               ///< flip_bit, nan: its full name
   std::int64_t element = 0;            ///< flip_bit, nan: index in the flat parameter
   std::int64_t bit = 0;                ///< flip_bit: 0 is the lowest
-  std::int64_t samples = 0;            ///< uneven: the rank has so many fewer
+  std::int64_t samples = 0;            ///< uneven: how many fewer the rank has
 
   bool operator==(const FaultConfig&) const = default;
 };

@@ -62,7 +62,7 @@ bool isQuoted(const std::string& text) {
 }
 
 // Note [One mistake, one message]
-// All mistakes of a file are told at once, and each only once, so every key with a mistake goes
+// All mistakes of a file are found at once, and each only once, so every key with a mistake goes
 // into doubtful_ and takes no part in what is judged later:
 //
 //       syntax     of one line: its key is doubtful, the rest is read (Document)

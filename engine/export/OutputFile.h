@@ -15,7 +15,7 @@ namespace lockstep::exports {
 /// A file that is there whole or not at all: it is written under another name in the same folder
 /// and gets its own by `commit`, taking the place of an older file; without that nothing is left
 /// of it. A name that ends in ".gz" is compressed. "-" is standard output; a device or a pipe is
-/// written as it is. The first failure sticks and is told by `commit`. One thread at a time.
+/// written as it is. The first failure is kept, and `commit` returns it. One thread at a time.
 class OutputFile {
  public:
   /// Errors: the folder is missing or not writable, `path` is a folder, no compression here.

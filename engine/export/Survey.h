@@ -17,8 +17,8 @@
 
 namespace lockstep::exports {
 
-/// Is told now and then which part of the work is done, 0..1; an export ends early, and leaves
-/// nothing behind, once it returns false. Called by the thread that exports.
+/// Called now and then, by the thread that exports, with the part of the work that is done, 0..1.
+/// Once it returns false the export ends, and leaves no file.
 using Progress = std::function<bool(double part)>;
 
 /// Returns the error of an export that its Progress ended.

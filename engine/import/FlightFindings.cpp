@@ -67,7 +67,7 @@ class Group {
                            "for {}, rank {} for {}",
                            sequence, title(), firstRank, callText(*first), rank,
                            callText(*entry))});
-          return;  // what comes behind it is shifted, too
+          return;  // what comes after it is shifted, too
         }
       }
     }
@@ -129,7 +129,7 @@ class Group {
                                         "of {}, and it was not done on {}",
                                         ranks.size(), callText(*ranks.begin()->second), sequence,
                                         title(), list(waiting))});
-        return;  // those behind it wait for it
+        return;  // those after it wait for it
       }
     }
   }

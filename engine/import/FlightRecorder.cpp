@@ -95,7 +95,7 @@ base::Result<FlightEntry> entryOf(const json& object, std::size_t number,
     return wrong("has no collective_seq_id");
   }
   entry.sequence = static_cast<std::uint64_t>(numberAt(object, numbered));
-  // "nccl:all_reduce", "nccl:send 0->1": behind the colon, up to a blank.
+  // "nccl:all_reduce", "nccl:send 0->1": what follows the colon, up to a blank.
   const std::string name = textAt(object, "profiling_name");
   const auto colon = name.find(':');
   const std::string plain = name.substr(colon == std::string::npos ? 0 : colon + 1);

@@ -28,7 +28,7 @@ struct Call {
 // one call, which takes what each of them says. A kernel of NCCL belongs to the call in which the
 // device's library was told to start it (by their correlation), or else by its External id. Gloo's
 // own records lie on the threads that carry a call out: a group's calls are begun in the order in
-// which they were asked for, so that the first record that begins behind a call, of the same
+// which they were asked for, so that the first record that begins after a call, of the same
 // operation and, where both say, the same size, is that call's.
 std::vector<Call> callsOf(const KinetoTrace& trace, const LaunchTimes& launches);
 

@@ -14,7 +14,7 @@ struct ImportOptions {
   std::vector<std::filesystem::path> paths;  ///< files, and folders whose files are taken
   std::filesystem::path runFile;             ///< created
   std::string name;                          ///< of the run; empty: that of the first path
-  /// Is told of each file before it is read; false ends the import. Empty: nobody is.
+  /// Called for each file before it is read; where it returns false, the import ends. May be empty.
   std::function<bool(const std::filesystem::path& file, std::size_t number, std::size_t of)>
       progress;
 };
@@ -34,8 +34,8 @@ struct ImportReport {
 /// Recorder dumps, of one or many ranks, or the logs of NCCL Inspectors. Of a rank that has both,
 /// the trace is shown, and the dump tells who did not come. Several traces of one rank, as a
 /// profiler whose schedule repeats writes them, become one timeline. Blocks; one thread. Errors:
-/// nothing to read, a file that is damaged or of another kind, two of one rank that cannot stand
-/// behind one another (kBadInput); the run file cannot be written (kEnvironment); kInterrupted.
+/// nothing to read, a file that is damaged or of another kind, two of one rank that cannot follow
+/// one another (kBadInput); the run file cannot be written (kEnvironment); kInterrupted.
 /// After an error there is no run file.
 base::Result<ImportReport> importRun(const ImportOptions& options);
 

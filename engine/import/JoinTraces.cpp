@@ -45,7 +45,7 @@ bool differ(const std::string& a, const std::string& b) {
   return !a.empty() && !b.empty() && a != b;
 }
 
-/// Why `later` cannot stand behind `earlier`; empty: it can.
+/// Why `later` cannot follow `earlier`; empty: it can.
 std::string contradiction(const JobRank& earlier, const JobRank& later) {
   if (beginOf(later) < endOf(earlier)) {
     return fmt::format(

@@ -18,8 +18,7 @@ namespace lockstep::imports {
 // ProfilerStep, are counted on.
 
 /// Makes one timeline of the traces of rank `rank`, at least one. Errors (kBadInput): a trace that
-/// is not of the time, the iterations, the host or the world that would let it stand behind
-/// another.
+/// is not of the time, the iterations, the host or the world that would let it follow another.
 base::Result<JobRank> joinTraces(int rank, std::vector<JobRank> traces);
 
 /// A sentence on what lies between the traces of ranks that have several, once for all ranks whose

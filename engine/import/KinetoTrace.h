@@ -21,7 +21,7 @@ enum class HostOpKind : std::uint8_t {
   kForward,     ///< DistributedDataParallel.forward
   kOptimizer,   ///< Optimizer.step#...
   kBackward,    ///< autograd::engine::evaluate_function: of any node but the next
-  kGradient,    ///< the same of AccumulateGrad, with the hooks that run behind it
+  kGradient,    ///< the same of AccumulateGrad, with the hooks that run after it
   kAccumulate,  ///< torch::autograd::AccumulateGrad in it, with the gradient's shape
   kCopyIn,      ///< torch::distributed::reducer::mul_out, and div_ where there is a hook
   kCopyOut,     ///< torch.distributed.ddp.reducer::copy_bucket_to_grad

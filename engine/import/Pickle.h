@@ -13,8 +13,7 @@ namespace lockstep::imports {
 // This reader knows the opcodes alone that build dict, list, tuple, str, bytes, int, float, bool
 // and None (protocols 2 to 5, as torch and Python write them), and refuses every other one by its
 // name: GLOBAL and REDUCE, which call something, before anything is done with them. What it builds
-// is bounded: so many values, so deep, whatever the memo repeats; a value that holds itself is
-// refused.
+// is bounded in number and depth, whatever the memo repeats; a value that holds itself is refused.
 
 /// Reads one pickle. Tuples become lists, keys that are numbers their text. `where` names the file
 /// in an error: kBadInput, with the opcode and its place.

@@ -32,10 +32,10 @@ class PickleStack {
   /// Makes a tuple of the last ones.
   void tuple(int size);
   void tupleToMark();
-  /// Adds the last one, or all behind the mark, to the list below.
+  /// Adds the last one, or all above the mark, to the list below.
   void append();
   void appendToMark();
-  /// Adds the last two, or all behind the mark, to the dict below.
+  /// Adds the last two, or all above the mark, to the dict below.
   void setItem();
   void setItems();
   void remember(std::uint64_t index);

@@ -190,7 +190,7 @@ class Timeline {
     }
   }
 
-  /// What the thread of the backward does behind its last gradient, where it waits itself.
+  /// What the thread of the backward does after its last gradient, where it waits itself.
   void addEnd(const TraceBackward& backward, const BackwardBuckets& buckets, std::int64_t done) {
     // Without a device the thread of the backward waits itself, from its last launch to the end.
     if (backward.endNs > done) {

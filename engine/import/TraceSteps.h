@@ -40,14 +40,14 @@ struct TraceSteps {
   std::vector<const HostOp*> optimizers;
   std::vector<const HostOp*> data;
 
-  /// The step during which a moment was, or behind which, up to the next; none before the first.
+  /// The step during which a moment was, or the last one before it; none before the first.
   [[nodiscard]] std::optional<std::uint32_t> at(std::int64_t ns) const;
 };
 
 // Note [Phases of a trace]
 // A step is a ProfilerStep; without one, from the begin of a forward of DistributedDataParallel to
 // that of the next one. A backward has no record of its own: it lasts from the first node that the
-// autograd engine evaluates to the last one, or to the last copy out of a bucket behind it, as long
+// autograd engine evaluates to the last one, or to the last copy out of a bucket after it, as long
 // as no forward, optimizer or step begins between two of them. A forward goes on to its backward:
 // what computes the loss is of it, as in a run that was recorded.
 TraceSteps stepsOf(const KinetoTrace& trace);

@@ -54,7 +54,7 @@ std::int64_t batchSizeOf(const experiment::Experiment& experiment) {
 
 // Note [What a step does, and in which order]
 //
-//       strategy, faults, batch norm, hook    are told the step's number
+//       strategy, faults, batch norm, hook    learn the step's number
 //       seedStep                              dropout of this step is the same in a resumed run
 //       batch, fingerprint                    parameters as they are before the forward
 //       forward, loss

@@ -215,7 +215,7 @@ Document readDocument(std::string_view toml, const std::string& name) {
   // A TOML parser stops at the first mistake of syntax. Where that stands in a line `key = ...`,
   // the line is emptied and the text is parsed again, with the lines below in their places; the key
   // is noted, so that its absence is no mistake of its own. Anywhere else, such as a quote that was
-  // never closed, what follows may have been read wrongly: then the first mistake is told alone,
+  // never closed, what follows may have been read wrongly: then the first mistake stands alone,
   // and nothing else is judged (complete = false).
 
   for (;;) {

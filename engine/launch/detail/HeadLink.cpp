@@ -102,7 +102,8 @@ void HeadLink::queue(relay::FromRelay message) {
 }
 
 void HeadLink::queueOutput(int rank, bool isError, std::string_view bytes) {
-  // Until some of it was sent. What follows would tell less than the first: it is counted.
+  // Until some of it has been sent. The first lines of a flood say more than those after them, of
+  // which only the number of bytes is kept.
   if (outgoingBytes_ + bytes.size() > kMostOutputBytes) {
     outputDropped_[rank] += bytes.size();
     return;

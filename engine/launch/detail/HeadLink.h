@@ -55,10 +55,10 @@ class HeadLink {
 
   /// Something is to be sent, after what waits.
   void queue(relay::FromRelay message);
-  /// Likewise what a rank wrote (-1: the command). What comes faster than it is sent is left out
-  /// and told, 16 MiB at the latest.
+  /// Likewise what a rank wrote (-1: the command). At most 16 MiB of it wait; what comes while so
+  /// much does is left out, and a line says how much that was.
   void queueOutput(int rank, bool isError, std::string_view bytes);
-  /// Tells how much was left out, if it was.
+  /// Says how much was left out, if anything was.
   void tellDropped(int rank);
   /// Returns whether nothing waits any more.
   bool sendQueued();
@@ -86,7 +86,7 @@ class HeadLink {
   [[nodiscard]] const std::optional<relay::Welcome>& welcome() const { return welcome_; }
   /// Nobody has answered for so long.
   [[nodiscard]] base::Error unanswered(std::chrono::milliseconds patience) const;
-  /// `saidBy` follows the reason: what told this relay its place.
+  /// `saidBy` follows the reason: where this relay has its place from.
   [[nodiscard]] base::Error refused(const relay::Refusal& refusal, const std::string& saidBy) const;
   /// "the head of the run, host a (10.0.0.1), is lost: ..."
   [[nodiscard]] std::string lostText(const std::string& why) const;
@@ -114,7 +114,7 @@ class HeadLink {
   Listener listener_;
   std::optional<relay::Welcome> welcome_;
   std::map<int, Feed> feeds_;
-  std::map<int, std::uint64_t> outputDropped_;  // bytes that did not fit, since it was told
+  std::map<int, std::uint64_t> outputDropped_;  // bytes that did not fit, since that was last said
   std::deque<relay::FromRelay> outgoing_;
   std::size_t outgoingBytes_ = 0;  // of output
   std::uint64_t batches_ = 0;

@@ -53,7 +53,7 @@ class PartWatcher {
   /// The part's command runs, on a host of this name.
   virtual void commandStarted(const PartId& part, const std::string& host, std::int64_t pid) = 0;
   virtual void commandWrote(const PartId& part, bool isError, std::string_view bytes) = 0;
-  /// All that it wrote was told before.
+  /// All that it wrote was handed on before.
   virtual void commandEnded(const PartId& part, const posix::ProcessEnd& end) = 0;
   /// Error: it is not recorded, and why.
   virtual base::Result<Admission> attaches(const Attempt& attempt) = 0;

@@ -127,7 +127,7 @@ class Observation final : private PartWatcher {
   Parts parts_;
   std::map<PartId, Part> commands_;
   std::uint32_t lifeBegan_ = 0;     // the first step that is of the job since it was started again
-  std::set<std::string> refusals_;  // kinds of them that the run was told of
+  std::set<std::string> refusals_;  // kinds of them that stand in the run file
   std::string lost_;                // what was lost, where something was
   std::string outlives_;            // the parts elsewhere that were not waited for
   trace::RunState state_ = trace::RunState::kStarting;

@@ -18,7 +18,7 @@ class RankWatcher {
   /// `host`: its number in the run file (trace::Recorder::addHost).
   virtual void rankStarted(int rank, std::int64_t pid, int host) = 0;
   virtual void rankWrote(int rank, bool isError, std::string_view bytes) = 0;
-  /// All that it wrote was told before, and its events are in its segment.
+  /// All that it wrote was handed on before, and its events are in its segment.
   virtual void rankEnded(int rank, const posix::ProcessEnd& end) = 0;
   /// Nothing will be heard of it any more. `why`: "host b was cut off: ...".
   virtual void rankLost(int rank, const std::string& why) = 0;
@@ -40,7 +40,7 @@ class Ranks {
   virtual base::Status start(RankWatcher& watcher) = 0;
 
   /// Sends a signal to the rank; SIGKILL goes to its whole group. One that was not started yet
-  /// will not be, and its end is told at once.
+  /// will not be, and rankEnded() is called at once.
   virtual void send(int rank, int signal) = 0;
 
   /// Whether the rank is stopped (SIGSTOP).

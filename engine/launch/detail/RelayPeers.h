@@ -28,7 +28,7 @@ class RelayPeers {
     int number = trace::kRecordingHost;
     trace::HostInfo info;
     trace::ClockOffsetEstimator estimator;
-    std::int64_t toldUncertaintyNs = 0;  ///< 0: nothing was told yet
+    std::int64_t toldUncertaintyNs = 0;  ///< 0: none was passed on yet
     Clock::time_point toldAt{};
     bool toldRestart = false;  // of the estimator
   };
@@ -58,7 +58,7 @@ class RelayPeers {
   class Watcher {
    public:
     virtual ~Watcher() = default;
-    /// One has come. Returns what it is told, its ranks among it; Error: why it is refused.
+    /// One has come. Returns the answer to it, with its ranks; Error: why it is refused.
     virtual base::Result<relay::Welcome> welcome(const relay::Hello& hello) = 0;
     virtual void came(Relay& relay) = 0;
     /// `who`: "host b (10.0.0.2), process 4711".

@@ -41,7 +41,7 @@ class RemoteParts final : public OtherParts, private RelayPeers::Watcher {
 
   base::Result<relay::Welcome> welcome(const relay::Hello& hello) override;
   void came(Relay& /*relay*/) override {}
-  /// It is told itself, and logged; the others are recorded.
+  /// The relay has its answer by then, and the run's log a line: nothing is left to do.
   void refused(const std::string& /*who*/, const std::string& /*why*/) override {}
   void ready(Relay& relay) override;
   void said(Relay& relay, const relay::FromRelay& message) override;

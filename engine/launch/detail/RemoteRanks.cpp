@@ -39,8 +39,7 @@ RemoteRanks::RemoteRanks(HeadOptions options, std::unique_ptr<relay::RelayServer
              {options_.launch.lostAfterSeconds, "launch.lost_after_seconds"}, *this) {
   peers_.recordInto(recorder);
   for (std::size_t rank = 0; rank < segments.size(); ++rank) {
-    // The experiment's setting, which all segments were made with; the relays are told it at the
-    // start.
+    // The experiment's setting, which all segments were made with; relays get it as they start.
     capture_ = segments[rank].header().captureEnabled.load() != 0;
     // Whether events come is decided where they arise; those that do come are kept.
     segments[rank].header().captureEnabled.store(1);
@@ -94,7 +93,7 @@ void RemoteRanks::take(const Relay& relay, const relay::RankStarted& started) {
   Life& life = ranks_[static_cast<std::size_t>(started.rank)].life;
   // A stop, or a failure elsewhere, may have come while the message was on its way.
   if (life != Life::kAwaited) {
-    return;  // it was given up meanwhile, and its end is told
+    return;  // it was given up meanwhile, and its end reported
   }
   life = Life::kStarted;
   if (!relay.sameProcesses) {

@@ -23,9 +23,9 @@ struct TracedRank {
 bool isStopped(std::int64_t pid);
 
 /// Asks every rank for a trace of its next `steps` iterations (1..kMostTracedSteps): a word in its
-/// event memory, at which it looks as an iteration begins. Returns the word, which those of other
-/// hosts have to be told, whose event memory here is a copy. Error, and nobody is asked: no rank is
-/// there, one has ended or is stopped, an earlier request is not over.
+/// event memory, at which it looks as an iteration begins. Returns the word, which has to be sent
+/// to those of other hosts, whose event memory here is a copy. Error, and nobody is asked: no rank
+/// is there, one has ended or is stopped, an earlier request is not over.
 base::Result<std::uint32_t> requestTraces(const std::vector<TracedRank>& ranks, int steps);
 
 /// A process that takes another's place has been asked for nothing.

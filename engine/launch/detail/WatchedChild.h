@@ -14,7 +14,7 @@ class WatchedChild {
  public:
   struct Hears {
     std::function<void(bool isError, std::string_view bytes)> wrote;
-    /// All that it wrote was told before. May destroy the WatchedChild.
+    /// All that it wrote was handed on before. May destroy the WatchedChild.
     std::function<void(const posix::ProcessEnd& end)> ended;
   };
 

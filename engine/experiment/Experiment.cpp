@@ -3,6 +3,8 @@
 namespace lockstep::experiment {
 
 bool HookConfig::isOwn() const {
+  // Plugins have these two names as well. Whoever names a library, a parameter or a hook inside
+  // wants the plugin.
   return (name == "allreduce" || name == "noop") && library.empty() && values.empty() &&
          inner.empty();
 }

@@ -48,6 +48,8 @@ bool isNumber(const std::string& text) {
 }
 
 /// Numbers as numbers, whatever else there is as a text.
+/// So that what no number's field takes reaches the checker as what was typed, and its message can
+/// show it.
 std::string numberOrText(const std::string& text) {
   return isNumber(text) ? text : quoted(text);
 }

@@ -12,6 +12,8 @@ std::map<std::string, std::string> writtenKeys(std::string_view toml) {
   for (const detail::Entry& entry : document.entries) {
     keys.emplace(entry.key, detail::format(entry.value));
   }
+  // A list of tables, [[faults]], has its keys by element: "faults[0].kind". Elements are counted
+  // in the order of the file, each list by itself.
   std::map<std::string, int> counts;
   for (const detail::ElementEntry& element : document.elements) {
     const std::string name = fmt::format("{}[{}]", element.list, counts[element.list]++);

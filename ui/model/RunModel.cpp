@@ -82,10 +82,10 @@ void RunModel::applyUpdate(const trace::RunUpdate& update) {
 }
 
 analysis::RunData RunModel::snapshot() {
-  std::vector<std::shared_ptr<const run::SpanBlock>> blocks;
+  run::SpanPacks packs;
   for (Lane& lane : lanes_) {
     for (run::SpanStore& row : lane.rows) {
-      row.share(blocks);
+      row.share(packs);
     }
   }
   std::vector<std::int32_t> trackIds;
@@ -93,7 +93,7 @@ analysis::RunData RunModel::snapshot() {
     trackIds.push_back(track.id);
   }
   analysis::RunData data = data_;
-  data.spans = run::Spans(std::move(blocks), std::move(trackIds));
+  data.spans = run::Spans(std::move(packs), std::move(trackIds));
   for (const trace::SpanRow& gap : data_.spans) {
     data.spans.push_back(gap);
   }

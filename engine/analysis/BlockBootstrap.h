@@ -24,6 +24,7 @@ struct MeanInterval {
   double mean = 0;
   double low = 0;
   double high = 0;
+  bool operator==(const MeanInterval&) const = default;
 };
 
 /// Returns the mean of `samples`, in the order of time, and the interval that leaves out

@@ -82,8 +82,8 @@ void addArrivals(const RunData& data, const CollectiveTimes& collective,
       const auto doubtNs = static_cast<double>(data.doubt.betweenNs(arrival.rank, first.rank));
       entry.latenessMs = lateNs <= doubtNs ? 0 : lateNs / 1e6;
     }
-    entry.waitingMs += arrival.waitingMs;
-    entry.transferMs += arrival.transferMs;
+    entry.waitingMs += data.clock.durationNs(arrival.waitingTicks) / 1e6;
+    entry.transferMs += data.clock.durationNs(arrival.transferTicks) / 1e6;
   }
 }
 

@@ -271,8 +271,9 @@ Outcome outcomeOf(const LastMetrics& metrics, const std::vector<trace::RankInfo>
   for (const trace::RankInfo& rank : ranks) {
     bytes += rank.wireBytes;
   }
-  if (bytes > 0 && !run.steps.empty()) {
-    outcome.wireBytesPerStep = static_cast<double>(bytes) / static_cast<double>(run.steps.size());
+  if (bytes > 0 && !run.stepRows.empty()) {
+    outcome.wireBytesPerStep =
+        static_cast<double>(bytes) / static_cast<double>(run.stepRows.size());
   }
   return outcome;
 }

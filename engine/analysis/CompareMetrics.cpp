@@ -87,7 +87,9 @@ SumByStep ofPeers(const RunAnalysis& run, Metric metric) {
       if (!collective.complete) {
         sum.reset();
       } else if (sum.has_value()) {
-        *sum += metric == Metric::kWaiting ? arrival.waitingMs : arrival.transferMs;
+        *sum += static_cast<double>(metric == Metric::kWaiting ? arrival.waitingTicks
+                                                               : arrival.transferTicks) *
+                run.nsPerTick / 1e6;
       }
     }
   }
@@ -116,7 +118,7 @@ std::optional<double> ofSpan(const SpanRow& span, Metric metric,
 SumByStep ofSpans(const RunData& data, const RunAnalysis& run, Metric metric) {
   const auto rankOf = data.rankOfTrack();
   SumByStep sums;
-  for (const StepTimes& step : run.steps) {
+  for (const StepTimes& step : run.steps()) {
     sums[{step.rank, step.step}] = 0.0;
   }
   for (const SpanRow& span : data.spans) {
@@ -159,7 +161,7 @@ std::vector<RankStepValue> rankStepValues(const RunData& data, const RunAnalysis
     default:
       break;
   }
-  for (const StepTimes& step : run.steps) {
+  for (const StepTimes& step : run.steps()) {
     if (isMeasured(step, run)) {
       const auto at = sums.find({step.rank, step.step});
       add(step, at != sums.end() ? at->second : ofStep(step, metric));
@@ -170,7 +172,7 @@ std::vector<RankStepValue> rankStepValues(const RunData& data, const RunAnalysis
 
 Iterations countIterations(const RunAnalysis& run) {
   std::map<std::uint32_t, bool> complete;
-  for (const StepTimes& step : run.steps) {
+  for (const StepTimes& step : run.steps()) {
     bool& all = complete.try_emplace(step.step, true).first->second;
     all = all && !step.incomplete;
   }

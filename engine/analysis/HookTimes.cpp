@@ -158,7 +158,7 @@ HookTimes hookTimes(const RunData& data, const RunAnalysis& analysis) {
   HookTimes times;
   times.warmUp = analysis.warmUp;
   std::set<StepKey> complete;
-  for (const StepTimes& step : analysis.steps) {
+  for (const StepTimes& step : analysis.steps()) {
     if (step.step < times.warmUp.firstMeasured) {
       continue;
     }

@@ -1,6 +1,7 @@
 #include "engine/analysis/RankActivity.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -13,20 +14,6 @@ namespace {
 
 using trace::EventKind;
 using trace::SpanRow;
-
-/// What one rank's lanes say, all lanes together.
-struct ActivityPieces {
-  std::vector<Interval> inFlight;
-  std::vector<Interval> work;
-  std::vector<Interval> backward;         // of work, by the host's clock
-  std::vector<std::uint64_t> gradients;   // when each was ready
-  std::vector<Interval> service;          // for the communication's sake
-  std::vector<Interval> serviceOfDevice;  // of these, by the device's clock
-  bool computesOnDevice = false;          // work is told by the device's clock
-  std::vector<Interval> kernels;          // that compute, where they are told one by one
-  std::vector<Interval> aside;            // work of another thread, whatever the step thread does
-  std::vector<CoreWait> coreWaits;
-};
 
 bool isByDevice(const SpanRow& span) {
   switch (span.kind) {
@@ -42,47 +29,6 @@ bool isByDevice(const SpanRow& span) {
   }
 }
 
-void sortIn(ActivityPieces& rank, const SpanRow& span, double nsPerTick) {
-  const Interval interval{span.startTicks, span.startTicks + span.durationTicks};
-  const Counted counted = countedAs(span);
-  if (counted.inFlight) {
-    rank.inFlight.push_back(interval);
-  }
-  const bool byDevice = isByDevice(span);
-  if (counted.work) {
-    (span.kind == EventKind::kBackward && !byDevice ? rank.backward : rank.work)
-        .push_back(interval);
-    rank.computesOnDevice = rank.computesOnDevice || byDevice;
-  }
-  if (counted.service) {
-    (byDevice ? rank.serviceOfDevice : rank.service).push_back(interval);
-  }
-  if (counted.aside) {
-    rank.aside.push_back(interval);
-  }
-  if (span.kind == EventKind::kKernels) {
-    rank.kernels.push_back(interval);
-  }
-  if (span.kind == EventKind::kGradientReady) {
-    rank.gradients.push_back(span.startTicks);
-  } else if (span.kind == EventKind::kOffCore && span.durationTicks > 0) {
-    const auto ticks = static_cast<std::uint64_t>(static_cast<double>(span.value) / nsPerTick);
-    rank.coreWaits.push_back({interval, std::min(ticks, span.durationTicks)});
-  }
-}
-
-/// Ends each backward with its last gradient.
-void addBackwards(ActivityPieces& rank) {
-  std::sort(rank.gradients.begin(), rank.gradients.end());
-  for (Interval backward : rank.backward) {
-    const auto after = std::upper_bound(rank.gradients.begin(), rank.gradients.end(), backward.end);
-    if (after != rank.gradients.begin() && *(after - 1) >= backward.begin) {
-      backward.end = *(after - 1);
-    }
-    rank.work.push_back(backward);
-  }
-}
-
 Intervals inTheMiddle(const std::vector<CoreWait>& waits) {
   std::vector<Interval> pieces;
   pieces.reserve(waits.size());
@@ -92,34 +38,6 @@ Intervals inTheMiddle(const std::vector<CoreWait>& waits) {
     pieces.push_back({begin, begin + wait.ticks});
   }
   return unite(std::move(pieces));
-}
-
-RankActivity activityOf(int number, ActivityPieces& rank) {
-  addBackwards(rank);
-  RankActivity activity;
-  activity.rank = number;
-  activity.inFlight = unite(std::move(rank.inFlight));
-  if (!rank.kernels.empty()) {
-    activity.computing = unite(std::move(rank.kernels));
-    return activity;
-  }
-  // What the host does meanwhile does not keep a device from computing.
-  auto& service = rank.computesOnDevice ? rank.serviceOfDevice : rank.service;
-  Intervals own = subtract(unite(std::move(rank.work)), unite(std::move(service)));
-  if (!rank.computesOnDevice && !rank.coreWaits.empty()) {
-    activity.coreWaits = std::move(rank.coreWaits);
-    std::sort(activity.coreWaits.begin(), activity.coreWaits.end(),
-              [](const CoreWait& a, const CoreWait& b) { return a.window.begin < b.window.begin; });
-    activity.offCore = intersect(own, inTheMiddle(activity.coreWaits));
-    own = subtract(own, activity.offCore);
-  }
-  if (!rank.aside.empty()) {
-    own.insert(own.end(), rank.aside.begin(), rank.aside.end());
-    own = unite(std::move(own));
-    activity.offCore = subtract(activity.offCore, own);
-  }
-  activity.computing = std::move(own);
-  return activity;
 }
 
 std::vector<CoreWait>::const_iterator firstWaitIn(const RankActivity& activity,
@@ -169,17 +87,122 @@ Counted countedAs(const SpanRow& span) {
   }
 }
 
+double waitRate(double nsPerTick) {
+  int exponent = 0;
+  const double fraction = std::frexp(nsPerTick, &exponent);
+  return std::ldexp(std::round(std::ldexp(fraction, 20)), exponent - 20);
+}
+
+bool ActivityPieces::add(const SpanRow& span, double nsPerTick) {
+  const Interval interval{span.startTicks, span.startTicks + span.durationTicks};
+  const Counted counted = countedAs(span);
+  const bool byDevice = isByDevice(span);
+  const bool kernel = span.kind == EventKind::kKernels;
+  const bool gradient = span.kind == EventKind::kGradientReady;
+  const bool wait = span.kind == EventKind::kOffCore && span.durationTicks > 0;
+  // These have all that was before counted in another way.
+  const bool turns = (counted.work && byDevice && !computesOnDevice_) || (kernel && !hasKernels_);
+  computesOnDevice_ = computesOnDevice_ || (counted.work && byDevice);
+  hasKernels_ = hasKernels_ || kernel;
+  if (counted.inFlight) {
+    inFlight_.push_back(interval);
+  }
+  if (counted.work) {
+    (span.kind == EventKind::kBackward && !byDevice ? backward_ : work_).push_back(interval);
+  }
+  if (counted.service) {
+    (byDevice ? serviceOfDevice_ : service_).push_back(interval);
+  }
+  if (counted.aside) {
+    aside_.push_back(interval);
+  }
+  if (kernel) {
+    kernels_.push_back(interval);
+  }
+  if (gradient) {
+    gradients_.push_back(span.startTicks);
+  }
+  if (wait) {
+    const auto ticks =
+        static_cast<std::uint64_t>(static_cast<double>(span.value) / waitRate(nsPerTick));
+    coreWaits_.push_back({interval, std::min(ticks, span.durationTicks)});
+  }
+  const bool any = counted.inFlight || counted.work || counted.service || counted.aside || kernel ||
+                   gradient || wait;
+  return before_ == 0 || !any || (span.startTicks >= before_ && !turns);
+}
+
+/// Ends each backward with its last gradient.
+std::vector<Interval> ActivityPieces::allWork() const {
+  std::vector<std::uint64_t> gradients = gradients_;
+  std::sort(gradients.begin(), gradients.end());
+  std::vector<Interval> work = work_;
+  for (Interval backward : backward_) {
+    const auto after = std::upper_bound(gradients.begin(), gradients.end(), backward.end);
+    if (after != gradients.begin() && *(after - 1) >= backward.begin) {
+      backward.end = *(after - 1);
+    }
+    work.push_back(backward);
+  }
+  return work;
+}
+
+RankActivity ActivityPieces::activity(int rank) const {
+  RankActivity activity;
+  activity.rank = rank;
+  activity.inFlight = unite(inFlight_);
+  if (hasKernels_) {
+    activity.computing = unite(kernels_);
+    return activity;
+  }
+  // What the host does meanwhile does not keep a device from computing.
+  Intervals own =
+      subtract(unite(allWork()), unite(computesOnDevice_ ? serviceOfDevice_ : service_));
+  if (!computesOnDevice_ && !coreWaits_.empty()) {
+    activity.coreWaits = coreWaits_;
+    std::sort(activity.coreWaits.begin(), activity.coreWaits.end(),
+              [](const CoreWait& a, const CoreWait& b) { return a.window.begin < b.window.begin; });
+    activity.offCore = intersect(own, inTheMiddle(activity.coreWaits));
+    own = subtract(own, activity.offCore);
+  }
+  if (!aside_.empty()) {
+    own.insert(own.end(), aside_.begin(), aside_.end());
+    own = unite(std::move(own));
+    activity.offCore = subtract(activity.offCore, own);
+  }
+  activity.computing = std::move(own);
+  return activity;
+}
+
+void ActivityPieces::forget(std::uint64_t before) {
+  before_ = std::max(before_, before);
+  const auto drop = [&](std::vector<Interval>& pieces) {
+    std::erase_if(pieces, [&](const Interval& piece) { return piece.end <= before_; });
+  };
+  for (auto* pieces :
+       {&inFlight_, &work_, &backward_, &service_, &serviceOfDevice_, &kernels_, &aside_}) {
+    drop(*pieces);
+  }
+  std::erase_if(coreWaits_, [&](const CoreWait& wait) { return wait.window.end <= before_; });
+  std::uint64_t needed = before_;  // gradients that may end a backward that is still needed
+  for (const Interval& backward : backward_) {
+    needed = std::min(needed, backward.begin);
+  }
+  std::erase_if(gradients_, [&](std::uint64_t ticks) { return ticks < needed; });
+}
+
 std::vector<RankActivity> rankActivity(const RunData& data) {
   const auto rankOf = data.rankOfTrack();
   std::map<int, ActivityPieces> ranks;
   for (const SpanRow& span : data.spans) {
     if (const auto at = rankOf.find(span.track); at != rankOf.end()) {
-      sortIn(ranks[at->second], span, data.clock.nsPerTick);
+      ranks[at->second].add(span, data.clock.nsPerTick);
     }
   }
   std::vector<RankActivity> all;
   for (auto& [number, rank] : ranks) {
-    all.push_back(activityOf(number, rank));
+    all.push_back(rank.activity(number));
+    rank = {};
   }
   return all;
 }

@@ -109,7 +109,7 @@ std::map<int, RankFlights> rankFlights(const RunData& data, const RunAnalysis& r
     rank.computing = std::move(activity.computing);
     rank.offCore = std::move(activity.offCore);
   }
-  for (const StepTimes& step : run.steps) {
+  for (const StepTimes& step : run.steps()) {
     ranks[step.rank].coreWaitMs[step.step] = step.coreWaitMs;
   }
   for (auto& [number, rank] : ranks) {

@@ -18,7 +18,7 @@ constexpr const char* kOutcomes[] = {"final_loss", "loss", "test_loss", "test_ac
 Distributions distributionsOf(const AnalysedRun& run) {
   const auto rankOf = run.data.rankOfTrack();
   std::set<std::pair<int, std::uint32_t>> measured;
-  for (const analysis::StepTimes& step : run.analysis.steps) {
+  for (const analysis::StepTimes& step : run.analysis.steps()) {
     if (step.step >= run.analysis.warmUp.firstMeasured && !step.incomplete) {
       measured.emplace(step.rank, step.step);
     }
@@ -46,7 +46,7 @@ std::uint32_t typicalIteration(const AnalysedRun& run) {
     bool complete = true;
   };
   std::map<std::uint32_t, Bounds> iterations;  // from the first rank's start to the last's end
-  for (const analysis::StepTimes& step : run.analysis.steps) {
+  for (const analysis::StepTimes& step : run.analysis.steps()) {
     if (step.step >= run.analysis.warmUp.firstMeasured) {
       const Bounds own{step.startTicks, step.endTicks, !step.incomplete};
       Bounds& all = iterations.try_emplace(step.step, own).first->second;

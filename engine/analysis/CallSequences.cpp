@@ -10,6 +10,7 @@
 #include "engine/analysis/Intervals.h"
 #include "engine/analysis/SequenceNumbers.h"
 #include "engine/base/NumberText.h"
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
@@ -36,8 +37,7 @@ std::uint64_t endOf(const SpanRow& span) {
 
 bool isCall(const SpanRow& span) {
   const Operation operation = trace::operationOf(span.detail);
-  return (span.kind == EventKind::kCollective || span.kind == EventKind::kCollectiveQueued ||
-          span.kind == EventKind::kChecked) &&
+  return run::has(span.kind, run::kOfCall) && span.kind != EventKind::kShaped &&
          operation != Operation::kSend && operation != Operation::kRecv;
 }
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/run/KindFacts.h"
 #include "engine/trace/DeviceTimed.h"
 #include "engine/trace/Event.h"
 
@@ -14,20 +15,6 @@ namespace {
 
 using trace::EventKind;
 using trace::SpanRow;
-
-bool isByDevice(const SpanRow& span) {
-  switch (span.kind) {
-    case EventKind::kForward:
-    case EventKind::kBackward:
-    case EventKind::kOptimizer:
-    case EventKind::kWait:
-    case EventKind::kCopyOut:
-    case EventKind::kFinalize:
-      return (span.detail & trace::kByDevice) != 0;
-    default:
-      return false;
-  }
-}
 
 Intervals inTheMiddle(const std::vector<CoreWait>& waits) {
   std::vector<Interval> pieces;
@@ -50,41 +37,11 @@ std::vector<CoreWait>::const_iterator firstWaitIn(const RankActivity& activity,
 }  // namespace
 
 Counted countedAs(const SpanRow& span) {
-  switch (span.kind) {
-    case EventKind::kCollective:
-    case EventKind::kChecked:  // its ranks are compared before its data moves
-    case EventKind::kShaped:   // the rest of a collective, on the modelled link
-      return {.inFlight = true};
-    case EventKind::kScatter:
-    case EventKind::kReplicate:
-    case EventKind::kGather:
-    case EventKind::kReduceGradients:
-      return {.inFlight = true, .service = true};
-    case EventKind::kBucketOptimizer:
-      return {.aside = true};
-    case EventKind::kForward:
-    case EventKind::kBackward:
-    case EventKind::kOptimizer:
-      return {.work = true};
-    case EventKind::kHookCommunicate:  // without a bucket it is around the step, which waits for it
-      return {.service = span.bucket == trace::kNoBucket};
-    case EventKind::kCopyIn:
-    case EventKind::kGradientCheck:
-    case EventKind::kCopyOut:
-    case EventKind::kHookEncode:
-    case EventKind::kHookDecode:
-    case EventKind::kWait:
-    case EventKind::kFinalize:
-    case EventKind::kBroadcastBuffers:
-    case EventKind::kRebuildBuckets:
-    case EventKind::kSearchUnused:
-    case EventKind::kUsedMap:
-    case EventKind::kSyncBatchNorm:
-    case EventKind::kZeroBroadcast:
-      return {.service = true};
-    default:
-      return {};
-  }
+  const std::uint32_t traits = run::factsOf(span.kind).traits;
+  // A hook's phase without a bucket is around the step, which waits for it.
+  const bool around = span.kind == EventKind::kHookCommunicate && span.bucket == trace::kNoBucket;
+  return {(traits & run::kInFlight) != 0, (traits & run::kWork) != 0,
+          (traits & run::kService) != 0 || around, (traits & run::kAside) != 0};
 }
 
 double waitRate(double nsPerTick) {
@@ -96,7 +53,8 @@ double waitRate(double nsPerTick) {
 bool ActivityPieces::add(const SpanRow& span, double nsPerTick) {
   const Interval interval{span.startTicks, span.startTicks + span.durationTicks};
   const Counted counted = countedAs(span);
-  const bool byDevice = isByDevice(span);
+  const bool byDevice =
+      run::has(span.kind, run::kByDevice) && (span.detail & trace::kByDevice) != 0;
   const bool kernel = span.kind == EventKind::kKernels;
   const bool gradient = span.kind == EventKind::kGradientReady;
   const bool wait = span.kind == EventKind::kOffCore && span.durationTicks > 0;

@@ -44,9 +44,6 @@ struct RunData {
   run::Grown<trace::MetricRow> stolen;  ///< "stolen_percent", in the order of the file
 };
 
-/// Says whether the analysis looks at a span.
-bool isAnalysed(const trace::SpanRow& span);
-
 /// Reads what a run file holds now, and keeps only what is analysed.
 base::Result<RunData> readRunData(const std::filesystem::path& path);
 

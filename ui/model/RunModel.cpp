@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "engine/base/Check.h"
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 #include "ui/model/BackgroundJob.h"
-#include "ui/model/LaneRows.h"
 #include "ui/model/RunReader.h"
 
 namespace lockstep::ui {
@@ -40,6 +40,15 @@ std::optional<Activity> activityOf(EventKind kind) {
     default:
       return std::nullopt;
   }
+}
+
+// The row of its lane that a span starts to look for room in. Children are recorded before the
+// spans that contain them, so nesting is given by kind and not by what came first.
+std::size_t firstRowOf(const trace::SpanRow& span) {
+  constexpr std::size_t kDeviceRows = 15;
+  const bool ofDevice = span.kind == EventKind::kParallelApply;
+  return run::factsOf(span.kind).row +
+         (ofDevice ? std::min<std::size_t>(span.detail, kDeviceRows) : 0);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::ui {
@@ -26,7 +27,7 @@ Distributions distributionsOf(const AnalysedRun& run) {
   std::map<trace::EventKind, std::vector<double>> durations;
   for (const trace::SpanRow& span : run.data.spans) {
     const auto rank = rankOf.find(span.track);
-    if (span.durationTicks > 0 && analysis::isAnalysed(span) &&
+    if (span.durationTicks > 0 && run::has(span.kind, run::kAnalysed) &&
         span.kind != trace::EventKind::kGap && rank != rankOf.end() &&
         measured.contains({rank->second, span.step})) {
       durations[span.kind].push_back(run.data.clock.durationNs(span.durationTicks) / 1e6);

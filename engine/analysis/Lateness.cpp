@@ -117,13 +117,13 @@ std::vector<RankLateness> LatenessSamples::judge(double nsPerTick, double stolen
       std::max({kLateMs, kLateShare * stepMs, kCoreWaits * (waitMs + stolenShare * stepMs)});
   std::vector<RankLateness> all;
   for (const auto& [rank, samples] : ranks_) {
-    if (samples.ticks.size() < kFewestForBootstrap) {
+    if (samples.ticks.size() < cost::kFewestForBootstrap) {
       continue;
     }
     RankLateness of{rank, mean(samples.sum, samples.ticks.size()) * toMs};
     if (of.meanMs > least) {
-      of.interval = meanInterval({samples.ticks.begin(), samples.ticks.end()},
-                                 kAccusedByChance / static_cast<double>(ranks_.size()));
+      of.interval = cost::meanInterval({samples.ticks.begin(), samples.ticks.end()},
+                                       cost::kAccusedByChance / static_cast<double>(ranks_.size()));
       for (double* value : {&of.interval->mean, &of.interval->low, &of.interval->high}) {
         *value *= toMs;
       }

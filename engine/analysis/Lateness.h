@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "engine/analysis/BlockBootstrap.h"
 #include "engine/analysis/CollectiveTimes.h"
 #include "engine/analysis/StepTimes.h"
+#include "engine/cost/BlockBootstrap.h"
 #include "engine/run/Grown.h"
 
 namespace lockstep::analysis {
@@ -42,7 +42,7 @@ inline constexpr double kCoreWaits = 3;
 struct RankLateness {
   int rank = 0;
   double meanMs = 0;  ///< a step, against the mean of the others; below 0: earlier
-  std::optional<MeanInterval> interval =
+  std::optional<cost::MeanInterval> interval =
       std::nullopt;   ///< where it lies; of those that may be late
   bool late = false;  ///< beyond chance and beyond its peers
   bool operator==(const RankLateness&) const = default;

@@ -27,18 +27,6 @@ std::vector<double> valuesWithin(const run::Grown<T>& entries, const Interval& w
 
 }  // namespace
 
-std::optional<double> median(std::vector<double> values) {
-  if (values.empty()) {
-    return std::nullopt;
-  }
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) {
-    return *middle;
-  }
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
 WarmUp warmUp(const std::vector<trace::BucketsMessage>& layouts, std::uint32_t firstStep) {
   for (const trace::BucketsMessage& layout : layouts) {
     if (layout.reason == "rebuild" && layout.step > firstStep) {

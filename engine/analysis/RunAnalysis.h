@@ -12,6 +12,7 @@
 #include "engine/analysis/Lateness.h"
 #include "engine/analysis/RunData.h"
 #include "engine/analysis/StepTimes.h"
+#include "engine/cost/Sample.h"
 #include "engine/run/Grown.h"
 #include "engine/run/GrownBy.h"
 
@@ -123,7 +124,6 @@ enum class Course {
 /// Returns its values within some ticks, by time; costs a binary search and what is returned.
 std::vector<double> courseOf(const RunAnalysis& run, Course course, const Interval& within);
 
-/// Returns the median; the mean of the middle two of an even number; none of none.
-std::optional<double> median(std::vector<double> values);
+using cost::median;
 
 }  // namespace lockstep::analysis

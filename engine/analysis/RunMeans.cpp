@@ -59,8 +59,8 @@ double studentT(double degrees, double tail) {
   return (low + high) / 2;
 }
 
-std::optional<MeanInterval> runMeansInterval(const std::vector<double>& a,
-                                             const std::vector<double>& b, double tail) {
+std::optional<cost::MeanInterval> runMeansInterval(const std::vector<double>& a,
+                                                   const std::vector<double>& b, double tail) {
   if (a.size() < 2 || b.size() < 2) {
     return std::nullopt;
   }
@@ -69,13 +69,13 @@ std::optional<MeanInterval> runMeansInterval(const std::vector<double>& a,
   const double variance = ofA.ofMean + ofB.ofMean;
   const double mean = ofB.mean - ofA.mean;
   if (variance <= 0) {
-    return MeanInterval{mean, mean, mean};
+    return cost::MeanInterval{mean, mean, mean};
   }
   const double degrees =
       variance * variance /
       (ofA.ofMean * ofA.ofMean / (ofA.count - 1) + ofB.ofMean * ofB.ofMean / (ofB.count - 1));
   const double off = studentT(degrees, tail) * std::sqrt(variance);
-  return MeanInterval{mean, mean - off, mean + off};
+  return cost::MeanInterval{mean, mean - off, mean + off};
 }
 
 }  // namespace lockstep::analysis

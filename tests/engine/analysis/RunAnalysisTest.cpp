@@ -174,12 +174,6 @@ TEST(RunAnalysisTest, GivesTheSpeedOfTheSlowestRank) {
   EXPECT_EQ(analyse(run.data()).stepsPerSecond, 125);
 }
 
-TEST(RunAnalysisTest, TakesTheMeanOfTheMiddleTwoForAnEvenNumber) {
-  EXPECT_EQ(median({4, 1, 3, 2}), 2.5);
-  EXPECT_EQ(median({9, 1, 5}), 5);
-  EXPECT_EQ(median({}), std::nullopt);
-}
-
 TEST(RunAnalysisTest, AnalysesTheGoldenRun) {
   const auto folder =
       std::filesystem::temp_directory_path() / ("lockstep-analysis-" + std::to_string(getpid()));

@@ -35,6 +35,9 @@ class RunAnalyser : public QObject {
   /// The latest analysis; null before the first.
   [[nodiscard]] std::shared_ptr<const AnalysedRun> latest() const { return latest_; }
 
+  /// Whether it is of all that the model holds.
+  [[nodiscard]] bool isCurrent() const { return latest_ != nullptr && !stale_ && !running_; }
+
   /// Says that somebody shows the analysis: views call it when they paint. Cheap.
   void want();
 

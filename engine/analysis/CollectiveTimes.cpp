@@ -51,8 +51,7 @@ bool CollectiveSpans::add(int rank, const SpanRow& span) {
   const bool call = span.kind == calls_;
   const bool part = calls_ == EventKind::kCollective &&
                     (span.kind == EventKind::kShaped || span.kind == EventKind::kChecked);
-  const Operation operation = trace::operationOf(span.detail);
-  if ((!call && !part) || operation == Operation::kSend || operation == Operation::kRecv) {
+  if ((!call && !part) || !run::isOfAll(span.detail)) {
     return true;
   }
   parts_.push_back({span, rank, span.step});
@@ -66,8 +65,8 @@ std::vector<CollectiveTimes> CollectiveSpans::gather(const trace::ClockDoubt& do
   std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) {
     return std::tie(a.span.startTicks, a.span.id) < std::tie(b.span.startTicks, b.span.id);
   });
-  auto unwraps = unwraps_;
-  std::map<std::pair<std::uint8_t, std::uint64_t>, CollectiveTimes> calls;
+  run::CallNumbers numbers = numbers_;
+  std::map<run::Call, CollectiveTimes> calls;
   // A check has the numbers of its own wrapper, so it is known by what its collective is about,
   // and by their order.
   using CheckKey = std::tuple<int, Operation, std::uint32_t, std::uint16_t, std::uint64_t>;
@@ -80,9 +79,8 @@ std::vector<CollectiveTimes> CollectiveSpans::gather(const trace::ClockDoubt& do
       checks[about].push_back(&part);
       continue;
     }
-    const std::uint8_t group = trace::groupOf(span.detail);
-    const std::uint64_t sequence = unwraps[group](trace::collectiveSequence(span.value));
-    CollectiveTimes& call = calls[{group, sequence}];
+    const run::Call key = numbers(*run::callOf(span.kind, span.detail, span.value));
+    CollectiveTimes& call = calls[key];
     const std::uint64_t endTicks = span.startTicks + span.durationTicks;
     if (span.kind == EventKind::kShaped) {  // the modelled link goes on where the backend was done
       for (Arrival& arrival : call.arrivals) {
@@ -94,8 +92,8 @@ std::vector<CollectiveTimes> CollectiveSpans::gather(const trace::ClockDoubt& do
       continue;
     }
     if (call.arrivals.empty()) {
-      call.group = group;
-      call.sequence = sequence;
+      call.group = key.group;
+      call.sequence = key.number;
       call.operation = trace::operationOf(span.detail);
       call.step = span.step;
       call.bucket = span.bucket;
@@ -115,10 +113,10 @@ std::vector<CollectiveTimes> CollectiveSpans::gather(const trace::ClockDoubt& do
   }
   std::vector<CollectiveTimes> all;
   for (auto& [key, call] : calls) {
-    const auto forgotten = forgotten_.find(key.first);
-    stale_ = stale_ || (forgotten != forgotten_.end() && key.second <= forgotten->second);
+    const auto forgotten = forgotten_.find(key.group);
+    stale_ = stale_ || (forgotten != forgotten_.end() && key.number <= forgotten->second);
     if (!call.arrivals.empty()) {
-      measure(call, ranksOf_[key.first].size(), doubt, nsPerTick);
+      measure(call, ranksOf_[key.group].size(), doubt, nsPerTick);
       all.push_back(std::move(call));
     }
   }
@@ -129,9 +127,10 @@ void CollectiveSpans::forget(std::uint32_t next) {
   next_ = next;
   for (const Part& part : parts_) {
     if (part.step < next && part.span.kind == calls_) {
-      const std::uint8_t group = trace::groupOf(part.span.detail);
-      std::uint64_t& last = forgotten_[group];
-      last = std::max(last, unwraps_[group](trace::collectiveSequence(part.span.value)));
+      const run::Call call =
+          numbers_(*run::callOf(part.span.kind, part.span.detail, part.span.value));
+      std::uint64_t& last = forgotten_[call.group];
+      last = std::max(last, call.number);
     }
   }
   std::erase_if(parts_, [next](const Part& part) { return part.step < next; });

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/analysis/RunData.h"
-#include "engine/analysis/SequenceNumbers.h"
+#include "engine/run/Calls.h"
 
 namespace lockstep::analysis {
 
@@ -77,7 +77,7 @@ class CollectiveSpans {
   trace::EventKind calls_;
   std::vector<Part> parts_;
   std::map<std::uint8_t, std::set<int>> ranksOf_;
-  std::map<std::uint8_t, SequenceNumbers> unwraps_;  // up to what was forgotten
+  run::CallNumbers numbers_;                         // up to what was forgotten
   std::map<std::uint8_t, std::uint64_t> forgotten_;  // the last number
   std::uint32_t next_ = 0;
   bool stale_ = false;

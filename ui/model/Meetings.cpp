@@ -7,15 +7,6 @@
 namespace lockstep::ui {
 namespace {
 
-using trace::EventKind;
-
-constexpr std::uint64_t kWrap = 1u << 24;
-
-// How far `to` is ahead of `from`; both have 24 bits.
-std::int32_t distance(std::uint32_t from, std::uint32_t to) {
-  return static_cast<std::int32_t>((to - from) << 8) >> 8;
-}
-
 std::size_t tableIndex(std::uint8_t group, bool checks) {
   return group + (checks ? 256u : 0u);
 }
@@ -25,15 +16,6 @@ std::uint64_t between(std::uint64_t a, std::uint64_t b) {
 }
 
 }  // namespace
-
-std::uint64_t MeetingTable::unwrapped(std::uint32_t sequence) const {
-  if (meetings_.empty()) {
-    return kWrap + sequence;  // what was numbered before it stays positive
-  }
-  const std::uint64_t last = meetings_.back().sequence;
-  return last + static_cast<std::uint64_t>(static_cast<std::int64_t>(
-                    distance(static_cast<std::uint32_t>(last % kWrap), sequence)));
-}
 
 std::optional<std::size_t> MeetingTable::indexOf(std::uint64_t sequence) const {
   if (meetings_.empty() || sequence > meetings_.back().sequence) {
@@ -93,20 +75,21 @@ void MeetingTable::settle(std::size_t members) {
 }
 
 void Meetings::add(int rank, std::size_t row, const run::SpanRecord& span) {
-  const std::uint8_t group = trace::groupOf(span.detail);
-  const bool checks = static_cast<EventKind>(span.kind) == EventKind::kChecked;
-  MeetingTable& table = tables_[tableIndex(group, checks)];
-  if (table.meetings_.empty() && !checks) {
-    groups_.insert(std::lower_bound(groups_.begin(), groups_.end(), group), group);
+  const auto kind = static_cast<trace::EventKind>(span.kind);
+  const run::Call call = *run::callOf(kind, span.detail, span.value);
+  MeetingTable& table = tables_[tableIndex(call.group, call.check)];
+  if (table.meetings_.empty() && !call.check) {
+    groups_.insert(std::lower_bound(groups_.begin(), groups_.end(), call.group), call.group);
   }
-  std::uint64_t sequence = table.unwrapped(trace::collectiveSequence(span.value));
+  std::uint64_t sequence = table.numbers_(call.number);
   auto index = table.indexOf(sequence);
   if (index) {
     for (std::uint32_t at = table.meetings_[*index].arrivals; at != kNone;
          at = arrivals_[at].next) {
       if (arrivals_[at].rank == rank) {
         // The rank counts from the start again, as a group made anew does.
-        sequence += kWrap;
+        sequence += run::SequenceNumbers::kWrap;
+        table.numbers_.set(sequence);
         index = table.indexOf(sequence);
         break;
       }
@@ -151,16 +134,15 @@ const MeetingTable& Meetings::table(std::uint8_t group, bool checks) const {
   return tables_[tableIndex(group, checks)];
 }
 
-const Meeting* Meetings::find(std::uint8_t group, bool checks, std::uint32_t sequence,
-                              std::uint64_t startTicks) const {
-  const MeetingTable& in = table(group, checks);
+const Meeting* Meetings::find(const run::Call& call, std::uint64_t startTicks) const {
+  const MeetingTable& in = table(call.group, call.check);
   if (in.meetings_.empty()) {
     return nullptr;
   }
   // A number stands for one meeting in each round of 24 bits: the nearest in time is meant.
   const Meeting* best = nullptr;
-  const std::uint64_t last = in.unwrapped(sequence);
-  for (std::uint64_t round = last;; round -= kWrap) {
+  const std::uint64_t last = run::SequenceNumbers(in.numbers_)(call.number);
+  for (std::uint64_t round = last;; round -= run::SequenceNumbers::kWrap) {
     if (const auto index = in.indexOf(round)) {
       const Meeting& meeting = in.meetings_[*index];
       if (best == nullptr ||
@@ -168,7 +150,7 @@ const Meeting* Meetings::find(std::uint8_t group, bool checks, std::uint32_t seq
         best = &meeting;
       }
     }
-    if (round < kWrap || round - kWrap < in.meetings_.front().sequence) {
+    if (round < in.meetings_.front().sequence + run::SequenceNumbers::kWrap) {
       return best;
     }
   }

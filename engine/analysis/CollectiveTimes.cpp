@@ -136,17 +136,4 @@ void CollectiveSpans::forget(std::uint32_t next) {
   std::erase_if(parts_, [next](const Part& part) { return part.step < next; });
 }
 
-std::vector<CollectiveTimes> collectiveTimes(const RunData& data) {
-  const RankOfTrack rankOf = data.rankOfTrack();
-  CollectiveSpans spans(EventKind::kCollective);
-  for (const SpanRow& span : data.spans) {
-    if (const auto at = rankOf.find(span.track); at != rankOf.end()) {
-      spans.add(at->second, span);
-    }
-  }
-  auto all = spans.gather(data.doubt, data.clock.nsPerTick);
-  std::erase_if(all, [](const CollectiveTimes& one) { return one.arrivals.size() < 2; });
-  return all;
-}
-
 }  // namespace lockstep::analysis

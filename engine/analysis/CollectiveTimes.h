@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "engine/analysis/RunData.h"
@@ -42,11 +43,27 @@ struct CollectiveTimes {
   bool operator==(const CollectiveTimes&) const = default;
 };
 
-/// Returns the collectives that at least two ranks took part in, by group and sequence. A group's
-/// ranks are those that recorded any of its collectives. A checked collective begins with its
-/// comparison, since that is where ranks wait for each other. Sends and receives are left out:
-/// their numbers are not those of the other side.
-std::vector<CollectiveTimes> collectiveTimes(const RunData& data);
+/// What a rank's collectives of one step cost it.
+struct PeerTicks {
+  std::uint64_t waiting = 0;
+  std::uint64_t transfer = 0;
+  bool known = true;  ///< false: one of them has a rank without a record
+};
+using PeersByStep = std::map<std::pair<int, std::uint32_t>, PeerTicks>;  // by rank and step
+
+template <typename Collectives>
+PeersByStep peersByStep(const Collectives& collectives) {
+  PeersByStep sums;
+  for (const CollectiveTimes& collective : collectives) {
+    for (const Arrival& arrival : collective.arrivals) {
+      PeerTicks& sum = sums[{arrival.rank, collective.step}];
+      sum.waiting += arrival.waitingTicks;
+      sum.transfer += arrival.transferTicks;
+      sum.known = sum.known && collective.complete;
+    }
+  }
+  return sums;
+}
 
 /// The spans of the calls of all ranks, as they come: of collectives, or of the comparisons of
 /// those that are checked. The waiting of a comparison is no cost of the check, since the call

@@ -81,17 +81,10 @@ using SumByStep = std::map<std::pair<int, std::uint32_t>, std::optional<double>>
 /// record of one of them.
 SumByStep ofPeers(const RunAnalysis& run, Metric metric) {
   SumByStep sums;
-  for (const CollectiveTimes& collective : run.collectives) {
-    for (const Arrival& arrival : collective.arrivals) {
-      auto& sum = sums.try_emplace({arrival.rank, collective.step}, 0.0).first->second;
-      if (!collective.complete) {
-        sum.reset();
-      } else if (sum.has_value()) {
-        *sum += static_cast<double>(metric == Metric::kWaiting ? arrival.waitingTicks
-                                                               : arrival.transferTicks) *
-                run.nsPerTick / 1e6;
-      }
-    }
+  for (const auto& [key, of] : peersByStep(run.collectives)) {
+    const std::uint64_t ticks = metric == Metric::kWaiting ? of.waiting : of.transfer;
+    sums[key] =
+        of.known ? std::optional(static_cast<double>(ticks) * run.nsPerTick / 1e6) : std::nullopt;
   }
   return sums;
 }
@@ -116,20 +109,17 @@ std::optional<double> ofSpan(const SpanRow& span, Metric metric,
 
 /// Adds up spans in each step; a step without any has 0.
 SumByStep ofSpans(const RunData& data, const RunAnalysis& run, Metric metric) {
-  const auto rankOf = data.rankOfTrack();
   SumByStep sums;
   for (const StepTimes& step : run.steps()) {
     sums[{step.rank, step.step}] = 0.0;
   }
-  for (const SpanRow& span : data.spans) {
-    const auto value = ofSpan(span, metric, data.clock);
-    const auto rank = rankOf.find(span.track);
-    if (value && rank != rankOf.end()) {
-      if (const auto at = sums.find({rank->second, span.step}); at != sums.end()) {
+  data.eachSpan([&](int rank, const SpanRow& span) {
+    if (const auto value = ofSpan(span, metric, data.clock)) {
+      if (const auto at = sums.find({rank, span.step}); at != sums.end()) {
         *at->second += *value;
       }
     }
-  }
+  });
   return sums;
 }
 

@@ -39,16 +39,14 @@ void addCollective(Parts& parts, const trace::SpanRow& span, const Interval& int
 
 /// The calls, by key. Collectives of no call stay out: not all are the hook's.
 std::map<CallKey, Parts> gatherCalls(const RunData& data, const RunAnalysis& analysis) {
-  const auto rankOf = data.rankOfTrack();
   std::map<CallKey, Parts> calls;
   const auto visit = [&](run::Trait wanted, auto take) {
-    for (const trace::SpanRow& span : data.spans) {
-      const auto rank = run::has(span.kind, wanted) ? rankOf.find(span.track) : rankOf.end();
-      if (rank != rankOf.end()) {
-        take(CallKey{rank->second, span.step, span.bucket}, span,
+    data.eachSpan([&](int rank, const trace::SpanRow& span) {
+      if (run::has(span.kind, wanted)) {
+        take(CallKey{rank, span.step, span.bucket}, span,
              Interval{span.startTicks, span.startTicks + span.durationTicks});
       }
-    }
+    });
   };
   visit(run::kHookPhase,
         [&](const CallKey& key, const trace::SpanRow& span, const Interval& interval) {

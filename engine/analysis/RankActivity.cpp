@@ -150,13 +150,9 @@ void ActivityPieces::forget(std::uint64_t before) {
 }
 
 std::vector<RankActivity> rankActivity(const RunData& data) {
-  const auto rankOf = data.rankOfTrack();
   std::map<int, ActivityPieces> ranks;
-  for (const SpanRow& span : data.spans) {
-    if (const auto at = rankOf.find(span.track); at != rankOf.end()) {
-      ranks[at->second].add(span, data.clock.nsPerTick);
-    }
-  }
+  data.eachSpan(
+      [&](int rank, const SpanRow& span) { ranks[rank].add(span, data.clock.nsPerTick); });
   std::vector<RankActivity> all;
   for (auto& [number, rank] : ranks) {
     all.push_back(rank.activity(number));

@@ -7,27 +7,6 @@
 namespace lockstep::analysis {
 namespace {
 
-/// What a rank's collectives of one step cost it.
-struct PeerTicks {
-  std::uint64_t waiting = 0;
-  std::uint64_t transfer = 0;
-  bool known = true;  ///< false: one of them has a rank without a record
-};
-using PeersByStep = std::map<std::pair<int, std::uint32_t>, PeerTicks>;
-
-PeersByStep addUpByStep(const std::vector<CollectiveTimes>& collectives) {
-  PeersByStep sums;
-  for (const CollectiveTimes& collective : collectives) {
-    for (const Arrival& arrival : collective.arrivals) {
-      PeerTicks& sum = sums[{arrival.rank, collective.step}];
-      sum.waiting += arrival.waitingTicks;
-      sum.transfer += arrival.transferTicks;
-      sum.known = sum.known && collective.complete;
-    }
-  }
-  return sums;
-}
-
 template <typename Row>
 std::vector<Row> takeOut(std::vector<Row>& rows, std::uint32_t next) {
   const auto later = std::stable_partition(rows.begin(), rows.end(),
@@ -44,7 +23,7 @@ StepStretch StepStretch::takeBelow(std::uint32_t next) {
 }
 
 void RunTotals::addSteps(const StepStretch& stretch) {
-  const PeersByStep peers = addUpByStep(stretch.collectives);
+  const PeersByStep peers = peersByStep(stretch.collectives);
   for (const StepTicks& step : stretch.steps) {
     stepTicks_ += step.duration();
     OfRank& rank = ranks_[step.rank];

@@ -177,13 +177,8 @@ bool isExposed(Cause cause) {
 }
 
 std::vector<StepCauses> stepCauses(const RunData& data, const RunAnalysis& run) {
-  const auto rankOf = data.rankOfTrack();
   CauseGathering gathering(run);
-  for (const SpanRow& span : data.spans) {
-    if (const auto at = rankOf.find(span.track); at != rankOf.end()) {
-      gathering.add(at->second, span);
-    }
-  }
+  data.eachSpan([&](int rank, const SpanRow& span) { gathering.add(rank, span); });
   std::map<int, Windows>& ranks = gathering.finish();
   std::vector<StepCauses> all;
   for (const RankActivity& activity : rankActivity(data)) {

@@ -134,10 +134,11 @@ base::Result<std::uint64_t> writeRanks(const TableSource& source, OutputFile& fi
 base::Result<std::uint64_t> writeCollectives(const TableSource& source, OutputFile& file) {
   Csv csv(file, {"group", "sequence", "operation", "step", "bucket", "bytes", "rank", "arrived_ms",
                  "ended_ms", "waiting_ms", "transfer_ms", "last_rank", "skew_ms"});
+  const RunAnalysis run = analysis::analyse(*source.survey.data);
   const auto toMs = [&](std::uint64_t ticks) {
-    return source.survey.data->clock.durationNs(ticks) / 1e6;
+    return static_cast<double>(ticks) * run.nsPerTick / 1e6;
   };
-  for (const analysis::CollectiveTimes& one : analysis::collectiveTimes(*source.survey.data)) {
+  for (const analysis::CollectiveTimes& one : run.collectives) {
     if (!source.holds(one.step)) {
       continue;
     }

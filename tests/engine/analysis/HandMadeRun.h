@@ -64,7 +64,13 @@ class HandMadeRun {
   std::vector<trace::SpanRow> spans;
 };
 
-/// The steps of an analysis, all at once.
+/// The collectives of an analysis, all at once.
+inline std::vector<CollectiveTimes> collectiveTimes(const RunData& data) {
+  const RunAnalysis run = analyse(data);
+  return {run.collectives.begin(), run.collectives.end()};
+}
+
+/// Its steps.
 inline std::vector<StepTimes> stepTimes(const RunData& data) {
   const RunAnalysis run = analyse(data);
   const auto steps = run.steps();

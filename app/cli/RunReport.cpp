@@ -54,7 +54,7 @@ class Gathering {
     // A trace begins in the middle of a job, and may be of another rank alone.
     const bool imported = report_.info.kind == trace::RunKind::kImported;
     const int counted = imported && !report_.ranks.empty() ? report_.ranks.front().rank : 0;
-    for (const auto& step : analysed.steps) {
+    for (const auto& step : analysed.steps()) {
       if (step.rank == counted) {
         report_.steps = imported ? report_.steps + 1 : std::max(report_.steps, step.step + 1);
       }

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <utility>
 
+#include "engine/analysis/RunAnalysis.h"
 #include "engine/base/ExitCodes.h"
 #include "engine/trace/RunFile.h"
+#include "ui/model/RunAnalyser.h"
 #include "ui/model/RunModel.h"
 #include "ui/shell/ViewPictures.h"
 
@@ -65,8 +68,13 @@ int drawPictures(const Options& options) {
     if (const auto loaded = load(*models.back()); !loaded.ok()) {
       return refuse(loaded.error());
     }
-    runs.push_back(
-        {models.back().get(), analyses ? ui::analysedRun(models.back()->snapshot()) : nullptr});
+    std::shared_ptr<ui::AnalysedRun> analysed;
+    if (analyses) {
+      analysed = std::make_shared<ui::AnalysedRun>();
+      analysed->data = models.back()->snapshot();
+      analysed->analysis = analysis::analyse(analysed->data);
+    }
+    runs.push_back({models.back().get(), std::move(analysed)});
   }
   // Light where nothing is asked for: a picture is for a page, and without a display there is no
   // desktop whose colours could be taken.

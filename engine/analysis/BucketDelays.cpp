@@ -8,6 +8,7 @@
 
 #include "engine/analysis/Intervals.h"
 #include "engine/analysis/RankActivity.h"
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
@@ -35,9 +36,7 @@ struct GatheredCell {
 using CellKey = std::tuple<int, std::uint16_t, std::uint32_t>;  // rank, bucket, step
 
 bool isBucketsCommunication(const SpanRow& span) {
-  return span.bucket != trace::kNoBucket &&
-         (span.kind == EventKind::kCollective || span.kind == EventKind::kChecked ||
-          span.kind == EventKind::kShaped);
+  return span.bucket != trace::kNoBucket && run::has(span.kind, run::kCall);
 }
 
 std::map<CellKey, GatheredCell> gatherSpans(const RunData& data) {
@@ -87,8 +86,8 @@ void addArrivals(const RunData& data, const CollectiveTimes& collective,
       // Within the doubt of the clocks it may as well have been the first.
       entry.latenessMs = lateNs <= doubtNs ? 0 : lateNs / 1e6;
     }
-    entry.waitingMs += arrival.waitingMs;
-    entry.transferMs += arrival.transferMs;
+    entry.waitingMs += data.clock.durationNs(arrival.waitingTicks) / 1e6;
+    entry.transferMs += data.clock.durationNs(arrival.transferTicks) / 1e6;
   }
 }
 

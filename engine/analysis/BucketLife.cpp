@@ -4,13 +4,13 @@
 #include <map>
 #include <utility>
 
+#include "engine/run/Calls.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
 namespace {
 
 using trace::EventKind;
-using trace::Operation;
 using Ticks = std::optional<std::uint64_t>;
 
 void earliest(Ticks& at, std::uint64_t ticks) {
@@ -23,12 +23,8 @@ void latest(Ticks& at, std::uint64_t ticks) {
 /// What ranks meet in: two are at the same one when these are equal.
 struct Meeting {
   std::uint16_t operation = 0;  ///< with its group, as packOperation says
-  std::uint32_t sequence = 0;
+  run::Call call;
   bool operator==(const Meeting&) const = default;
-  [[nodiscard]] bool ofAll() const {
-    const Operation op = trace::operationOf(operation);
-    return op != Operation::kSend && op != Operation::kRecv;
-  }
 };
 
 /// One rank's bucket while its spans are gathered.
@@ -71,7 +67,7 @@ void addSpan(const trace::SpanRow& span, GatheredBucket& bucket) {
       latest(times.endedTicks, endTicks);
       if (!bucket.collectiveTicks || span.startTicks < *bucket.collectiveTicks) {
         bucket.collectiveTicks = span.startTicks;
-        bucket.meeting = {span.detail, trace::collectiveSequence(span.value)};
+        bucket.meeting = {span.detail, *run::callOf(span.kind, span.detail, span.value)};
         times.collectiveSpan = span.id;
       }
       break;
@@ -133,9 +129,7 @@ void findMeeting(BucketLife& life, const std::vector<std::optional<Meeting>>& me
                  const RankClocks& clocks) {
   for (std::size_t r = 0; r < life.ranks.size(); ++r) {
     const BucketTimes& times = life.ranks[r];
-    // One rank that has no record, that talked in pairs, or that was in another collective, and it
-    // is not known when all had come.
-    if (!times.beganTicks || !meetings[r] || !meetings[r]->ofAll() ||
+    if (!times.beganTicks || !meetings[r] || !run::isOfAll(meetings[r]->operation) ||
         *meetings[r] != *meetings[0]) {
       life.metTicks.reset();
       life.lastRank.reset();

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "engine/analysis/Intervals.h"
-#include "engine/analysis/SequenceNumbers.h"
 #include "engine/base/NumberText.h"
+#include "engine/run/Calls.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
@@ -43,7 +43,7 @@ struct Record {
 };
 
 struct Stream {
-  SequenceNumbers numbers;
+  run::SequenceNumbers numbers;
   std::vector<Record> records;
 };
 
@@ -52,10 +52,8 @@ std::uint64_t endOf(const SpanRow& span) {
 }
 
 bool isCall(const SpanRow& span) {
-  const Operation operation = trace::operationOf(span.detail);
-  return (span.kind == EventKind::kCollective || span.kind == EventKind::kCollectiveQueued ||
-          span.kind == EventKind::kChecked) &&
-         operation != Operation::kSend && operation != Operation::kRecv;
+  return run::has(span.kind, run::kOfCall) && span.kind != EventKind::kShaped &&
+         run::isOfAll(span.detail);
 }
 
 /// Ranks may put in, or take out, different amounts of these.

@@ -1,10 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "engine/analysis/RunData.h"
+#include "engine/run/Calls.h"
 
 namespace lockstep::analysis {
 
@@ -16,8 +20,9 @@ struct Arrival {
   /// When all ranks had come, at most its end. Its own arrival where the last rank, on another
   /// host, came so little later that the clocks cannot tell. 0 when a rank is missing.
   std::uint64_t allThereTicks = 0;
-  double waitingMs = 0;   ///< from its arrival until all had come; 0 when that is unknown
-  double transferMs = 0;  ///< from then on to its end; 0 when that is unknown
+  std::uint64_t waitingTicks = 0;   ///< from its arrival until all had come; 0: unknown
+  std::uint64_t transferTicks = 0;  ///< from then on to its end; 0: unknown
+  bool operator==(const Arrival&) const = default;
 };
 
 /// One collective seen on several ranks. Outer times hide stragglers, because all ranks leave
@@ -34,18 +39,65 @@ struct CollectiveTimes {
   std::vector<Arrival> arrivals;  ///< by rank
   bool complete = false;          ///< no rank of the group is missing
   std::optional<int> lastRank;    ///< who arrived last; none: not complete, or clocks cannot tell
-  double skewMs = 0;              ///< from the first arrival to the last that is known
+  std::uint64_t skewTicks = 0;    ///< from the first arrival to the last that is known
+  bool operator==(const CollectiveTimes&) const = default;
 };
 
-/// Returns the collectives that at least two ranks took part in, by group and sequence. A group's
-/// ranks are those that recorded any of its collectives. A checked collective begins with its
-/// comparison, since that is where ranks wait for each other. Sends and receives are left out:
-/// their numbers are not those of the other side.
-std::vector<CollectiveTimes> collectiveTimes(const RunData& data);
+/// What a rank's collectives of one step cost it.
+struct PeerTicks {
+  std::uint64_t waiting = 0;
+  std::uint64_t transfer = 0;
+  bool known = true;  ///< false: one of them has a rank without a record
+};
+using PeersByStep = std::map<std::pair<int, std::uint32_t>, PeerTicks>;  // by rank and step
 
-/// Returns the comparisons of checked calls, on the same terms. Their waitingMs is no cost of the
-/// check, since the call waits for its last rank in any case; their transferMs is the check's own
-/// work. Their numbers are those of the wrapper.
-std::vector<CollectiveTimes> checkTimes(const RunData& data);
+template <typename Collectives>
+PeersByStep peersByStep(const Collectives& collectives) {
+  PeersByStep sums;
+  for (const CollectiveTimes& collective : collectives) {
+    for (const Arrival& arrival : collective.arrivals) {
+      PeerTicks& sum = sums[{arrival.rank, collective.step}];
+      sum.waiting += arrival.waitingTicks;
+      sum.transfer += arrival.transferTicks;
+      sum.known = sum.known && collective.complete;
+    }
+  }
+  return sums;
+}
+
+/// The spans of the calls of all ranks, as they come: of collectives, or of the comparisons of
+/// those that are checked. The waiting of a comparison is no cost of the check, since the call
+/// waits for its last rank in any case; its transfer is the check's own work. Its numbers are the
+/// wrapper's.
+class CollectiveSpans {
+ public:
+  /// `calls`: kCollective or kChecked.
+  explicit CollectiveSpans(trace::EventKind calls) : calls_(calls) {}
+
+  /// Returns false where the span changes a call that was forgotten.
+  bool add(int rank, const trace::SpanRow& span);
+  /// Returns the calls that are not forgotten, by group and sequence; of one rank, too.
+  std::vector<CollectiveTimes> gather(const trace::ClockDoubt& doubt, double nsPerTick);
+  /// Says whether gather() met a span that belongs to a call that was forgotten.
+  [[nodiscard]] bool stale() const { return stale_; }
+  /// Forgets the calls that gather() found to be of steps below `next`: of each group the first of
+  /// them.
+  void forget(std::uint32_t next);
+
+ private:
+  struct Part {
+    trace::SpanRow span;
+    int rank = 0;
+    std::uint32_t step = 0;  // of the call that it is part of
+  };
+
+  trace::EventKind calls_;
+  std::vector<Part> parts_;
+  std::map<std::uint8_t, std::set<int>> ranksOf_;
+  run::CallNumbers numbers_;                         // up to what was forgotten
+  std::map<std::uint8_t, std::uint64_t> forgotten_;  // the last number
+  std::uint32_t next_ = 0;
+  bool stale_ = false;
+};
 
 }  // namespace lockstep::analysis

@@ -6,10 +6,10 @@
 #include <array>
 #include <cmath>
 
-#include "engine/analysis/BlockBootstrap.h"
 #include "engine/analysis/CompareSamples.h"
 #include "engine/analysis/RunMeans.h"
 #include "engine/base/NumberText.h"
+#include "engine/cost/BlockBootstrap.h"
 
 namespace lockstep::analysis {
 namespace {
@@ -102,7 +102,7 @@ struct Repeats {
   }
 };
 
-bool leavesOutZero(const MeanInterval& interval) {
+bool leavesOutZero(const cost::MeanInterval& interval) {
   return interval.low > 0 || interval.high < 0;
 }
 
@@ -111,7 +111,7 @@ Verdict sideOf(double difference, Better better) {
 }
 
 /// With repeats of both experiments.
-void judgeExperiments(Delta& delta, const MeanInterval& between, std::size_t countA,
+void judgeExperiments(Delta& delta, const cost::MeanInterval& between, std::size_t countA,
                       std::size_t count, Better better, const std::string& letter) {
   delta.low = between.low;
   delta.high = between.high;
@@ -143,7 +143,7 @@ struct Lone {
 /// With one run on a side.
 void judgeRuns(Delta& delta, const Sampled& a, const Sampled& b, const Lone& lone) {
   const std::string& letter = lone.letter;
-  const auto between = differenceInterval(a.samples, b.samples, kSignificant / 2);
+  const auto between = cost::differenceInterval(a.samples, b.samples, kSignificant / 2);
   if (!between) {
     delta.verdict = Verdict::kUntested;
     delta.reason =
@@ -154,7 +154,7 @@ void judgeRuns(Delta& delta, const Sampled& a, const Sampled& b, const Lone& lon
             : fmt::format(
                   "Not tested: A has {} measured iterations of it and {} has {}; {} of "
                   "each are needed.",
-                  a.samples.size(), letter, b.samples.size(), kFewestForBootstrap);
+                  a.samples.size(), letter, b.samples.size(), cost::kFewestForBootstrap);
     return;
   }
   delta.low = between->low;
@@ -278,8 +278,9 @@ Outcome outcomeOf(const LastMetrics& metrics, const std::vector<trace::RankInfo>
   for (const trace::RankInfo& rank : ranks) {
     bytes += rank.wireBytes;
   }
-  if (bytes > 0 && !run.steps.empty()) {
-    outcome.wireBytesPerStep = static_cast<double>(bytes) / static_cast<double>(run.steps.size());
+  if (bytes > 0 && !run.stepRows.empty()) {
+    outcome.wireBytesPerStep =
+        static_cast<double>(bytes) / static_cast<double>(run.stepRows.size());
   }
   return outcome;
 }

@@ -83,17 +83,10 @@ using SumByStep = std::map<std::pair<int, std::uint32_t>, std::optional<double>>
 /// record of one of them.
 SumByStep ofPeers(const RunAnalysis& run, Metric metric) {
   SumByStep sums;
-  for (const CollectiveTimes& collective : run.collectives) {
-    for (const Arrival& arrival : collective.arrivals) {
-      auto& sum = sums.try_emplace({arrival.rank, collective.step}, 0.0).first->second;
-      // The optional stays empty once it was reset: one collective of the step that is not known
-      // makes their sum unknown.
-      if (!collective.complete) {
-        sum.reset();
-      } else if (sum.has_value()) {
-        *sum += metric == Metric::kWaiting ? arrival.waitingMs : arrival.transferMs;
-      }
-    }
+  for (const auto& [key, of] : peersByStep(run.collectives)) {
+    const std::uint64_t ticks = metric == Metric::kWaiting ? of.waiting : of.transfer;
+    sums[key] =
+        of.known ? std::optional(static_cast<double>(ticks) * run.nsPerTick / 1e6) : std::nullopt;
   }
   return sums;
 }
@@ -119,20 +112,17 @@ std::optional<double> ofSpan(const SpanRow& span, Metric metric,
 
 /// Adds up spans in each step; a step without any has 0.
 SumByStep ofSpans(const RunData& data, const RunAnalysis& run, Metric metric) {
-  const auto rankOf = data.rankOfTrack();
   SumByStep sums;
-  for (const StepTimes& step : run.steps) {
+  for (const StepTimes& step : run.steps()) {
     sums[{step.rank, step.step}] = 0.0;
   }
-  for (const SpanRow& span : data.spans) {
-    const auto value = ofSpan(span, metric, data.clock);
-    const auto rank = rankOf.find(span.track);
-    if (value && rank != rankOf.end()) {
-      if (const auto at = sums.find({rank->second, span.step}); at != sums.end()) {
+  data.eachSpan([&](int rank, const SpanRow& span) {
+    if (const auto value = ofSpan(span, metric, data.clock)) {
+      if (const auto at = sums.find({rank, span.step}); at != sums.end()) {
         *at->second += *value;
       }
     }
-  }
+  });
   return sums;
 }
 
@@ -164,7 +154,7 @@ std::vector<RankStepValue> rankStepValues(const RunData& data, const RunAnalysis
     default:
       break;
   }
-  for (const StepTimes& step : run.steps) {
+  for (const StepTimes& step : run.steps()) {
     if (isMeasured(step, run)) {
       const auto at = sums.find({step.rank, step.step});
       add(step, at != sums.end() ? at->second : ofStep(step, metric));
@@ -175,9 +165,7 @@ std::vector<RankStepValue> rankStepValues(const RunData& data, const RunAnalysis
 
 Iterations countIterations(const RunAnalysis& run) {
   std::map<std::uint32_t, bool> complete;
-  for (const StepTimes& step : run.steps) {
-    // An iteration in which one rank lost events is left out for all: its means would be over other
-    // ranks than those of the rest.
+  for (const StepTimes& step : run.steps()) {
     bool& all = complete.try_emplace(step.step, true).first->second;
     all = all && !step.incomplete;
   }

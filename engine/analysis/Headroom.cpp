@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "engine/analysis/BlockBootstrap.h"
 #include "engine/analysis/SlowLink.h"
+#include "engine/cost/BlockBootstrap.h"
 
 namespace lockstep::analysis {
 namespace {
@@ -66,8 +66,8 @@ struct HeadroomSamples {
 };
 
 std::optional<bool> bottleneckOf(const HeadroomSamples& samples, double tail) {
-  const auto surely = meanInterval(samples.surely, tail);
-  const auto atMost = meanInterval(samples.atMost, tail);
+  const auto surely = cost::meanInterval(samples.surely, tail);
+  const auto atMost = cost::meanInterval(samples.atMost, tail);
   if (surely && surely->low > 0) {
     return true;
   }
@@ -112,7 +112,7 @@ std::vector<RankOverlap> rankOverlaps(const std::vector<StepOverlap>& steps,
   std::vector<RankOverlap> all;
   for (auto& [rank, samples] : ranks) {
     const auto bottleneck =
-        bottleneckOf(samples, kAccusedByChance / static_cast<double>(ranks.size()));
+        bottleneckOf(samples, cost::kAccusedByChance / static_cast<double>(ranks.size()));
     all.push_back(mediansOf(rank, std::move(samples)));
     all.back().bottleneck = bottleneck;
   }

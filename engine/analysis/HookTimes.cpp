@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/analysis/Intervals.h"
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
@@ -28,16 +29,6 @@ struct Parts {
   std::vector<std::pair<Interval, std::uint64_t>> payloads;  // of each collective
 };
 
-bool isHookPhase(EventKind kind) {
-  return kind == EventKind::kHookEncode || kind == EventKind::kHookCommunicate ||
-         kind == EventKind::kHookDecode;
-}
-
-bool isCollective(EventKind kind) {
-  return kind == EventKind::kCollective || kind == EventKind::kChecked ||
-         kind == EventKind::kShaped;
-}
-
 void addCollective(Parts& parts, const trace::SpanRow& span, const Interval& interval) {
   parts.inFlight.push_back(interval);
   if (span.kind == EventKind::kCollective &&
@@ -48,27 +39,24 @@ void addCollective(Parts& parts, const trace::SpanRow& span, const Interval& int
 
 /// The calls, by key. Collectives of no call stay out: not all are the hook's.
 std::map<CallKey, Parts> gatherCalls(const RunData& data, const RunAnalysis& analysis) {
-  const auto rankOf = data.rankOfTrack();
   std::map<CallKey, Parts> calls;
-  const auto visit = [&](bool (*wanted)(EventKind), auto take) {
-    for (const trace::SpanRow& span : data.spans) {
-      const auto rank = wanted(span.kind) ? rankOf.find(span.track) : rankOf.end();
-      if (rank != rankOf.end()) {
-        take(CallKey{rank->second, span.step, span.bucket}, span,
+  const auto visit = [&](run::Trait wanted, auto take) {
+    data.eachSpan([&](int rank, const trace::SpanRow& span) {
+      if (run::has(span.kind, wanted)) {
+        take(CallKey{rank, span.step, span.bucket}, span,
              Interval{span.startTicks, span.startTicks + span.durationTicks});
       }
-    }
+    });
   };
-  visit(isHookPhase, [&](const CallKey& key, const trace::SpanRow& span, const Interval& interval) {
-    Parts& parts = calls[key];
-    (span.kind == EventKind::kHookEncode   ? parts.encode
-     : span.kind == EventKind::kHookDecode ? parts.decode
-                                           : parts.communicate)
-        .push_back(interval);
-  });
-  // A second pass: a collective may stand before the phases of its call in the file, and only those
-  // whose call is known by now are taken.
-  visit(isCollective,
+  visit(run::kHookPhase,
+        [&](const CallKey& key, const trace::SpanRow& span, const Interval& interval) {
+          Parts& parts = calls[key];
+          (span.kind == EventKind::kHookEncode   ? parts.encode
+           : span.kind == EventKind::kHookDecode ? parts.decode
+                                                 : parts.communicate)
+              .push_back(interval);
+        });
+  visit(run::kCall,
         [&](const CallKey& key, const trace::SpanRow& span, const Interval& interval) {
           if (const auto call = calls.find(key); call != calls.end()) {
             addCollective(call->second, span, interval);
@@ -166,7 +154,7 @@ HookTimes hookTimes(const RunData& data, const RunAnalysis& analysis) {
   HookTimes times;
   times.warmUp = analysis.warmUp;
   std::set<StepKey> complete;
-  for (const StepTimes& step : analysis.steps) {
+  for (const StepTimes& step : analysis.steps()) {
     if (step.step < times.warmUp.firstMeasured) {
       continue;
     }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -54,89 +53,86 @@ std::map<std::uint32_t, StepArrivals> arrivalsByStep(
   return steps;
 }
 
-/// What each rank waited for cores in each step; only of steps that all ranks have whole.
-using CoreWaitMs = std::map<std::uint32_t, std::map<int, double>>;
+/// What each rank waited for cores in each step, in ticks; only of steps that all ranks have whole.
+using CoreWaits = std::map<std::uint32_t, std::map<int, double>>;
 
-CoreWaitMs coreWaits(const std::vector<StepTimes>& steps, std::uint32_t firstMeasured) {
-  CoreWaitMs waits;
+CoreWaits coreWaits(const std::vector<StepTicks>& steps, std::uint32_t firstMeasured) {
+  CoreWaits waits;
   std::set<std::uint32_t> left;
-  for (const StepTimes& step : steps) {
+  for (const StepTicks& step : steps) {
     if (step.step < firstMeasured || step.incomplete) {
       left.insert(step.step);
     }
-    waits[step.step][step.rank] += step.coreWaitMs;
+    waits[step.step][step.rank] += step.coreWait;
   }
   // A step that one rank has not whole is left out for all: peers are compared within a step.
   std::erase_if(waits, [&](const auto& step) { return left.contains(step.first); });
   return waits;
 }
 
-double meanLongest(const CoreWaitMs& waits) {
-  double sum = 0;
-  for (const auto& [step, ranks] : waits) {
-    double longest = 0;
-    for (const auto& [rank, ms] : ranks) {
-      longest = std::max(longest, ms);
-    }
-    sum += longest;
-  }
-  return waits.empty() ? 0 : sum / static_cast<double>(waits.size());
-}
-
 }  // namespace
 
-std::vector<RankLateness> lateness(const std::vector<StepTimes>& steps,
-                                   const std::vector<CollectiveTimes>& collectives,
-                                   std::uint32_t firstMeasured, double nsPerTick) {
-  const CoreWaitMs waits = coreWaits(steps, firstMeasured);
-  std::map<int, std::vector<double>> samples;  // by rank, in the order of steps
+void LatenessSamples::add(const std::vector<StepTicks>& steps,
+                          const std::vector<CollectiveTimes>& collectives) {
+  const CoreWaits waits = coreWaits(steps, firstMeasured_);
   for (auto& [number, arrivals] : arrivalsByStep(collectives)) {
     const auto waited = waits.find(number);
     if (!arrivals.known || waited == waits.end() || arrivals.missed.size() < 2) {
       continue;
     }
-    std::map<int, double> lateMs;
+    std::map<int, double> late;
     double sum = 0;
     // Collectives overlap, and what was missed of several at once counts once: hence the union.
     for (auto& [rank, missed] : arrivals.missed) {
-      const double ms = static_cast<double>(length(unite(std::move(missed)))) * nsPerTick / 1e6;
+      const auto ticks = static_cast<double>(length(unite(std::move(missed))));
       const auto core = waited->second.find(rank);
-      lateMs[rank] = std::max(0.0, ms - (core == waited->second.end() ? 0 : core->second));
-      sum += lateMs[rank];
+      late[rank] = std::max(0.0, ticks - (core == waited->second.end() ? 0 : core->second));
+      sum += late[rank];
     }
-    for (const auto& [rank, ms] : lateMs) {
-      // Against the mean of the others, so that these add up to 0 over the ranks of a step: of 6, 0
-      // and 0 ms they are 6, -3 and -3.
-      samples[rank].push_back(ms - (sum - ms) / static_cast<double>(lateMs.size() - 1));
+    for (const auto& [rank, ticks] : late) {
+      const double against = ticks - (sum - ticks) / static_cast<double>(late.size() - 1);
+      ranks_[rank].ticks.push_back(against);
+      ranks_[rank].sum += against;
     }
   }
-  double stepMs = 0;
-  double stolenMs = 0;
-  std::size_t measured = 0;
-  for (const StepTimes& step : steps) {
+  for (const auto& [step, ranks] : waits) {
+    double longest = 0;
+    for (const auto& [rank, ticks] : ranks) {
+      longest = std::max(longest, ticks);
+    }
+    longestWaits_ += longest;
+  }
+  steps_ += waits.size();
+  for (const StepTicks& step : steps) {
     if (waits.contains(step.step)) {
-      stepMs += step.stepMs;
-      stolenMs += step.stolenMs;
-      measured += 1;
+      stepsOfRanks_ += 1;
+      ticks_ += step.duration();
     }
   }
-  const double perStep = measured == 0 ? 0 : 1 / static_cast<double>(measured);
-  const double least = std::max({kLateMs, kLateShare * stepMs * perStep,
-                                 kCoreWaits * (meanLongest(waits) + stolenMs * perStep)});
+}
+
+std::vector<RankLateness> LatenessSamples::judge(double nsPerTick, double stolenShare) const {
+  const double toMs = nsPerTick / 1e6;
+  const auto mean = [](double sum, std::size_t count) {
+    return count == 0 ? 0 : sum / static_cast<double>(count);
+  };
+  const double stepMs = mean(static_cast<double>(ticks_) * toMs, stepsOfRanks_);
+  const double waitMs = mean(longestWaits_ * toMs, steps_);
+  const double least =
+      std::max({kLateMs, kLateShare * stepMs, kCoreWaits * (waitMs + stolenShare * stepMs)});
   std::vector<RankLateness> all;
-  for (const auto& [rank, values] : samples) {
-    if (values.size() < kFewestForBootstrap) {
+  for (const auto& [rank, samples] : ranks_) {
+    if (samples.ticks.size() < cost::kFewestForBootstrap) {
       continue;
     }
-    RankLateness of{rank, std::accumulate(values.begin(), values.end(), 0.0) /
-                              static_cast<double>(values.size())};
-    // The low end of an interval lies below the mean: who has no mean above `least` needs no 4000
-    // draws.
+    RankLateness of{rank, mean(samples.sum, samples.ticks.size()) * toMs};
     if (of.meanMs > least) {
-      const auto interval =
-          meanInterval(values, kAccusedByChance / static_cast<double>(samples.size()));
-      of.interval = interval;
-      of.late = interval && interval->low > least;
+      of.interval = cost::meanInterval({samples.ticks.begin(), samples.ticks.end()},
+                                       cost::kAccusedByChance / static_cast<double>(ranks_.size()));
+      for (double* value : {&of.interval->mean, &of.interval->low, &of.interval->high}) {
+        *value *= toMs;
+      }
+      of.late = of.interval->low > least;
     }
     all.push_back(of);
   }

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
-#include "engine/analysis/BlockBootstrap.h"
 #include "engine/analysis/CollectiveTimes.h"
 #include "engine/analysis/StepTimes.h"
+#include "engine/cost/BlockBootstrap.h"
+#include "engine/run/Grown.h"
 
 namespace lockstep::analysis {
 
@@ -39,16 +42,38 @@ inline constexpr double kCoreWaits = 3;
 struct RankLateness {
   int rank = 0;
   double meanMs = 0;  ///< a step, against the mean of the others; below 0: earlier
-  std::optional<MeanInterval> interval =
+  std::optional<cost::MeanInterval> interval =
       std::nullopt;   ///< where it lies; of those that may be late
   bool late = false;  ///< beyond chance and beyond its peers
+  bool operator==(const RankLateness&) const = default;
 };
 
-/// Returns one entry a rank, by rank; none where fewer than two ranks or than
-/// kFewestForBootstrap steps can be judged. Steps before `firstMeasured` and incomplete ones are
-/// left out. `collectives` are those of collectiveTimes.
-std::vector<RankLateness> lateness(const std::vector<StepTimes>& steps,
-                                   const std::vector<CollectiveTimes>& collectives,
-                                   std::uint32_t firstMeasured, double nsPerTick);
+/// What it is judged by, step after step. A copy costs little.
+class LatenessSamples {
+ public:
+  /// Steps before it are left out, and so are incomplete ones.
+  explicit LatenessSamples(std::uint32_t firstMeasured = 0) : firstMeasured_(firstMeasured) {}
+
+  /// Adds steps as all ranks have them, none of them among those that are here. `collectives` are
+  /// theirs, of two ranks or more.
+  void add(const std::vector<StepTicks>& steps, const std::vector<CollectiveTimes>& collectives);
+  /// Returns one entry a rank, by rank; none where fewer than two ranks or than
+  /// kFewestForBootstrap steps can be judged. `stolenShare`: of stolenPercent, 0..1.
+  [[nodiscard]] std::vector<RankLateness> judge(double nsPerTick, double stolenShare) const;
+
+ private:
+  struct OfRank {
+    run::Grown<double> ticks;  // against its peers, in the order of steps
+    double sum = 0;
+  };
+
+  std::uint32_t firstMeasured_;
+  std::map<int, OfRank> ranks_;
+  // Of the steps that all ranks have whole:
+  std::size_t steps_ = 0;
+  std::size_t stepsOfRanks_ = 0;
+  std::uint64_t ticks_ = 0;  // of all ranks
+  double longestWaits_ = 0;  // for a core, of any rank in each, in ticks
+};
 
 }  // namespace lockstep::analysis

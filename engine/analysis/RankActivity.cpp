@@ -1,10 +1,12 @@
 #include "engine/analysis/RankActivity.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <unordered_map>
 #include <utility>
 
+#include "engine/run/KindFacts.h"
 #include "engine/trace/DeviceTimed.h"
 #include "engine/trace/Event.h"
 
@@ -14,84 +16,6 @@ namespace {
 using trace::EventKind;
 using trace::SpanRow;
 
-/// What one rank's lanes say, all lanes together.
-struct ActivityPieces {
-  std::vector<Interval> inFlight;
-  std::vector<Interval> work;
-  std::vector<Interval> backward;         // of work, by the host's clock
-  std::vector<std::uint64_t> gradients;   // when each was ready
-  std::vector<Interval> service;          // for the communication's sake
-  std::vector<Interval> serviceOfDevice;  // of these, by the device's clock
-  bool computesOnDevice = false;          // the device's clock says when it worked
-  std::vector<Interval> kernels;          // that compute, where each is recorded
-  std::vector<Interval> aside;            // work of another thread, whatever the step thread does
-  std::vector<CoreWait> coreWaits;
-};
-
-// The bit kByDevice means something else in the detail of other kinds.
-bool isByDevice(const SpanRow& span) {
-  switch (span.kind) {
-    case EventKind::kForward:
-    case EventKind::kBackward:
-    case EventKind::kOptimizer:
-    case EventKind::kWait:
-    case EventKind::kCopyOut:
-    case EventKind::kFinalize:
-      return (span.detail & trace::kByDevice) != 0;
-    default:
-      return false;
-  }
-}
-
-void sortIn(ActivityPieces& rank, const SpanRow& span, double nsPerTick) {
-  const Interval interval{span.startTicks, span.startTicks + span.durationTicks};
-  const Counted counted = countedAs(span);
-  if (counted.inFlight) {
-    rank.inFlight.push_back(interval);
-  }
-  const bool byDevice = isByDevice(span);
-  if (counted.work) {
-    // A backward by the host's clock is cut at its last gradient (addBackwards). The host's
-    // gradients say nothing of when a device is done, so that a device's backward counts to its
-    // end.
-    (span.kind == EventKind::kBackward && !byDevice ? rank.backward : rank.work)
-        .push_back(interval);
-    rank.computesOnDevice = rank.computesOnDevice || byDevice;
-  }
-  if (counted.service) {
-    (byDevice ? rank.serviceOfDevice : rank.service).push_back(interval);
-  }
-  if (counted.aside) {
-    rank.aside.push_back(interval);
-  }
-  if (span.kind == EventKind::kKernels) {
-    rank.kernels.push_back(interval);
-  }
-  if (span.kind == EventKind::kGradientReady) {
-    rank.gradients.push_back(span.startTicks);
-  } else if (span.kind == EventKind::kOffCore && span.durationTicks > 0) {
-    // The kernel counts in ns. Its count and the recorder's clock may differ by a little, and a
-    // wait is not longer than its span.
-    const auto ticks = static_cast<std::uint64_t>(static_cast<double>(span.value) / nsPerTick);
-    rank.coreWaits.push_back({interval, std::min(ticks, span.durationTicks)});
-  }
-}
-
-/// Ends each backward with its last gradient.
-void addBackwards(ActivityPieces& rank) {
-  std::sort(rank.gradients.begin(), rank.gradients.end());
-  for (Interval backward : rank.backward) {
-    const auto after = std::upper_bound(rank.gradients.begin(), rank.gradients.end(), backward.end);
-    // The last gradient up to the end of this backward, if it is of this one: else it made none.
-    if (after != rank.gradients.begin() && *(after - 1) >= backward.begin) {
-      backward.end = *(after - 1);
-    }
-    rank.work.push_back(backward);
-  }
-}
-
-// A wait of 2 in a span of 10 becomes ticks 4 to 6 of it. Where the wait really was, is not known:
-// overlapBounds() says what that may change.
 Intervals inTheMiddle(const std::vector<CoreWait>& waits) {
   std::vector<Interval> pieces;
   pieces.reserve(waits.size());
@@ -101,37 +25,6 @@ Intervals inTheMiddle(const std::vector<CoreWait>& waits) {
     pieces.push_back({begin, begin + wait.ticks});
   }
   return unite(std::move(pieces));
-}
-
-RankActivity activityOf(int number, ActivityPieces& rank) {
-  addBackwards(rank);
-  RankActivity activity;
-  activity.rank = number;
-  activity.inFlight = unite(std::move(rank.inFlight));
-  // The kernels say all: neither phases nor services nor waits of the host change when a device
-  // computes.
-  if (!rank.kernels.empty()) {
-    activity.computing = unite(std::move(rank.kernels));
-    return activity;
-  }
-  // What the host does meanwhile does not keep a device from computing.
-  auto& service = rank.computesOnDevice ? rank.serviceOfDevice : rank.service;
-  Intervals own = subtract(unite(std::move(rank.work)), unite(std::move(service)));
-  if (!rank.computesOnDevice && !rank.coreWaits.empty()) {
-    activity.coreWaits = std::move(rank.coreWaits);
-    std::sort(activity.coreWaits.begin(), activity.coreWaits.end(),
-              [](const CoreWait& a, const CoreWait& b) { return a.window.begin < b.window.begin; });
-    activity.offCore = intersect(own, inTheMiddle(activity.coreWaits));
-    own = subtract(own, activity.offCore);
-  }
-  if (!rank.aside.empty()) {
-    own.insert(own.end(), rank.aside.begin(), rank.aside.end());
-    own = unite(std::move(own));
-    // Another thread computed meanwhile, so that the rank was not idle for want of a core.
-    activity.offCore = subtract(activity.offCore, own);
-  }
-  activity.computing = std::move(own);
-  return activity;
 }
 
 std::vector<CoreWait>::const_iterator firstWaitIn(const RankActivity& activity,
@@ -144,56 +37,126 @@ std::vector<CoreWait>::const_iterator firstWaitIn(const RankActivity& activity,
 }  // namespace
 
 Counted countedAs(const SpanRow& span) {
-  switch (span.kind) {
-    case EventKind::kCollective:
-    case EventKind::kChecked:  // its ranks are compared before its data moves
-    case EventKind::kShaped:   // the rest of a collective, on the modelled link
-      return {.inFlight = true};
-    case EventKind::kScatter:
-    case EventKind::kReplicate:
-    case EventKind::kGather:
-    case EventKind::kReduceGradients:
-      return {.inFlight = true, .service = true};
-    // Not `work`: it runs in the middle of a wait of finalize, which is service and would be taken
-    // from it.
-    case EventKind::kBucketOptimizer:
-      return {.aside = true};
-    case EventKind::kForward:
-    case EventKind::kBackward:
-    case EventKind::kOptimizer:
-      return {.work = true};
-    case EventKind::kHookCommunicate:  // without a bucket it is around the step, which waits for it
-      return {.service = span.bucket == trace::kNoBucket};
-    case EventKind::kCopyIn:
-    case EventKind::kGradientCheck:
-    case EventKind::kCopyOut:
-    case EventKind::kHookEncode:
-    case EventKind::kHookDecode:
-    case EventKind::kWait:
-    case EventKind::kFinalize:
-    case EventKind::kBroadcastBuffers:
-    case EventKind::kRebuildBuckets:
-    case EventKind::kSearchUnused:
-    case EventKind::kUsedMap:
-    case EventKind::kSyncBatchNorm:
-    case EventKind::kZeroBroadcast:
-      return {.service = true};
-    default:
-      return {};
+  const std::uint32_t traits = run::factsOf(span.kind).traits;
+  // A hook's phase without a bucket is around the step, which waits for it.
+  const bool around = span.kind == EventKind::kHookCommunicate && span.bucket == trace::kNoBucket;
+  return {(traits & run::kInFlight) != 0, (traits & run::kWork) != 0,
+          (traits & run::kService) != 0 || around, (traits & run::kAside) != 0};
+}
+
+double waitRate(double nsPerTick) {
+  int exponent = 0;
+  const double fraction = std::frexp(nsPerTick, &exponent);
+  return std::ldexp(std::round(std::ldexp(fraction, 20)), exponent - 20);
+}
+
+bool ActivityPieces::add(const SpanRow& span, double nsPerTick) {
+  const Interval interval{span.startTicks, span.startTicks + span.durationTicks};
+  const Counted counted = countedAs(span);
+  const bool byDevice =
+      run::has(span.kind, run::kByDevice) && (span.detail & trace::kByDevice) != 0;
+  const bool kernel = span.kind == EventKind::kKernels;
+  const bool gradient = span.kind == EventKind::kGradientReady;
+  const bool wait = span.kind == EventKind::kOffCore && span.durationTicks > 0;
+  // These have all that was before counted in another way.
+  const bool turns = (counted.work && byDevice && !computesOnDevice_) || (kernel && !hasKernels_);
+  computesOnDevice_ = computesOnDevice_ || (counted.work && byDevice);
+  hasKernels_ = hasKernels_ || kernel;
+  if (counted.inFlight) {
+    inFlight_.push_back(interval);
   }
+  if (counted.work) {
+    (span.kind == EventKind::kBackward && !byDevice ? backward_ : work_).push_back(interval);
+  }
+  if (counted.service) {
+    (byDevice ? serviceOfDevice_ : service_).push_back(interval);
+  }
+  if (counted.aside) {
+    aside_.push_back(interval);
+  }
+  if (kernel) {
+    kernels_.push_back(interval);
+  }
+  if (gradient) {
+    gradients_.push_back(span.startTicks);
+  }
+  if (wait) {
+    const auto ticks =
+        static_cast<std::uint64_t>(static_cast<double>(span.value) / waitRate(nsPerTick));
+    coreWaits_.push_back({interval, std::min(ticks, span.durationTicks)});
+  }
+  const bool any = counted.inFlight || counted.work || counted.service || counted.aside || kernel ||
+                   gradient || wait;
+  return before_ == 0 || !any || (span.startTicks >= before_ && !turns);
+}
+
+/// Ends each backward with its last gradient.
+std::vector<Interval> ActivityPieces::allWork() const {
+  std::vector<std::uint64_t> gradients = gradients_;
+  std::sort(gradients.begin(), gradients.end());
+  std::vector<Interval> work = work_;
+  for (Interval backward : backward_) {
+    const auto after = std::upper_bound(gradients.begin(), gradients.end(), backward.end);
+    if (after != gradients.begin() && *(after - 1) >= backward.begin) {
+      backward.end = *(after - 1);
+    }
+    work.push_back(backward);
+  }
+  return work;
+}
+
+RankActivity ActivityPieces::activity(int rank) const {
+  RankActivity activity;
+  activity.rank = rank;
+  activity.inFlight = unite(inFlight_);
+  if (hasKernels_) {
+    activity.computing = unite(kernels_);
+    return activity;
+  }
+  // What the host does meanwhile does not keep a device from computing.
+  Intervals own =
+      subtract(unite(allWork()), unite(computesOnDevice_ ? serviceOfDevice_ : service_));
+  if (!computesOnDevice_ && !coreWaits_.empty()) {
+    activity.coreWaits = coreWaits_;
+    std::sort(activity.coreWaits.begin(), activity.coreWaits.end(),
+              [](const CoreWait& a, const CoreWait& b) { return a.window.begin < b.window.begin; });
+    activity.offCore = intersect(own, inTheMiddle(activity.coreWaits));
+    own = subtract(own, activity.offCore);
+  }
+  if (!aside_.empty()) {
+    own.insert(own.end(), aside_.begin(), aside_.end());
+    own = unite(std::move(own));
+    activity.offCore = subtract(activity.offCore, own);
+  }
+  activity.computing = std::move(own);
+  return activity;
+}
+
+void ActivityPieces::forget(std::uint64_t before) {
+  before_ = std::max(before_, before);
+  const auto drop = [&](std::vector<Interval>& pieces) {
+    std::erase_if(pieces, [&](const Interval& piece) { return piece.end <= before_; });
+  };
+  for (auto* pieces :
+       {&inFlight_, &work_, &backward_, &service_, &serviceOfDevice_, &kernels_, &aside_}) {
+    drop(*pieces);
+  }
+  std::erase_if(coreWaits_, [&](const CoreWait& wait) { return wait.window.end <= before_; });
+  std::uint64_t needed = before_;  // gradients that may end a backward that is still needed
+  for (const Interval& backward : backward_) {
+    needed = std::min(needed, backward.begin);
+  }
+  std::erase_if(gradients_, [&](std::uint64_t ticks) { return ticks < needed; });
 }
 
 std::vector<RankActivity> rankActivity(const RunData& data) {
-  const auto rankOf = data.rankOfTrack();
   std::map<int, ActivityPieces> ranks;
-  for (const SpanRow& span : data.spans) {
-    if (const auto at = rankOf.find(span.track); at != rankOf.end()) {
-      sortIn(ranks[at->second], span, data.clock.nsPerTick);
-    }
-  }
+  data.eachSpan(
+      [&](int rank, const SpanRow& span) { ranks[rank].add(span, data.clock.nsPerTick); });
   std::vector<RankActivity> all;
   for (auto& [number, rank] : ranks) {
-    all.push_back(activityOf(number, rank));
+    all.push_back(rank.activity(number));
+    rank = {};
   }
   return all;
 }

@@ -22,11 +22,10 @@ namespace lockstep::analysis {
 //     hide behind. A backward that made no gradient of DDP's (no_sync with other wrappers,
 //     DataParallel) counts to its end;
 //   - the time in which the step thread was ready and had no core, where the kernel can say so.
-// Where each kernel of a rank's device is recorded, the rank computes while one of them runs,
-// whatever phase of the host started it.
-// An optimizer step that a hook takes beside the backward is computing wherever the step thread
-// is. Work that a device does is by the device's clock, which sees its waits itself: neither the
-// last gradient nor the host's cores cut it.
+// Where the kernels of a rank's device are recorded, one by one, it computes while one of them
+// runs, whatever phase of the host started it. An optimizer step that a hook takes beside the
+// backward is computing wherever the step thread is. Work that a device does is by the device's
+// clock, which sees its waits itself: neither the last gradient nor the host's cores cut it.
 //
 // Then
 //   overlap % = time in flight and computing / time in flight
@@ -67,6 +66,37 @@ struct RankActivity {
 
 /// Returns one entry for each rank with analysed spans, by rank.
 std::vector<RankActivity> rankActivity(const RunData& data);
+
+/// The rate of the clock by which waits for a core, that the kernel tells in ns, become ticks: to a
+/// millionth, so that a better calibration of the clock changes nothing.
+double waitRate(double nsPerTick);
+
+/// What one rank's lanes say of its activity, all lanes together, as it comes.
+class ActivityPieces {
+ public:
+  /// Returns false where the span changes the activity before what was forgotten last.
+  bool add(const trace::SpanRow& span, double nsPerTick);
+  /// The activity that is not forgotten. It costs as much as there are pieces.
+  [[nodiscard]] RankActivity activity(int rank) const;
+  /// Forgets what nothing from `before` on depends on.
+  void forget(std::uint64_t before);
+
+ private:
+  [[nodiscard]] std::vector<Interval> allWork() const;
+
+  std::vector<Interval> inFlight_;
+  std::vector<Interval> work_;
+  std::vector<Interval> backward_;         // of work, by the host's clock
+  std::vector<std::uint64_t> gradients_;   // when each was ready
+  std::vector<Interval> service_;          // for the communication's sake
+  std::vector<Interval> serviceOfDevice_;  // of these, by the device's clock
+  std::vector<Interval> kernels_;          // that compute, where they are told one by one
+  std::vector<Interval> aside_;            // work of another thread, whatever the step thread does
+  std::vector<CoreWait> coreWaits_;
+  bool computesOnDevice_ = false;  // work is told by the device's clock
+  bool hasKernels_ = false;        // or even kernel by kernel
+  std::uint64_t before_ = 0;       // what ended until then is forgotten
+};
 
 /// Returns what the step thread waited for a core within a window, working or not, in ticks; of a
 /// wait that reaches over its edge, as much of the wait as of its window.

@@ -26,13 +26,8 @@ void gatherFlights(const RunAnalysis& run, Ranks& ranks) {
 }
 
 void gatherSpans(const RunData& data, Ranks& ranks) {
-  const auto rankOf = data.rankOfTrack();
-  for (const SpanRow& span : data.spans) {
-    const auto at = rankOf.find(span.track);
-    if (at == rankOf.end()) {
-      continue;
-    }
-    RankFlights& rank = ranks[at->second];
+  data.eachSpan([&](int number, const SpanRow& span) {
+    RankFlights& rank = ranks[number];
     const Interval interval{span.startTicks, span.startTicks + span.durationTicks};
     if (countedAs(span).copies()) {
       rank.copies.push_back(interval);
@@ -56,7 +51,7 @@ void gatherSpans(const RunData& data, Ranks& ranks) {
       default:
         break;
     }
-  }
+  });
 }
 
 /// Sorts the flights and finds what each spent under earlier ones.
@@ -113,7 +108,7 @@ std::map<int, RankFlights> rankFlights(const RunData& data, const RunAnalysis& r
     rank.computing = std::move(activity.computing);
     rank.offCore = std::move(activity.offCore);
   }
-  for (const StepTimes& step : run.steps) {
+  for (const StepTimes& step : run.steps()) {
     ranks[step.rank].coreWaitMs[step.step] = step.coreWaitMs;
   }
   for (auto& [number, rank] : ranks) {

@@ -8,6 +8,7 @@
 #include "engine/cost/LinkSettings.h"
 #include "engine/cost/Probe.h"
 #include "engine/experiment/Parse.h"
+#include "engine/run/KindFacts.h"
 #include "engine/trace/WholeRun.h"
 
 namespace lockstep::analysis {
@@ -47,8 +48,8 @@ void takeSpans(const std::vector<trace::SpanRow>& spans, const std::map<std::int
                std::uint32_t first, ReadSteps& read) {
   for (const trace::SpanRow& span : spans) {
     const auto found = rankOf.find(span.track);
-    if (span.step < first || !isAnalysed(span) || found == rankOf.end() || found->second < 0 ||
-        found->second >= read.info.worldSize) {
+    if (span.step < first || !run::has(span.kind, run::kAnalysed) || found == rankOf.end() ||
+        found->second < 0 || found->second >= read.info.worldSize) {
       continue;
     }
     auto& ranks = read.steps[span.step];

@@ -1,14 +1,20 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <vector>
 
 #include "engine/analysis/CollectiveTimes.h"
+#include "engine/analysis/Intervals.h"
 #include "engine/analysis/Lateness.h"
 #include "engine/analysis/RunData.h"
 #include "engine/analysis/StepTimes.h"
+#include "engine/cost/Sample.h"
+#include "engine/run/Grown.h"
+#include "engine/run/GrownBy.h"
 
 namespace lockstep::analysis {
 
@@ -17,6 +23,7 @@ namespace lockstep::analysis {
 struct WarmUp {
   std::uint32_t firstMeasured = 1;  ///< every step before this one is left out
   std::string reason;               ///< a sentence
+  bool operator==(const WarmUp&) const = default;
 };
 
 /// Medians over the measured steps of one rank: those after the warm-up in which no event was
@@ -44,6 +51,7 @@ struct RankAnalysis {
   std::optional<double> wallStepsPerSecond;
   std::uint32_t lastArrivals = 0;  ///< measured collectives in which it is known to be last
   double waitingCausedMs = 0;      ///< what others waited in those, in all
+  bool operator==(const RankAnalysis&) const = default;
 };
 
 /// What the comparison of calls before their data moves took of the whole run, warm-up included:
@@ -54,12 +62,25 @@ struct CheckCost {
   double waitingMs = 0;   ///< before; the calls would have waited in any case
   double ownPercent = 0;  ///< of the time of all steps, here and below
   double waitingPercent = 0;
+  bool operator==(const CheckCost&) const = default;
 };
 
+/// A value and when it was had, in host ticks.
+struct TickedValue {
+  std::uint64_t ticks = 0;
+  double value = 0;
+  bool operator==(const TickedValue&) const = default;
+};
+
+/// A copy costs little.
 struct RunAnalysis {
   WarmUp warmUp;
-  std::vector<StepTimes> steps;
-  std::vector<CollectiveTimes> collectives;
+  run::GrownBy<int, StepTicks> stepRows;                    ///< by rank, then start: steps()
+  run::GrownBy<std::uint8_t, CollectiveTimes> collectives;  ///< by group, then sequence
+  /// By step, of measured ones: what its collectives waited for their last ranks, all ranks
+  /// together, in ticks; and the same of each rank that was the last.
+  run::Grown<TickedValue> waits;
+  std::map<int, run::Grown<TickedValue>> waitsFor;
   std::vector<RankAnalysis> ranks;
 
   // Over all ranks; where these differ, a median over them would be nobody's figure.
@@ -72,6 +93,14 @@ struct RunAnalysis {
   std::optional<int> lateRank;  ///< the latest of those that are late (Note [Lateness])
   double lateShare = 0;         ///< its part of all waiting, 0..1
 
+  double nsPerTick = 1;
+  double stolenShare = 0;  ///< of stolenPercent, 0..1
+
+  /// The steps of all ranks, by rank, then start; made while they are read.
+  [[nodiscard]] auto steps() const {
+    return std::views::transform(
+        stepRows, [this](const StepTicks& step) { return timesOf(step, nsPerTick, stolenShare); });
+  }
   /// Whether a rank is late beyond chance and beyond its peers.
   [[nodiscard]] bool isLate(int rank) const;
   std::optional<CheckCost> checks;  ///< none: no call was compared, or no step is over
@@ -85,7 +114,16 @@ WarmUp warmUp(const std::vector<trace::BucketsMessage>& layouts, std::uint32_t f
 /// Analyses a run, or the part of a live one that has come so far. No result is NaN.
 RunAnalysis analyse(const RunData& data);
 
-/// Returns the median; the mean of the middle two of an even number; none of none.
-std::optional<double> median(std::vector<double> values);
+/// A figure by time, without the warm-up.
+enum class Course {
+  kOverlapPercent,  ///< of steps of RunAnalysis::exposedRank, here and below
+  kExposedMs,
+  kWaitsMs,      ///< what collectives waited for their last rank, all ranks
+  kLateWaitsMs,  ///< the same where that is RunAnalysis::lateRank
+};
+/// Returns its values within some ticks, by time; costs a binary search and what is returned.
+std::vector<double> courseOf(const RunAnalysis& run, Course course, const Interval& within);
+
+using cost::median;
 
 }  // namespace lockstep::analysis

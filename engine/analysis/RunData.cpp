@@ -2,55 +2,11 @@
 
 #include <utility>
 
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 #include "engine/trace/WholeRun.h"
 
 namespace lockstep::analysis {
-
-using trace::EventKind;
-
-bool isAnalysed(const trace::SpanRow& span) {
-  switch (span.kind) {
-    case EventKind::kStep:
-    case EventKind::kForward:
-    case EventKind::kBackward:
-    case EventKind::kOptimizer:
-    case EventKind::kBroadcastBuffers:
-    case EventKind::kRebuildBuckets:
-    case EventKind::kSearchUnused:
-    case EventKind::kUsedMap:
-    case EventKind::kSyncBatchNorm:
-    case EventKind::kZeroBroadcast:
-    case EventKind::kScatter:
-    case EventKind::kReplicate:
-    case EventKind::kGather:
-    case EventKind::kReduceGradients:
-    case EventKind::kBucketOptimizer:
-    case EventKind::kBucketReady:
-    case EventKind::kBucketLaunched:
-    case EventKind::kCopyIn:
-    case EventKind::kGradientCheck:
-    case EventKind::kFingerprint:
-    case EventKind::kOffCore:
-    case EventKind::kGradientReady:
-    case EventKind::kWait:
-    case EventKind::kCopyOut:
-    case EventKind::kFinalize:
-    case EventKind::kHookEncode:
-    case EventKind::kHookCommunicate:
-    case EventKind::kHookDecode:
-    case EventKind::kCollective:
-    case EventKind::kCollectiveQueued:
-    case EventKind::kChecked:
-    case EventKind::kShaped:
-    case EventKind::kKernels:
-    case EventKind::kFault:
-    case EventKind::kGap:
-      return true;
-    default:
-      return false;
-  }
-}
 
 void RunData::takeTables(const trace::RunUpdate& update) {
   const auto append = [](const auto& from, auto& to) {
@@ -83,7 +39,7 @@ void RunData::takeTables(const trace::RunUpdate& update) {
 void RunData::take(const trace::RunUpdate& update) {
   takeTables(update);
   for (const trace::SpanRow& span : update.spans) {
-    if (isAnalysed(span)) {
+    if (run::has(span.kind, run::kAnalysed)) {
       spans.push_back(span);
     }
   }

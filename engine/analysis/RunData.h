@@ -27,6 +27,16 @@ struct RunData {
 
   /// Spans of tracks that are not in it are nobody's.
   [[nodiscard]] RankOfTrack rankOfTrack() const;
+  /// Calls `take` with the rank and the span, for all that are somebody's.
+  template <typename Take>
+  void eachSpan(const Take& take) const {
+    const RankOfTrack rankOf = rankOfTrack();
+    for (const trace::SpanRow& span : spans) {
+      if (const auto at = rankOf.find(span.track); at != rankOf.end()) {
+        take(at->second, span);
+      }
+    }
+  }
 
   std::vector<trace::TrackInfo> tracks;
   run::Spans spans;  ///< in any order; kinds of no interest may be missing
@@ -43,9 +53,6 @@ struct RunData {
 
   run::Grown<trace::MetricRow> stolen;  ///< "stolen_percent", in the order of the file
 };
-
-/// Says whether the analysis looks at a span.
-bool isAnalysed(const trace::SpanRow& span);
 
 /// Reads what a run file holds now, and keeps only what is analysed.
 base::Result<RunData> readRunData(const std::filesystem::path& path);

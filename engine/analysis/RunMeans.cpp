@@ -62,8 +62,8 @@ double studentT(double degrees, double tail) {
   return (low + high) / 2;
 }
 
-std::optional<MeanInterval> runMeansInterval(const std::vector<double>& a,
-                                             const std::vector<double>& b, double tail) {
+std::optional<cost::MeanInterval> runMeansInterval(const std::vector<double>& a,
+                                                   const std::vector<double>& b, double tail) {
   if (a.size() < 2 || b.size() < 2) {
     return std::nullopt;
   }
@@ -73,14 +73,14 @@ std::optional<MeanInterval> runMeansInterval(const std::vector<double>& a,
   const double mean = ofB.mean - ofA.mean;
   // Runs that are all alike, such as bytes a step: any difference is a certain one.
   if (variance <= 0) {
-    return MeanInterval{mean, mean, mean};
+    return cost::MeanInterval{mean, mean, mean};
   }
   // Welch and Satterthwaite: between the smaller of the two counts less 1, and their sum less 2.
   const double degrees =
       variance * variance /
       (ofA.ofMean * ofA.ofMean / (ofA.count - 1) + ofB.ofMean * ofB.ofMean / (ofB.count - 1));
   const double off = studentT(degrees, tail) * std::sqrt(variance);
-  return MeanInterval{mean, mean - off, mean + off};
+  return cost::MeanInterval{mean, mean - off, mean + off};
 }
 
 }  // namespace lockstep::analysis

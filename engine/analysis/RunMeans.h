@@ -3,15 +3,15 @@
 #include <optional>
 #include <vector>
 
-#include "engine/analysis/BlockBootstrap.h"
+#include "engine/cost/BlockBootstrap.h"
 
 namespace lockstep::analysis {
 
 /// Returns how far the mean of the runs `b` is above that of the runs `a`, one value a run, and
 /// between what that lies, `tail` left out on either side: by Welch's t (1947), which lets the two
 /// vary differently. None: fewer than two runs of either.
-std::optional<MeanInterval> runMeansInterval(const std::vector<double>& a,
-                                             const std::vector<double>& b, double tail);
+std::optional<cost::MeanInterval> runMeansInterval(const std::vector<double>& a,
+                                                   const std::vector<double>& b, double tail);
 
 /// Returns the t that a share `tail` of Student's distribution lies above; 0 < `degrees` <= 1000,
 /// whole or not, and 0 < tail < 0.5. By bisection of its integral.

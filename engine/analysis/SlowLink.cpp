@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "engine/analysis/BlockBootstrap.h"
+#include "engine/cost/BlockBootstrap.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
@@ -32,7 +32,7 @@ double muchTransferMs(const StepOverlap& step) {
 
 bool isTelling(const TransferSamples& samples, std::size_t ranks) {
   const auto interval =
-      meanInterval(samples.beyondMs, kAccusedByChance / static_cast<double>(ranks));
+      cost::meanInterval(samples.beyondMs, cost::kAccusedByChance / static_cast<double>(ranks));
   return interval && interval->low > kTellingShare * samples.stepMs /
                                          static_cast<double>(samples.beyondMs.size());
 }

@@ -1,5 +1,6 @@
 #include "engine/analysis/SpanMeaning.h"
 
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
@@ -15,73 +16,38 @@ bool isOfWholeBucket(EventKind kind, std::uint16_t detail) {
 
 }  // namespace
 
-bool namesCollective(EventKind kind) {
-  return kind == EventKind::kCollective || kind == EventKind::kCollectiveQueued ||
-         kind == EventKind::kChecked || kind == EventKind::kShaped;
-}
-
-bool isAsynchronous(EventKind kind) {
-  return kind == EventKind::kHookCommunicate || kind == EventKind::kCollective ||
-         kind == EventKind::kShaped || kind == EventKind::kOffCore ||
-         kind == EventKind::kNcclKernel || kind == EventKind::kKernels;
-}
-
 std::optional<std::uint64_t> bytesOf(
     EventKind kind, std::uint16_t detail, std::uint64_t value,
     const std::vector<trace::ParametersMessage::Parameter>& parameters) {
   if (isOfWholeBucket(kind, detail)) {
     return value;
   }
-  switch (kind) {
-    case EventKind::kCollective:
-    case EventKind::kCollectiveQueued:
-    case EventKind::kChecked:
-    case EventKind::kShaped:
-    case EventKind::kNcclCall:
-    // These share their value with a sequence number.
-    case EventKind::kNcclKernel: return trace::collectiveBytes(value);
-    case EventKind::kBucketReady:
-    case EventKind::kBucketLaunched:
-    case EventKind::kBucketOptimizer:
-    case EventKind::kSyncBatchNorm:
-    case EventKind::kZeroBroadcast:
-    case EventKind::kScatter:
-    case EventKind::kReplicate:
-    case EventKind::kGather:
-    case EventKind::kReduceGradients:
-    case EventKind::kCopyOut:
-    case EventKind::kFingerprint:
-    case EventKind::kHookEncode:
-    case EventKind::kHookDecode: return value;
-    case EventKind::kGradientReady:
-    case EventKind::kMarkedUnused:
-    case EventKind::kGradientCheck:
-    case EventKind::kCopyIn:
-      if (value < parameters.size()) {
-        return static_cast<std::uint64_t>(parameters[value].bytes);
-      }
+  switch (run::factsOf(kind).value) {
+    case run::ValueIs::kCollective:
+      return trace::collectiveBytes(value);
+    case run::ValueIs::kBytes:
+      return value;
+    case run::ValueIs::kParameter:
+      return value < parameters.size()
+                 ? std::optional(static_cast<std::uint64_t>(parameters[value].bytes))
+                 : std::nullopt;
+    case run::ValueIs::kOfItsOwn:
       return std::nullopt;
-    default: return std::nullopt;
   }
+  return std::nullopt;
 }
 
 std::optional<std::uint64_t> parameterOf(EventKind kind, std::uint16_t detail,
                                          std::uint64_t value) {
-  switch (kind) {
-    case EventKind::kGradientReady:
-    case EventKind::kMarkedUnused:
-    case EventKind::kGradientCheck: return value;
-    case EventKind::kCopyIn:
-      return isOfWholeBucket(kind, detail) ? std::nullopt : std::optional(value);
-    case EventKind::kFault:
-      switch (static_cast<FaultKind>(detail)) {
-        // The lower 8 bits say which bit was flipped.
-        case FaultKind::kFlipBit: return value >> 8;
-        case FaultKind::kNan: return value;
-        default: return std::nullopt;
-      }
-    default: return std::nullopt;
+  if (run::factsOf(kind).value == run::ValueIs::kParameter) {
+    return isOfWholeBucket(kind, detail) ? std::nullopt : std::optional(value);
   }
+  if (kind == EventKind::kFault && static_cast<FaultKind>(detail) == FaultKind::kFlipBit) {
+    return value >> 8;
+  }
+  return kind == EventKind::kFault && static_cast<FaultKind>(detail) == FaultKind::kNan
+             ? std::optional(value)
+             : std::nullopt;
 }
 
 }  // namespace lockstep::analysis

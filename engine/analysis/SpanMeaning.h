@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "engine/trace/RunFile.h"
@@ -10,13 +9,6 @@
 namespace lockstep::analysis {
 
 // What the detail and the value of a span say, by its kind (Event.h).
-
-/// Whether they name a collective.
-bool namesCollective(trace::EventKind kind);
-
-/// Whether it goes on without the thread that recorded it: that one waits, or works on something
-/// else, so that its spans may overlap.
-bool isAsynchronous(trace::EventKind kind);
 
 /// The bytes that a span is about; none when its kind has none, or its parameter is not known.
 std::optional<std::uint64_t> bytesOf(

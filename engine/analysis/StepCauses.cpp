@@ -33,7 +33,7 @@ constexpr int kDelay = 3;
 
 /// One measured step with what may have a claim on it.
 struct Window {
-  const StepTimes* step = nullptr;
+  StepTicks step;
   std::vector<Claim> claims;
 };
 
@@ -44,8 +44,8 @@ using Windows = std::vector<Window>;
 void give(Windows& windows, const Claim& claim) {
   auto at = std::upper_bound(
       windows.begin(), windows.end(), claim.time.begin,
-      [](std::uint64_t ticks, const Window& window) { return ticks < window.step->endTicks; });
-  for (; at != windows.end() && at->step->startTicks < claim.time.end; ++at) {
+      [](std::uint64_t ticks, const Window& window) { return ticks < window.step.endTicks; });
+  for (; at != windows.end() && at->step.startTicks < claim.time.end; ++at) {
     at->claims.push_back(claim);
   }
 }
@@ -60,9 +60,9 @@ using LaunchKey = std::tuple<int, std::uint32_t, std::uint16_t>;
 class CauseGathering {
  public:
   explicit CauseGathering(const RunAnalysis& run) {
-    for (const StepTimes& step : run.steps) {
+    for (const StepTicks& step : run.stepRows) {
       if (step.step >= run.warmUp.firstMeasured && !step.incomplete) {
-        ranks_[step.rank].push_back({&step, {}});
+        ranks_[step.rank].push_back({step, {}});
       }
     }
     for (const CollectiveTimes& collective : run.collectives) {
@@ -148,7 +148,7 @@ class CauseGathering {
 
 /// Hands the moments of a step to those who claim them.
 std::map<CauseKey, std::uint64_t> divide(Window& window, const RankActivity& activity) {
-  const Interval whole{window.step->startTicks, window.step->endTicks};
+  const Interval whole{window.step.startTicks, window.step.endTicks};
   const Intervals computing = clip(activity.computing, whole);
   // Three sets that add up to the step: computing, exposed, rest. A claim of communication takes
   // from `exposed` and any other from `rest`, so that no moment can be given twice whatever claims
@@ -187,20 +187,15 @@ bool isExposed(Cause cause) {
 }
 
 std::vector<StepCauses> stepCauses(const RunData& data, const RunAnalysis& run) {
-  const auto rankOf = data.rankOfTrack();
   CauseGathering gathering(run);
-  for (const SpanRow& span : data.spans) {
-    if (const auto at = rankOf.find(span.track); at != rankOf.end()) {
-      gathering.add(at->second, span);
-    }
-  }
+  data.eachSpan([&](int rank, const SpanRow& span) { gathering.add(rank, span); });
   std::map<int, Windows>& ranks = gathering.finish();
   std::vector<StepCauses> all;
   for (const RankActivity& activity : rankActivity(data)) {
     for (Window& window : ranks[activity.rank]) {
       StepCauses& step = all.emplace_back();
       step.rank = activity.rank;
-      step.step = window.step->step;
+      step.step = window.step.step;
       for (const auto& [key, ticks] : divide(window, activity)) {
         if (ticks != 0) {
           step.parts.push_back({key, data.clock.durationNs(ticks) / 1e6});

@@ -327,8 +327,8 @@ class Division {
 std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run) {
   const Ranks ranks = rankFlights(data, run);
   std::vector<StepOverlap> all;
-  all.reserve(run.steps.size());
-  for (const StepTimes& times : run.steps) {
+  all.reserve(run.stepRows.size());
+  for (const StepTimes& times : run.steps()) {
     all.push_back(Division(ranks, run, times, data.clock).divide());
   }
   judgeTransfers(all, data, run.warmUp.firstMeasured);

@@ -31,7 +31,7 @@ struct StepOverlap {
   std::vector<TailItem> tail;   ///< the largest first
 };
 
-/// Returns one entry for each of `run.steps`, in their order. `run` is the analysis of `data`.
+/// Returns one entry for each of `run.steps()`, in their order. `run` is the analysis of `data`.
 std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run);
 
 }  // namespace lockstep::analysis

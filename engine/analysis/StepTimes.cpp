@@ -1,116 +1,110 @@
 #include "engine/analysis/StepTimes.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
-#include <unordered_map>
+#include <utility>
 
-#include "engine/analysis/Intervals.h"
-#include "engine/analysis/RankActivity.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
-namespace {
 
 using trace::EventKind;
 using trace::SpanRow;
 
-/// What one rank's step thread says, and where its lanes lost events.
-struct StepSpans {
-  std::vector<SpanRow> steps;
-  std::vector<Interval> gaps;
-  std::set<std::uint32_t> gapSteps;
-  struct Phases {
-    std::uint64_t forward = 0;
-    std::uint64_t backward = 0;
-    std::uint64_t optimizer = 0;
-  };
-  std::unordered_map<std::uint32_t, Phases> phases;  // ticks by step: micro-batches add up
-
-  void take(const SpanRow& span) {
-    switch (span.kind) {
-      case EventKind::kStep:
-        steps.push_back(span);
-        break;
-      case EventKind::kForward:
-        phases[span.step].forward += span.durationTicks;
-        break;
-      case EventKind::kBackward:
-        phases[span.step].backward += span.durationTicks;
-        break;
-      case EventKind::kOptimizer:
-        phases[span.step].optimizer += span.durationTicks;
-        break;
-      case EventKind::kGap:
-        gaps.push_back({span.startTicks, span.startTicks + span.durationTicks});
-        gapSteps.insert(span.step);
-        break;
-      default:
-        break;
-    }
-  }
-};
-
-std::map<int, StepSpans> stepSpansByRank(const RunData& data) {
-  const auto rankOf = data.rankOfTrack();
-  std::map<int, StepSpans> ranks;
-  for (const SpanRow& span : data.spans) {
-    if (const auto at = rankOf.find(span.track); at != rankOf.end()) {
-      ranks[at->second].take(span);
-    }
-  }
-  return ranks;
+std::optional<double> StepTicks::percentOfFlight(std::uint64_t part) const {
+  return inFlight == 0
+             ? std::nullopt
+             : std::optional(100.0 * static_cast<double>(part) / static_cast<double>(inFlight));
 }
 
-}  // namespace
+StepTimes timesOf(const StepTicks& step, double nsPerTick, double stolenShare) {
+  const auto toMs = [&](auto ticks) { return static_cast<double>(ticks) * nsPerTick / 1e6; };
+  StepTimes times;
+  times.rank = step.rank;
+  times.step = step.step;
+  times.startTicks = step.startTicks;
+  times.endTicks = step.endTicks;
+  times.stepMs = toMs(step.duration());
+  times.forwardMs = toMs(step.forward);
+  times.backwardMs = toMs(step.backward);
+  times.optimizerMs = toMs(step.optimizer);
+  times.inFlightMs = toMs(step.inFlight);
+  times.computingMs = toMs(step.computing);
+  times.overlapMs = toMs(step.overlap);
+  times.exposedMs = toMs(step.exposed());
+  times.offCoreMs = toMs(step.offCore);
+  times.coreWaitMs = toMs(step.coreWait);
+  times.stolenMs = stolenShare * times.stepMs;
+  times.overlapLeastMs = toMs(step.overlapLeast);
+  times.overlapMostMs = toMs(step.overlapMost);
+  times.overlapPercent = step.percentOfFlight(step.overlap);
+  times.incomplete = step.incomplete;
+  return times;
+}
 
-std::vector<StepTimes> stepTimes(const RunData& data) {
-  std::map<int, StepSpans> ranks = stepSpansByRank(data);
-  const auto toMs = [&](std::uint64_t ticks) { return data.clock.durationNs(ticks) / 1e6; };
-  const double stolenShare = stolenPercent(data).value_or(0) / 100;
-  std::vector<StepTimes> all;
-  for (const RankActivity& activity : rankActivity(data)) {
-    StepSpans& rank = ranks[activity.rank];
-    const Intervals gaps = unite(std::move(rank.gaps));
-    std::sort(rank.steps.begin(), rank.steps.end(),
-              [](const SpanRow& a, const SpanRow& b) { return a.startTicks < b.startTicks; });
-    for (const SpanRow& span : rank.steps) {
-      const Interval window{span.startTicks, span.startTicks + span.durationTicks};
-      const Intervals flying = clip(activity.inFlight, window);
-      const Intervals busy = clip(activity.computing, window);
-      const std::uint64_t flyingTicks = length(flying);
-      const std::uint64_t overlapTicks = length(intersect(flying, busy));
-      const StepSpans::Phases phases = rank.phases[span.step];
-      StepTimes& step = all.emplace_back();
-      step.rank = activity.rank;
-      step.step = span.step;
-      step.startTicks = window.begin;
-      step.endTicks = window.end;
-      step.stepMs = toMs(span.durationTicks);
-      step.forwardMs = toMs(phases.forward);
-      step.backwardMs = toMs(phases.backward);
-      step.optimizerMs = toMs(phases.optimizer);
-      step.inFlightMs = toMs(flyingTicks);
-      step.computingMs = toMs(length(busy));
-      step.overlapMs = toMs(overlapTicks);
-      step.exposedMs = toMs(flyingTicks - overlapTicks);
-      step.offCoreMs = toMs(length(clip(activity.offCore, window)));
-      step.coreWaitMs = coreWaitTicks(activity, window) * data.clock.nsPerTick / 1e6;
-      // /proc/stat says how much a core lost a second, never when: each step gets the run's mean.
-      step.stolenMs = stolenShare * step.stepMs;
-      const OverlapBounds bounds = overlapBounds(activity, window);
-      step.overlapLeastMs = toMs(bounds.least);
-      step.overlapMostMs = toMs(bounds.most);
-      if (flyingTicks != 0) {
-        step.overlapPercent =
-            100.0 * static_cast<double>(overlapTicks) / static_cast<double>(flyingTicks);
-      }
-      // A gap lasts from the first event that was lost to the next that was written, and has the
-      // step of the latter: its window finds the steps before that.
-      step.incomplete = !clip(gaps, window).empty() || rank.gapSteps.contains(span.step);
+bool StepPieces::add(const SpanRow& span) {
+  const Interval window{span.startTicks, span.startTicks + span.durationTicks};
+  switch (span.kind) {
+    case EventKind::kStep:
+      steps_.push_back({window, span.step});
+      break;
+    case EventKind::kForward:
+      phases_[span.step].forward += span.durationTicks;
+      break;
+    case EventKind::kBackward:
+      phases_[span.step].backward += span.durationTicks;
+      break;
+    case EventKind::kOptimizer:
+      phases_[span.step].optimizer += span.durationTicks;
+      break;
+    case EventKind::kGap:
+      gaps_.push_back(window);
+      gapSteps_.insert(span.step);
+      break;
+    default:
+      return true;
+  }
+  return span.step >= next_ && span.startTicks >= before_;
+}
+
+std::vector<StepTicks> StepPieces::measure(const RankActivity& activity) const {
+  std::vector<Step> steps = steps_;
+  std::sort(steps.begin(), steps.end(),
+            [](const Step& a, const Step& b) { return a.window.begin < b.window.begin; });
+  const Intervals gaps = unite(gaps_);
+  std::vector<StepTicks> all;
+  for (const auto& [window, number] : steps) {
+    const Intervals flying = clip(activity.inFlight, window);
+    const Intervals busy = clip(activity.computing, window);
+    StepTicks& step = all.emplace_back();
+    step.rank = activity.rank;
+    step.step = number;
+    step.startTicks = window.begin;
+    step.endTicks = window.end;
+    if (const auto phases = phases_.find(number); phases != phases_.end()) {
+      step.forward = phases->second.forward;
+      step.backward = phases->second.backward;
+      step.optimizer = phases->second.optimizer;
     }
+    step.inFlight = length(flying);
+    step.computing = length(busy);
+    step.overlap = length(intersect(flying, busy));
+    step.offCore = length(clip(activity.offCore, window));
+    const OverlapBounds bounds = overlapBounds(activity, window);
+    step.overlapLeast = bounds.least;
+    step.overlapMost = bounds.most;
+    step.coreWait = coreWaitTicks(activity, window);
+    step.incomplete = !clip(gaps, window).empty() || gapSteps_.contains(number);
   }
   return all;
+}
+
+void StepPieces::forget(std::uint32_t next, std::uint64_t before) {
+  next_ = next;
+  before_ = std::max(before_, before);
+  std::erase_if(steps_, [&](const Step& step) { return step.step < next_; });
+  std::erase_if(gaps_, [&](const Interval& gap) { return gap.end <= before_; });
+  gapSteps_.erase(gapSteps_.begin(), gapSteps_.lower_bound(next_));
+  phases_.erase(phases_.begin(), phases_.lower_bound(next_));
 }
 
 std::optional<double> stolenPercent(const RunData& data) {

@@ -1,9 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
+#include "engine/analysis/Intervals.h"
+#include "engine/analysis/RankActivity.h"
 #include "engine/analysis/RunData.h"
 
 namespace lockstep::analysis {
@@ -31,8 +35,63 @@ struct StepTimes {
   bool incomplete = false;               ///< events of this rank were dropped in this step
 };
 
-/// Returns one entry for each kStep span, sorted by rank, then start.
-std::vector<StepTimes> stepTimes(const RunData& data);
+/// The same as it is measured. In ticks: a better calibration of the clock changes none of it, and
+/// sums of it do not depend on their order.
+struct StepTicks {
+  int rank = 0;
+  std::uint32_t step = 0;
+  std::uint64_t startTicks = 0;
+  std::uint64_t endTicks = 0;
+  std::uint64_t forward = 0;
+  std::uint64_t backward = 0;
+  std::uint64_t optimizer = 0;
+  std::uint64_t inFlight = 0;
+  std::uint64_t computing = 0;
+  std::uint64_t overlap = 0;
+  std::uint64_t offCore = 0;
+  std::uint64_t overlapLeast = 0;
+  std::uint64_t overlapMost = 0;
+  double coreWait = 0;
+  bool incomplete = false;
+
+  [[nodiscard]] std::uint64_t duration() const { return endTicks - startTicks; }
+  [[nodiscard]] std::uint64_t exposed() const { return inFlight - overlap; }
+  /// What `part` is of the time in flight, in percent; none: nothing was in flight.
+  [[nodiscard]] std::optional<double> percentOfFlight(std::uint64_t part) const;
+  bool operator==(const StepTicks&) const = default;
+};
+/// `stolenShare`: of stolenPercent, 0..1.
+StepTimes timesOf(const StepTicks& step, double nsPerTick, double stolenShare);
+
+/// What the spans of one rank say of its steps, as they come: its step thread, and where its lanes
+/// lost events.
+class StepPieces {
+ public:
+  /// Returns false where the span changes a step that was forgotten.
+  bool add(const trace::SpanRow& span);
+  /// Returns one entry for each kStep span that is not forgotten, by start.
+  [[nodiscard]] std::vector<StepTicks> measure(const RankActivity& activity) const;
+  /// Forgets the steps below `next`, and what ended until `before`, when the last of them did.
+  void forget(std::uint32_t next, std::uint64_t before);
+
+ private:
+  struct Step {
+    Interval window;
+    std::uint32_t step = 0;
+  };
+  struct Phases {
+    std::uint64_t forward = 0;
+    std::uint64_t backward = 0;
+    std::uint64_t optimizer = 0;
+  };
+
+  std::vector<Step> steps_;
+  std::vector<Interval> gaps_;
+  std::set<std::uint32_t> gapSteps_;
+  std::map<std::uint32_t, Phases> phases_;  // ticks by step: micro-batches add up
+  std::uint32_t next_ = 0;
+  std::uint64_t before_ = 0;
+};
 
 /// Returns what a hypervisor took over the whole run of the core that lost most, on the machine
 /// that lost most; none where nothing is known of it.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/base/NumberText.h"
+#include "engine/cost/BlockBootstrap.h"
 #include "engine/cost/Sample.h"
 
 namespace lockstep::cost {
@@ -62,7 +63,7 @@ double driftOf(const std::vector<double>& series) {
     const auto at = [&](std::size_t number) {
       return series.begin() + static_cast<std::ptrdiff_t>(number * series.size() / kParts);
     };
-    medians.push_back(middle({at(part), at(part + 1)}));
+    medians.push_back(median({at(part), at(part + 1)}).value_or(0));
   }
   const auto [least, most] = std::minmax_element(medians.begin(), medians.end());
   return *most - *least;
@@ -113,10 +114,10 @@ base::Result<Forecaster> Forecaster::make(RecordedRun run) {
   for (std::size_t r = 0; r < made.habits_.size(); ++r) {
     RankForecast& own = made.own_.emplace_back();
     own.rank = made.run_.steps.front().ranks[r].rank;
-    own.measuredExposedNs = middle(measured.exposed[r]);
-    own.measuredStepNs = middle(measured.step[r]);
-    own.replayedExposedNs = middle(replayed.exposed[r]);
-    own.replayedStepNs = middle(replayed.step[r]);
+    own.measuredExposedNs = *median(measured.exposed[r]);
+    own.measuredStepNs = *median(measured.step[r]);
+    own.replayedExposedNs = *median(replayed.exposed[r]);
+    own.replayedStepNs = *median(replayed.step[r]);
     own.driftExposedNs = driftOf(measured.exposed[r]);
     own.driftStepNs = driftOf(measured.step[r]);
   }
@@ -184,9 +185,7 @@ base::Result<std::vector<RankForecast>> Forecaster::forecast(
   }
   std::vector<std::vector<double>> drawnExposed(ranks);
   std::vector<std::vector<double>> drawnStep(ranks);
-  // A seed of its own for each forecast: the same run gives the same interval, in any order of
-  // questions.
-  std::mt19937_64 random(1);
+  std::mt19937 random(1);
   const std::size_t draws =
       std::clamp(kRankStepsDrawn / (run_.steps.size() * ranks), kFewestDraws, kMostDraws);
   for (std::size_t draw = 0; draw < draws; ++draw) {
@@ -201,15 +200,15 @@ base::Result<std::vector<RankForecast>> Forecaster::forecast(
       drawn.add(planned.next(run_.steps[step]));
     }
     for (std::size_t r = 0; r < ranks; ++r) {
-      drawnExposed[r].push_back(middle(std::move(drawn.exposed[r])));
-      drawnStep[r].push_back(middle(std::move(drawn.step[r])));
+      drawnExposed[r].push_back(*median(std::move(drawn.exposed[r])));
+      drawnStep[r].push_back(*median(std::move(drawn.step[r])));
     }
   }
   std::vector<RankForecast> forecasts = own_;
   for (std::size_t r = 0; r < ranks; ++r) {
     RankForecast& of = forecasts[r];
-    const double exposed = middle(replayed.exposed[r]);
-    const double step = middle(replayed.step[r]);
+    const double exposed = *median(replayed.exposed[r]);
+    const double step = *median(replayed.step[r]);
     of.exposedNs =
         estimateOf(exposed, drawnExposed[r], std::abs(of.replayedExposedNs - of.measuredExposedNs),
                    // Exposed time of next to nothing would make its miss count a thousand times

@@ -1,7 +1,6 @@
 #include "engine/cost/Sample.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace lockstep::cost {
@@ -21,8 +20,16 @@ double quantile(std::vector<double> values, double part) {
   return sortedQuantile(values, part);
 }
 
-double middle(std::vector<double> values) {
-  return quantile(std::move(values), 0.5);
+std::optional<double> median(std::vector<double> values) {
+  if (values.empty()) {
+    return std::nullopt;
+  }
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) {
+    return *middle;
+  }
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
 double weightedMiddle(std::vector<Weighted> values) {
@@ -40,23 +47,6 @@ double weightedMiddle(std::vector<Weighted> values) {
     }
   }
   return 0;
-}
-
-std::vector<std::size_t> drawBlocks(std::size_t count, std::mt19937_64& random) {
-  std::vector<std::size_t> drawn;
-  if (count == 0) {
-    return drawn;
-  }
-  const auto length = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(count))));
-  while (drawn.size() < count) {
-    // Not by std::uniform_int_distribution, which may draw other numbers with another library. The
-    // bias of the remainder is below count / 2^64.
-    const std::size_t first = random() % (count - length + 1);
-    for (std::size_t i = 0; i < length && drawn.size() < count; ++i) {
-      drawn.push_back(first + i);
-    }
-  }
-  return drawn;
 }
 
 }  // namespace lockstep::cost

@@ -47,13 +47,12 @@ void addHabits(const StepRecord& step, std::size_t r, HabitSamples& samples) {
 
 RankHabits habitsOf(HabitSamples samples) {
   RankHabits habits;
-  habits.launchDelayNs = std::max(middle(std::move(samples.launch)), 0.0);
-  // A bucket that was launched while others were in flight may have queued for them. Where all
-  // were, the quickest tenth tells the delay.
+  habits.launchDelayNs = std::max(median(std::move(samples.launch)).value_or(0), 0.0);
+  // Who begins behind others may have queued for them: then the quickest tell the delay.
   habits.startDelayNs = samples.start.empty() ? quantile(std::move(samples.startBehindOthers), 0.1)
-                                              : middle(std::move(samples.start));
+                                              : median(std::move(samples.start)).value_or(0);
   habits.startDelayNs = std::max(habits.startDelayNs, 0.0);
-  habits.resultDelayNs = std::max(middle(std::move(samples.result)), 0.0);
+  habits.resultDelayNs = std::max(median(std::move(samples.result)).value_or(0), 0.0);
   habits.copyOutNsPerByte = samples.copiedBytes > 0 ? samples.copiedNs / samples.copiedBytes : 0;
   return habits;
 }

@@ -29,14 +29,14 @@ double errorOf(const std::vector<TransferSample>& samples, const TransferCost& c
   for (const TransferSample& sample : samples) {
     errors.push_back(100 * std::abs(sample.ns - expectedNs(sample, cost)) / sample.ns);
   }
-  return middle(std::move(errors));
+  return median(std::move(errors)).value_or(0);
 }
 
 /// The middle of values, or 0 where chance may have put it above that (the notch of a box plot).
 double surelyAbove0(std::vector<double> values) {
   const double spread = quantile(values, 0.75) - quantile(values, 0.25);
   const double doubt = 1.57 * spread / std::sqrt(static_cast<double>(values.size()));
-  const double between = middle(std::move(values));
+  const double between = median(std::move(values)).value_or(0);
   return between > doubt ? between : 0;
 }
 
@@ -74,7 +74,7 @@ std::vector<SizePoint> sizePoints(const std::vector<TransferSample>& samples) {
   std::vector<SizePoint> points;
   for (const auto& [bytes, times] : bySize) {
     points.push_back(
-        {static_cast<double>(bytes), middle(times), static_cast<double>(times.size())});
+        {static_cast<double>(bytes), median(times).value_or(0), static_cast<double>(times.size())});
   }
   return points;
 }

@@ -17,6 +17,7 @@
 #include "engine/export/SelectedRows.h"
 #include "engine/export/SpanArguments.h"
 #include "engine/export/TraceFile.h"
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::exports {
@@ -162,9 +163,8 @@ class TraceWriter {
     std::string& text = row.file->begin();
     const bool slice = line.end > line.begin;
     text += slice ? "{\"ph\":\"X\",\"cat\":" : "{\"ph\":\"i\",\"s\":\"t\",\"cat\":";
-    text += SpanArguments::isAnnotation(span.kind) ? "\"user_annotation\",\"name\":"
-                                                   : "\"cpu_op\",\"name\":";
-    // A name that HTA gives no meaning (Note [Kernels for HTA]).
+    text += run::has(span.kind, run::kOfScript) ? "\"user_annotation\",\"name\":"
+                                                : "\"cpu_op\",\"name\":";
     if (span.kind == EventKind::kStep && options_.reader == TraceReader::kHta) {
       text += "\"step\"";
     } else {

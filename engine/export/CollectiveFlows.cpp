@@ -11,26 +11,24 @@ constexpr std::size_t kOpen = 8192;
 }  // namespace
 
 void CollectiveFlows::add(const trace::SpanRow& collective, const FlowPoint& point) {
-  const trace::Operation operation = trace::operationOf(collective.detail);
-  if (operation == trace::Operation::kSend || operation == trace::Operation::kRecv) {
+  const auto call = run::callOf(collective.kind, collective.detail, collective.value);
+  if (!call || !run::isOfAll(collective.detail)) {
     return;
   }
-  Group& group = groups_[trace::groupOf(collective.detail)];
-  group.open[group.unwrap(trace::collectiveSequence(collective.value))].push_back(point);
-  // The oldest one: records of a rank come late by what its ring holds, and not by thousands of
-  // collectives.
-  if (group.open.size() > kOpen) {
-    giveOut(std::move(group.open.begin()->second));
-    group.open.erase(group.open.begin());
+  Open& open = groups_[call->group];
+  open[numbers_(*call).number].push_back(point);
+  if (open.size() > kOpen) {
+    giveOut(std::move(open.begin()->second));
+    open.erase(open.begin());
   }
 }
 
 void CollectiveFlows::finish() {
-  for (auto& [number, group] : groups_) {
-    for (auto& [sequence, points] : group.open) {
+  for (auto& [group, open] : groups_) {
+    for (auto& [number, points] : open) {
       giveOut(std::move(points));
     }
-    group.open.clear();
+    open.clear();
   }
 }
 

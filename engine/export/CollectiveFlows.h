@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/analysis/SequenceNumbers.h"
+#include "engine/run/Calls.h"
 #include "engine/trace/RunFile.h"
 
 namespace lockstep::exports {
@@ -33,14 +33,12 @@ class CollectiveFlows {
   void finish();
 
  private:
-  struct Group {
-    analysis::SequenceNumbers unwrap;
-    std::map<std::uint64_t, std::vector<FlowPoint>> open;
-  };
+  using Open = std::map<std::uint64_t, std::vector<FlowPoint>>;  // by number
   void giveOut(std::vector<FlowPoint> points);
 
   Take take_;
-  std::map<std::uint8_t, Group> groups_;
+  run::CallNumbers numbers_;
+  std::map<std::uint8_t, Open> groups_;
 };
 
 }  // namespace lockstep::exports

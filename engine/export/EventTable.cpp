@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/analysis/SpanMeaning.h"
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 #include "engine/trace/UserPhases.h"
 
@@ -25,7 +26,7 @@ const std::vector<std::string_view>& eventTitles() {
 
 // Detail and value mean something else in each kind (Event.h).
 std::string whatOf(EventKind kind, std::uint16_t detail, std::uint64_t value) {
-  if (analysis::namesCollective(kind)) {
+  if (run::has(kind, run::kOfCall)) {
     return std::string(trace::name(trace::operationOf(detail)));
   }
   switch (kind) {
@@ -33,15 +34,10 @@ std::string whatOf(EventKind kind, std::uint16_t detail, std::uint64_t value) {
       return std::string(trace::name(static_cast<trace::StartupStage>(detail)));
     case EventKind::kFault:
       return std::string(trace::name(static_cast<trace::FaultKind>(detail)));
-    case EventKind::kUserPhase:
-    case EventKind::kOperator:
-    case EventKind::kDeviceKernel:
-    case EventKind::kDeviceCopy:
-      return std::string(trace::userPhaseName(value));
     case EventKind::kParallelApply:
       return fmt::format("device {} {}", detail, value == kForwardHalf ? "forward" : "backward");
     default:
-      return {};
+      return std::string(trace::isNamed(kind) ? trace::userPhaseName(value) : "");
   }
 }
 
@@ -62,7 +58,7 @@ void write(Csv& csv, const EventRow& row,
                                        : std::optional((row.startNs - row.stepStartNs) / kNsPerMs));
   }
   csv.bucket(row.bucket);
-  if (analysis::namesCollective(row.kind)) {
+  if (run::has(row.kind, run::kOfCall)) {
     csv.number(static_cast<int>(trace::groupOf(row.detail)))
         .number(trace::collectiveSequence(row.value));
   } else {

@@ -61,14 +61,9 @@ Interval intervalOf(const SpanRow& span) {
 }
 
 std::map<int, RankSpans> gather(const Survey& survey) {
-  const auto rankOf = survey.data->rankOfTrack();
   std::map<int, RankSpans> ranks;
-  for (const SpanRow& span : survey.data->spans) {
-    const auto at = rankOf.find(span.track);
-    if (at == rankOf.end()) {
-      continue;
-    }
-    RankSpans& rank = ranks[at->second];
+  survey.data->eachSpan([&](int number, const SpanRow& span) {
+    RankSpans& rank = ranks[number];
     const analysis::Counted counted = analysis::countedAs(span);
     if (span.kind == EventKind::kStep && survey.selection.holds(span)) {
       Interval window = intervalOf(span);
@@ -83,7 +78,7 @@ std::map<int, RankSpans> gather(const Survey& survey) {
     } else if (counted.inFlight) {
       rank.communication.push_back(span);
     }
-  }
+  });
   return ranks;
 }
 

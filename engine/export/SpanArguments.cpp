@@ -6,6 +6,7 @@
 
 #include "engine/analysis/SpanMeaning.h"
 #include "engine/export/JsonText.h"
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 #include "engine/trace/UserPhases.h"
 
@@ -99,25 +100,6 @@ std::string_view faultText(const SpanRow& span) {
 
 }  // namespace
 
-bool SpanArguments::isAnnotation(EventKind kind) {
-  switch (kind) {
-    case EventKind::kStep:
-    case EventKind::kStartup:
-    case EventKind::kData:
-    case EventKind::kForward:
-    case EventKind::kBackward:
-    case EventKind::kOptimizer:
-    case EventKind::kEvaluate:
-    case EventKind::kCheckpoint:
-    case EventKind::kUserPhase:
-    case EventKind::kFault:
-    case EventKind::kGap:
-      return true;
-    default:
-      return false;
-  }
-}
-
 SpanArguments::SpanArguments(const Survey& survey) : survey_(survey), backend_(survey.backend()) {
   for (const auto& parameter : survey.parameters) {
     appendQuoted(parameters_.emplace_back(), parameter.name);
@@ -191,18 +173,13 @@ void SpanArguments::appendName(std::string& out, const SpanRow& span) const {
     case EventKind::kGap:
       quoted("events lost", "");
       return;
-    case EventKind::kUserPhase:
-    case EventKind::kOperator:
-    case EventKind::kDeviceKernel:
-    case EventKind::kDeviceCopy:
-      if (const std::string_view name = trace::userPhaseName(span.value); !name.empty()) {
-        appendQuoted(out, std::string(name));
-        return;
-      }
-      [[fallthrough]];
     default: {
       const std::string_view name = trace::name(span.kind);
-      if (name == "unknown") {  // of a newer format
+      const std::string_view given =
+          trace::isNamed(span.kind) ? trace::userPhaseName(span.value) : std::string_view();
+      if (!given.empty()) {
+        appendQuoted(out, std::string(given));
+      } else if (name == "unknown") {  // of a newer format
         quoted("kind ", fmt::format_int(static_cast<int>(span.kind)).c_str());
       } else {
         quoted("", name);
@@ -262,7 +239,7 @@ void SpanArguments::appendArguments(std::string& out, const SpanRow& span) const
   }
   if (span.kind == EventKind::kCollective) {
     appendCollective(out, span);
-  } else if (analysis::namesCollective(span.kind)) {
+  } else if (run::has(span.kind, run::kOfCall)) {
     startMember(out, "Collective name");
     appendQuoted(out, collectiveName(trace::operationOf(span.detail)));
     startMember(out, "Process Group Name");

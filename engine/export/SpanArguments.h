@@ -15,10 +15,6 @@ class SpanArguments {
  public:
   explicit SpanArguments(const Survey& survey);
 
-  /// Whether Kineto calls it an annotation: the marks that a training loop sets, around what it
-  /// runs.
-  static bool isAnnotation(trace::EventKind kind);
-
   /// Appends the name as a JSON string. An iteration is a ProfilerStep, as Kineto has it.
   void appendName(std::string& out, const trace::SpanRow& span) const;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::exports {
@@ -101,7 +102,7 @@ class Surveying {
  private:
   void takeSpan(const trace::SpanRow& span) {
     result_.last.span = std::max(result_.last.span, span.id);
-    if (result_.data && analysis::isAnalysed(span)) {
+    if (result_.data && run::has(span.kind, run::kAnalysed)) {
       result_.data->spans.push_back(span);
     }
     const std::uint64_t end = span.startTicks + span.durationTicks;

@@ -33,7 +33,7 @@ base::Result<std::uint64_t> writeSteps(const TableSource& source, OutputFile& fi
   if (!source.goesOn()) {
     return interrupted();
   }
-  for (const analysis::StepTimes& step : run.steps) {
+  for (const analysis::StepTimes& step : run.steps()) {
     if (!source.goesOn(csv)) {
       return interrupted();
     }
@@ -136,7 +136,11 @@ base::Result<std::uint64_t> writeRanks(const TableSource& source, OutputFile& fi
 base::Result<std::uint64_t> writeCollectives(const TableSource& source, OutputFile& file) {
   Csv csv(file, {"group", "sequence", "operation", "step", "bucket", "bytes", "rank", "arrived_ms",
                  "ended_ms", "waiting_ms", "transfer_ms", "last_rank", "skew_ms"});
-  for (const analysis::CollectiveTimes& one : analysis::collectiveTimes(*source.survey.data)) {
+  const RunAnalysis run = analysis::analyse(*source.survey.data);
+  const auto toMs = [&](std::uint64_t ticks) {
+    return static_cast<double>(ticks) * run.nsPerTick / 1e6;
+  };
+  for (const analysis::CollectiveTimes& one : run.collectives) {
     if (!source.holds(one.step)) {
       continue;
     }
@@ -151,12 +155,12 @@ base::Result<std::uint64_t> writeCollectives(const TableSource& source, OutputFi
       csv.number(one.step).bucket(one.bucket).number(one.bytes).number(arrival.rank);
       csv.ms(source.ms(arrival.startTicks)).ms(source.ms(arrival.endTicks));
       if (one.complete) {
-        csv.ms(arrival.waitingMs).ms(arrival.transferMs);
+        csv.ms(toMs(arrival.waitingTicks)).ms(toMs(arrival.transferTicks));
       } else {
         csv.nothing().nothing();
       }
       (one.lastRank ? csv.number(*one.lastRank) : csv.nothing());
-      csv.ms(one.skewMs).end();
+      csv.ms(toMs(one.skewTicks)).end();
     }
   }
   return csv.rows();

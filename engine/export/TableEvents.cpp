@@ -4,12 +4,12 @@
 #include <map>
 #include <unordered_map>
 
-#include "engine/analysis/SpanMeaning.h"
 #include "engine/analysis/SpanStatistics.h"
 #include "engine/export/EventTable.h"
 #include "engine/export/SelectedRows.h"
 #include "engine/export/StatisticsTable.h"
 #include "engine/export/TableWriters.h"
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 
 // The tables that are made of spans, row by row.
@@ -73,9 +73,7 @@ class Grouping {
     if (selected || (span.startTicks < survey.endTicks &&
                      span.startTicks + span.durationTicks > survey.beginTicks)) {
       spans_.push_back({start, duration,
-                        // What goes on without its thread lies within nothing, and takes nothing of
-                        // its self time.
-                        analysis::isAsynchronous(span.kind) ? analysis::kNoThread : span.track,
+                        run::has(span.kind, run::kAsync) ? analysis::kNoThread : span.track,
                         selected ? groupOf(span, track->second->rank) : analysis::kNoGroup});
     }
   }

@@ -71,6 +71,7 @@ void SpanBlock::put(std::size_t offset, const SpanRecord& span) {
   durationLow_[offset] = static_cast<std::uint32_t>(span.durationTicks);
   durationHigh_[offset] = static_cast<std::uint16_t>(span.durationTicks >> 32);
   id_[offset] = span.id;
+  latestId_ = std::max(latestId_, span.id);
   step_[offset] = span.step;
   sort_[offset] = indexOf({span.bucket, span.detail, span.track, span.kind});
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "engine/trace/RunFile.h"
@@ -41,6 +42,8 @@ class SpanBlock {
 
   [[nodiscard]] std::size_t size() const { return count_; }
   [[nodiscard]] bool full() const { return count_ == kSpans; }
+  /// At least the highest id among them.
+  [[nodiscard]] std::uint32_t latestId() const { return latestId_; }
   [[nodiscard]] SpanRecord at(std::size_t offset) const;
   [[nodiscard]] std::uint64_t startAt(std::size_t offset) const { return startTicks_[offset]; }
   [[nodiscard]] std::uint64_t endAt(std::size_t offset) const {
@@ -81,6 +84,7 @@ class SpanBlock {
   void tidySorts();
 
   std::size_t count_ = 0;
+  std::uint32_t latestId_ = 0;
   Column<std::uint64_t> startTicks_;
   Column<std::uint64_t> value_;
   Column<std::uint32_t> durationLow_;
@@ -91,5 +95,15 @@ class SpanBlock {
   std::vector<Sort> sorts_;
   std::uint16_t lastSort_ = 0;
 };
+
+/// Blocks that follow each other and change no more: what is shared costs a pointer for many.
+struct SpanPack {
+  static constexpr std::size_t kBlocks = 32;  ///< at most; at least one, and none is empty
+
+  std::vector<std::shared_ptr<const SpanBlock>> blocks;
+  std::size_t spans = 0;
+  std::uint32_t latestId = 0;
+};
+using SpanPacks = std::vector<std::shared_ptr<const SpanPack>>;
 
 }  // namespace lockstep::run

@@ -86,6 +86,7 @@ void SpanStore::note(std::size_t block) {
 
 // A block to write to.
 SpanBlock& SpanStore::own(std::size_t block) {
+  packs_.resize(std::min(packs_.size(), block / SpanPack::kBlocks));
   if (heads_[block].shared) {
     blocks_[block] = std::make_shared<SpanBlock>(*blocks_[block]);
     heads_[block].shared = false;
@@ -165,10 +166,25 @@ void SpanStore::split(std::size_t index) {
   note(index + 1);
 }
 
-void SpanStore::share(std::vector<std::shared_ptr<const SpanBlock>>& with) {
-  with.insert(with.end(), blocks_.begin(), blocks_.end());
-  for (Head& head : heads_) {
-    head.shared = true;
+std::shared_ptr<const SpanPack> SpanStore::pack(std::size_t first, std::size_t last) {
+  auto made = std::make_shared<SpanPack>();
+  for (std::size_t i = first; i < last; ++i) {
+    heads_[i].shared = true;
+    made->blocks.push_back(blocks_[i]);
+    made->spans += blocks_[i]->size();
+    made->latestId = std::max(made->latestId, blocks_[i]->latestId());
+  }
+  return made;
+}
+
+void SpanStore::share(SpanPacks& with) {
+  constexpr std::size_t kBlocks = SpanPack::kBlocks;
+  while ((packs_.size() + 1) * kBlocks < blocks_.size()) {  // the last block goes on growing
+    packs_.push_back(pack(packs_.size() * kBlocks, (packs_.size() + 1) * kBlocks));
+  }
+  with.insert(with.end(), packs_.begin(), packs_.end());
+  if (!blocks_.empty()) {
+    with.push_back(pack(packs_.size() * kBlocks, blocks_.size()));
   }
 }
 

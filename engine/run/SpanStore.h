@@ -34,7 +34,7 @@ class SpanStore {
   [[nodiscard]] std::size_t firstStartingAt(std::uint64_t ticks) const;
 
   /// Appends the row's blocks as they are now, for other threads to read.
-  void share(std::vector<std::shared_ptr<const SpanBlock>>& with);
+  void share(SpanPacks& with);
 
   [[nodiscard]] std::size_t memoryBytes() const;
 
@@ -58,9 +58,11 @@ class SpanStore {
     bool shared = false;  ///< others read it
   };
   void note(std::size_t block);
+  std::shared_ptr<const SpanPack> pack(std::size_t first, std::size_t last);
 
   std::vector<std::shared_ptr<SpanBlock>> blocks_;
   std::vector<Head> heads_;  // of blocks_
+  SpanPacks packs_;          // of the first of them, whole ones, as they were shared
   std::size_t size_ = 0;
   mutable std::size_t lastBlock_ = 0;  // where the last question led: the next lies near
 };

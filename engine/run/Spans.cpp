@@ -6,17 +6,18 @@
 
 namespace lockstep::run {
 
-Spans::Spans(std::vector<std::shared_ptr<const SpanBlock>> blocks,
-             std::vector<std::int32_t> trackIds)
-    : blocks_(std::move(blocks)), trackIds_(std::move(trackIds)) {
-  for (const auto& block : blocks_) {
-    size_ += block->size();
+Spans::Spans(SpanPacks packs, std::vector<std::int32_t> trackIds)
+    : packs_(std::move(packs)), trackIds_(std::move(trackIds)) {
+  for (const auto& pack : packs_) {
+    size_ += pack->spans;
   }
 }
 
-trace::SpanRow Spans::at(std::size_t block, std::size_t offset) const {
-  const SpanRecord record = blocks_[block]->at(offset);
-  return rowOf(record, trackIds_[record.track]);
+std::size_t Spans::after(std::size_t block) const {
+  const std::size_t pack = block / SpanPack::kBlocks;
+  const bool last =
+      pack < packs_.size() && block % SpanPack::kBlocks + 1 == packs_[pack]->blocks.size();
+  return last ? (pack + 1) * SpanPack::kBlocks : block + 1;
 }
 
 // A copy of this shares the block: then what is to be added goes into a new one.

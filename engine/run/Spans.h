@@ -30,10 +30,10 @@ class Spans {
     using reference = trace::SpanRow;
 
     Iterator(const Spans* spans, std::size_t block) : spans_(spans), block_(block) {}
-    trace::SpanRow operator*() const { return spans_->at(block_, offset_); }
+    trace::SpanRow operator*() const { return spans_->row(spans_->block(block_).at(offset_)); }
     Iterator& operator++() {
-      if (++offset_ == spans_->blocks_[block_]->size()) {
-        ++block_;
+      if (++offset_ == spans_->block(block_).size()) {
+        block_ = spans_->after(block_);
         offset_ = 0;
       }
       return *this;
@@ -50,8 +50,8 @@ class Spans {
   };
 
   Spans() = default;
-  /// Of blocks that hold at least one span each. `trackIds`: TrackInfo::id by SpanRecord::track.
-  Spans(std::vector<std::shared_ptr<const SpanBlock>> blocks, std::vector<std::int32_t> trackIds);
+  /// `trackIds`: TrackInfo::id by SpanRecord::track.
+  Spans(SpanPacks packs, std::vector<std::int32_t> trackIds);
 
   /// Adds a span. Each track fills blocks of its own: its spans are alike.
   void push_back(const trace::SpanRow& span);
@@ -59,10 +59,31 @@ class Spans {
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] trace::SpanRow operator[](Index index) const {
-    return at(index / SpanBlock::kSpans, index % SpanBlock::kSpans);
+    return row(block(index / SpanBlock::kSpans).at(index % SpanBlock::kSpans));
   }
   [[nodiscard]] Iterator begin() const { return {this, 0}; }
-  [[nodiscard]] Iterator end() const { return {this, blocks_.size()}; }
+  [[nodiscard]] Iterator end() const { return {this, packed() + blocks_.size()}; }
+
+  /// Calls `take` with each span whose id is above `id`. It opens no pack and no block that has
+  /// none: what has come since the last look costs little, however much was there.
+  template <typename Take>
+  void eachAfter(std::int64_t id, const Take& take) const {
+    const auto look = [&](const std::vector<std::shared_ptr<const SpanBlock>>& blocks) {
+      for (const auto& block : blocks) {
+        for (std::size_t i = 0; block->latestId() > id && i < block->size(); ++i) {
+          if (const SpanRecord span = block->at(i); span.id > id) {
+            take(row(span));
+          }
+        }
+      }
+    };
+    for (const auto& pack : packs_) {
+      if (pack->latestId > id) {
+        look(pack->blocks);
+      }
+    }
+    look(blocks_);
+  }
 
  private:
   /// A track's number, and the block that its next span goes into.
@@ -71,9 +92,20 @@ class Spans {
     std::shared_ptr<SpanBlock> block;
   };
 
-  [[nodiscard]] trace::SpanRow at(std::size_t block, std::size_t offset) const;
+  // Blocks are counted as if all packs were whole, and those without a pack after them.
+  [[nodiscard]] std::size_t packed() const { return packs_.size() * SpanPack::kBlocks; }
+  [[nodiscard]] const SpanBlock& block(std::size_t number) const {
+    return number < packed()
+               ? *packs_[number / SpanPack::kBlocks]->blocks[number % SpanPack::kBlocks]
+               : *blocks_[number - packed()];
+  }
+  [[nodiscard]] std::size_t after(std::size_t block) const;
+  [[nodiscard]] trace::SpanRow row(const SpanRecord& record) const {
+    return rowOf(record, trackIds_[record.track]);
+  }
   SpanBlock& blockFor(Filling& filling);
 
+  SpanPacks packs_;
   std::vector<std::shared_ptr<const SpanBlock>> blocks_;
   std::vector<std::int32_t> trackIds_;
   std::map<std::int32_t, Filling> filling_;  // by track

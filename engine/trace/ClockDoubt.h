@@ -25,6 +25,8 @@ class ClockDoubt {
   /// Whether all ranks share one clock.
   [[nodiscard]] bool none() const { return hostOf_.empty(); }
 
+  bool operator==(const ClockDoubt&) const = default;
+
  private:
   [[nodiscard]] int hostOf(int rank) const;
 

@@ -186,7 +186,7 @@ TEST(SummaryText, NamesOnlyARankThatIsLateBeyondChance) {
   analysis::RankLateness late;
   late.rank = 1;
   late.meanMs = 5;
-  late.interval = analysis::MeanInterval{5, 4.5, 5.5};
+  late.interval = cost::MeanInterval{5, 4.5, 5.5};
   report.lateness = {late};
   EXPECT_THAT(summaryText(report, ""), Not(HasSubstr("late")));
   report.lateness[0].late = true;

@@ -67,6 +67,18 @@ ONE_PLACE = [
      ("engine/base/NumberText.", "engine/store/detail/Errors."), NUMBER),
 ]
 
+# What kinds of events mean: five of them in a row, or three compared one after the other, are a list.
+KIND = r"(\w+::)*EventKind::k\w+"
+LIST_OF_KINDS = re.compile(rf"(case {KIND}:\s+){{5}}|([=(\w.>-]*kind == {KIND}\)?\s*\|\|\s*){{2}}"
+                           rf"\(?[\w.>-]*kind == {KIND}")
+LISTS_OF_KINDS = ("engine/trace/", "ui/model/SpanNames.", "ui/views/timeline/SpanStyle.", "tests/")
+
+
+def lists_of_kinds(path, text):
+    """Returns the lines on which `path` lists kinds of events for itself."""
+    return [] if path.startswith(LISTS_OF_KINDS) else [
+        text.count("\n", 0, found.start()) + 1 for found in LIST_OF_KINDS.finditer(text)]
+
 
 def forbidden(path, target):
     """Returns why `path` must not include `target`, or None."""
@@ -129,7 +141,10 @@ def check(root):
                 continue
             files += 1
             relative = path.relative_to(root).as_posix()
-            for number, line in enumerate(path.read_text().splitlines(), 1):
+            text = path.read_text()
+            faults += [f"{relative}:{number}: what a kind of event means stands in "
+                       "engine/run/KindFacts.cpp" for number in lists_of_kinds(relative, text)]
+            for number, line in enumerate(text.splitlines(), 1):
                 match = INCLUDE.match(line)
                 reason = match and forbidden(relative, match.group(1))
                 if reason:
@@ -199,6 +214,11 @@ def self_test():
             ("tests/ui/A.cpp", "QString msText(double ms) {")]
     missed += [line for line in twice if repeated(*line) is None]
     missed += [line for line in once if repeated(*line) is not None]
+    kinds = ["    case EventKind::kWait:\n" * 5,
+             "kind == EventKind::kA || kind == EventKind::kB ||\n  kind == EventKind::kC"]
+    missed += [text for text in kinds if not lists_of_kinds("engine/a/A.cpp", text)]
+    missed += [text for text in kinds if lists_of_kinds("engine/trace/A.cpp", text)]
+    missed += lists_of_kinds("ui/a/A.cpp", "    case EventKind::kWait:\n      return 1;\n" * 5)
     print(missed or "every forbidden edge is noticed")
     return 1 if missed else 0
 

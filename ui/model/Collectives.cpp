@@ -5,32 +5,11 @@
 #include "ui/model/SpanFacts.h"
 
 namespace lockstep::ui {
-namespace {
-
-using trace::EventKind;
-
-// What tells when a rank arrived: the collective itself, also of its marks and of its link; a
-// check tells for itself, since the ranks meet in it first and its numbers are its own.
-std::optional<EventKind> meetingKindOf(EventKind kind) {
-  switch (kind) {
-    case EventKind::kCollective:
-    case EventKind::kCollectiveQueued:
-    case EventKind::kShaped:
-      return EventKind::kCollective;
-    case EventKind::kChecked:
-      return EventKind::kChecked;
-    default:
-      return std::nullopt;
-  }
-}
-
-}  // namespace
-
+// A check tells for itself, since the ranks meet in it first and its numbers are its own; of the
+// marks and the link of a collective, that tells when a rank arrived.
 const Meeting* RunModel::meetingOf(const Span& span) const {
-  const std::optional<EventKind> kind = meetingKindOf(span.kind);
-  return kind ? meetings_.find(trace::groupOf(span.detail), *kind == EventKind::kChecked,
-                               trace::collectiveSequence(span.value), toTicks(span.startNs))
-              : nullptr;
+  const std::optional<run::Call> call = run::callOf(span.kind, span.detail, span.value);
+  return call ? meetings_.find(*call, toTicks(span.startNs)) : nullptr;
 }
 
 std::optional<int> RunModel::lastRankOf(const Meeting& meeting) const {

@@ -7,17 +7,6 @@
 namespace lockstep::ui {
 namespace {
 
-using trace::EventKind;
-
-constexpr std::uint64_t kWrap = 1u << 24;
-
-// How far `to` is ahead of `from`; both have 24 bits.
-std::int32_t distance(std::uint32_t from, std::uint32_t to) {
-  // The difference of two 24-bit numbers, of which the top bit says that it is negative: shifted
-  // up, so that the arithmetic shift back fills in the sign. 1 after 2^24 - 1 is 2 ahead.
-  return static_cast<std::int32_t>((to - from) << 8) >> 8;
-}
-
 std::size_t tableIndex(std::uint8_t group, bool checks) {
   // Checks have numbers of their own, so a group has two tables.
   return group + (checks ? 256u : 0u);
@@ -28,29 +17,6 @@ std::uint64_t between(std::uint64_t a, std::uint64_t b) {
 }
 
 }  // namespace
-
-// Note [Numbers of meetings]
-//
-// Spans carry 24 bits of a sequence number (trace::collectiveSequence), and a long run counts
-// beyond them. A meeting keeps the number without the wrap: the one nearest to the latest meeting
-// that has these 24 bits. So a span that comes late, of a number a little below the latest, finds
-// its place before it, and 0 after 16,777,215 goes on counting. The first starts at 2^24 and not at
-// 0, so that what comes late before it needs no negative number.
-//
-// A group that is destroyed and made anew counts from the start again, with the same id. The sign
-// is that a rank comes a second time to one number: its span belongs to the next round of 2^24
-// numbers.
-//
-// Example: latest 2^24 + 5, a span says 7: 2 ahead, so it is 2^24 + 7. It says 3: 2^24 + 3, late.
-// It says 16,777,215: 6 back, so it is 2^24 - 1.
-std::uint64_t MeetingTable::unwrapped(std::uint32_t sequence) const {
-  if (meetings_.empty()) {
-    return kWrap + sequence;  // what was numbered before it stays positive
-  }
-  const std::uint64_t last = meetings_.back().sequence;
-  return last + static_cast<std::uint64_t>(static_cast<std::int64_t>(
-                    distance(static_cast<std::uint32_t>(last % kWrap), sequence)));
-}
 
 std::optional<std::size_t> MeetingTable::indexOf(std::uint64_t sequence) const {
   if (meetings_.empty() || sequence > meetings_.back().sequence) {
@@ -118,20 +84,21 @@ void MeetingTable::settle(std::size_t members) {
 }
 
 void Meetings::add(int rank, std::size_t row, const run::SpanRecord& span) {
-  const std::uint8_t group = trace::groupOf(span.detail);
-  const bool checks = static_cast<EventKind>(span.kind) == EventKind::kChecked;
-  MeetingTable& table = tables_[tableIndex(group, checks)];
-  if (table.meetings_.empty() && !checks) {
-    groups_.insert(std::lower_bound(groups_.begin(), groups_.end(), group), group);
+  const auto kind = static_cast<trace::EventKind>(span.kind);
+  const run::Call call = *run::callOf(kind, span.detail, span.value);
+  MeetingTable& table = tables_[tableIndex(call.group, call.check)];
+  if (table.meetings_.empty() && !call.check) {
+    groups_.insert(std::lower_bound(groups_.begin(), groups_.end(), call.group), call.group);
   }
-  std::uint64_t sequence = table.unwrapped(trace::collectiveSequence(span.value));
+  std::uint64_t sequence = table.numbers_(call.number);
   auto index = table.indexOf(sequence);
   if (index) {
     for (std::uint32_t at = table.meetings_[*index].arrivals; at != kNone;
          at = arrivals_[at].next) {
       if (arrivals_[at].rank == rank) {
         // The rank counts from the start again, as a group made anew does.
-        sequence += kWrap;
+        sequence += run::SequenceNumbers::kWrap;
+        table.numbers_.set(sequence);
         index = table.indexOf(sequence);
         break;
       }
@@ -179,17 +146,15 @@ const MeetingTable& Meetings::table(std::uint8_t group, bool checks) const {
   return tables_[tableIndex(group, checks)];
 }
 
-const Meeting* Meetings::find(std::uint8_t group, bool checks, std::uint32_t sequence,
-                              std::uint64_t startTicks) const {
-  const MeetingTable& in = table(group, checks);
+const Meeting* Meetings::find(const run::Call& call, std::uint64_t startTicks) const {
+  const MeetingTable& in = table(call.group, call.check);
   if (in.meetings_.empty()) {
     return nullptr;
   }
   // A number stands for one meeting in each round of 24 bits: the nearest in time is meant.
   const Meeting* best = nullptr;
-  const std::uint64_t last = in.unwrapped(sequence);
-  // Rounds as unwrapped() and add() have made them, from the latest down to the first.
-  for (std::uint64_t round = last;; round -= kWrap) {
+  const std::uint64_t last = run::SequenceNumbers(in.numbers_)(call.number);
+  for (std::uint64_t round = last;; round -= run::SequenceNumbers::kWrap) {
     if (const auto index = in.indexOf(round)) {
       const Meeting& meeting = in.meetings_[*index];
       if (best == nullptr ||
@@ -197,7 +162,7 @@ const Meeting* Meetings::find(std::uint8_t group, bool checks, std::uint32_t seq
         best = &meeting;
       }
     }
-    if (round < kWrap || round - kWrap < in.meetings_.front().sequence) {
+    if (round < in.meetings_.front().sequence + run::SequenceNumbers::kWrap) {
       return best;
     }
   }

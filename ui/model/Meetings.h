@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/run/Calls.h"
 #include "engine/run/SpanStore.h"
 #include "engine/trace/EventRecord.h"
 
@@ -43,11 +44,11 @@ class MeetingTable {
  private:
   friend class Meetings;
 
-  [[nodiscard]] std::uint64_t unwrapped(std::uint32_t sequence) const;
   [[nodiscard]] std::optional<std::size_t> indexOf(std::uint64_t sequence) const;
   void settle(std::size_t members);
 
   std::vector<Meeting> meetings_;
+  run::SequenceNumbers numbers_;
   std::size_t placed_ = 0;  // those before it keep their rows
   int rows_ = 1;
 };
@@ -72,10 +73,8 @@ class Meetings {
   [[nodiscard]] const MeetingTable& table(std::uint8_t group, bool checks = false) const;
   /// Groups that have collectives, in order.
   [[nodiscard]] const std::vector<std::uint8_t>& groups() const { return groups_; }
-  /// The meeting that a span belongs to; null when there is none. `sequence` as the event says
-  /// it, `startTicks` near the span.
-  [[nodiscard]] const Meeting* find(std::uint8_t group, bool checks, std::uint32_t sequence,
-                                    std::uint64_t startTicks) const;
+  /// The meeting of a call (run::callOf); null when there is none. `startTicks` near the span.
+  [[nodiscard]] const Meeting* find(const run::Call& call, std::uint64_t startTicks) const;
   /// The arrivals of a meeting, by rank.
   [[nodiscard]] std::vector<Arrival> arrivalsOf(const Meeting& meeting) const;
 

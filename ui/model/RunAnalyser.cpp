@@ -15,47 +15,6 @@ constexpr qint64 kShareOfTime = 10;  // an analysis takes a tenth of one core at
 
 }  // namespace
 
-AnalysedCourse courseOf(const analysis::RunAnalysis& of) {
-  AnalysedCourse course;
-  // What the analysis measures by: no warm-up, and no iteration of which a part is missing.
-  for (const analysis::StepTimes& step : of.steps) {
-    if (step.rank == of.exposedRank && step.step >= of.warmUp.firstMeasured && !step.incomplete &&
-        step.overlapPercent) {
-      course.overlapPercent.push_back({step.endTicks, *step.overlapPercent});
-      course.exposedMs.push_back({step.endTicks, step.exposedMs});
-    }
-  }
-  for (const analysis::CollectiveTimes& collective : of.collectives) {
-    if (!collective.complete || collective.step < of.warmUp.firstMeasured) {
-      continue;
-    }
-    // The whole time that ranks spent in this collective before its last one came.
-    TickedValue waited;
-    for (const analysis::Arrival& arrival : collective.arrivals) {
-      waited.value += arrival.waitingMs;
-      waited.ticks = std::max(waited.ticks, arrival.endTicks);
-    }
-    course.waitsMs.push_back(waited);
-    if (collective.lastRank && collective.lastRank == of.lateRank) {
-      course.lateWaitsMs.push_back(waited);
-    }
-  }
-  for (auto* values :
-       {&course.overlapPercent, &course.exposedMs, &course.waitsMs, &course.lateWaitsMs}) {
-    std::sort(values->begin(), values->end(),
-              [](const TickedValue& a, const TickedValue& b) { return a.ticks < b.ticks; });
-  }
-  return course;
-}
-
-std::shared_ptr<const AnalysedRun> analysedRun(analysis::RunData data) {
-  auto result = std::make_shared<AnalysedRun>();
-  result->data = std::move(data);
-  result->analysis = analysis::analyse(result->data);
-  result->course = courseOf(result->analysis);
-  return result;
-}
-
 RunAnalyser::RunAnalyser(RunModel& model, QObject* parent)
     : QObject(parent), model_(model), timer_(new QTimer(this)) {
   timer_->setSingleShot(true);
@@ -99,7 +58,13 @@ void RunAnalyser::begin() {
   wanted_ = !model_.isLive();  // a run that has ended may still bring its last events
   sinceBegin_.start();
   inBackground(
-      this, [data = model_.snapshot()]() mutable { return analysedRun(std::move(data)); },
+      this,
+      [growing = growing_, live = model_.isLive(), data = model_.snapshot()]() mutable {
+        auto analysed = std::make_shared<AnalysedRun>();
+        analysed->analysis = growing->refresh(data, live);
+        analysed->data = std::move(data);
+        return std::shared_ptr<const AnalysedRun>(std::move(analysed));
+      },
       [this](std::shared_ptr<const AnalysedRun> result) { take(std::move(result)); });
 }
 

@@ -2,10 +2,9 @@
 
 #include <QElapsedTimer>
 #include <QObject>
-#include <cstdint>
 #include <memory>
-#include <vector>
 
+#include "engine/analysis/GrowingAnalysis.h"
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/analysis/RunData.h"
 
@@ -15,34 +14,16 @@ namespace lockstep::ui {
 
 class RunModel;
 
-/// A value and when it was had, in host ticks.
-struct TickedValue {
-  std::uint64_t ticks = 0;
-  double value = 0;
-};
-
-/// Figures of an analysis by time, without the warm-up.
-struct AnalysedCourse {
-  std::vector<TickedValue> overlapPercent;  ///< of RunAnalysis::exposedRank, here and below
-  std::vector<TickedValue> exposedMs;
-  std::vector<TickedValue> waitsMs;      ///< what a collective waited for its last rank, all ranks
-  std::vector<TickedValue> lateWaitsMs;  ///< the same where that is RunAnalysis::lateRank
-};
-AnalysedCourse courseOf(const analysis::RunAnalysis& of);
-
 /// A run's analysis and what it was made of; never changed once made, so any thread may read it.
 struct AnalysedRun {
   analysis::RunData data;
   analysis::RunAnalysis analysis;
-  AnalysedCourse course;  ///< courseOf(analysis): long runs take too long for the thread that draws
 };
-
-/// [any-thread]
-std::shared_ptr<const AnalysedRun> analysedRun(analysis::RunData data);
 
 /// Analyses one run on a thread of the pool, for all views that need it: once when the run is
 /// loaded and once more when it has ended; while it is live every two seconds, more seldom when it
-/// takes long, and only as long as somebody has asked since the last time. [ui-thread]
+/// takes long, and only as long as somebody has asked since the last time. Of a live run each
+/// analysis costs what came since the last one (GrowingAnalysis.h). [ui-thread]
 class RunAnalyser : public QObject {
   Q_OBJECT
 
@@ -53,6 +34,9 @@ class RunAnalyser : public QObject {
 
   /// The latest analysis; null before the first.
   [[nodiscard]] std::shared_ptr<const AnalysedRun> latest() const { return latest_; }
+
+  /// Whether it is of all that the model holds.
+  [[nodiscard]] bool isCurrent() const { return latest_ != nullptr && !stale_ && !running_; }
 
   /// Says that somebody shows the analysis: views call it when they paint. Cheap.
   void want();
@@ -68,6 +52,8 @@ class RunAnalyser : public QObject {
   void take(std::shared_ptr<const AnalysedRun> result);
 
   RunModel& model_;
+  std::shared_ptr<analysis::GrowingAnalysis> growing_ =
+      std::make_shared<analysis::GrowingAnalysis>();  // of the analysis under way, while one is
   std::shared_ptr<const AnalysedRun> latest_;
   QTimer* timer_;
   QElapsedTimer sinceBegin_;

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "engine/base/Check.h"
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 #include "ui/model/BackgroundJob.h"
-#include "ui/model/LaneRows.h"
 #include "ui/model/RunReader.h"
 
 namespace lockstep::ui {
@@ -42,6 +42,15 @@ std::optional<Activity> activityOf(EventKind kind) {
     default:
       return std::nullopt;
   }
+}
+
+// The row of its lane that a span starts to look for room in. Children are recorded before the
+// spans that contain them, so nesting is given by kind and not by what came first.
+std::size_t firstRowOf(const trace::SpanRow& span) {
+  constexpr std::size_t kDeviceRows = 15;
+  const bool ofDevice = span.kind == EventKind::kParallelApply;
+  return run::factsOf(span.kind).row +
+         (ofDevice ? std::min<std::size_t>(span.detail, kDeviceRows) : 0);
 }
 
 }  // namespace
@@ -84,12 +93,10 @@ void RunModel::applyUpdate(const trace::RunUpdate& update) {
 }
 
 analysis::RunData RunModel::snapshot() {
-  std::vector<std::shared_ptr<const run::SpanBlock>> blocks;
-  // The stores give away their blocks and will copy one before they write into it (SpanStore), so
-  // this costs a pointer a block, also for long runs.
+  run::SpanPacks packs;
   for (Lane& lane : lanes_) {
     for (run::SpanStore& row : lane.rows) {
-      row.share(blocks);
+      row.share(packs);
     }
   }
   std::vector<std::int32_t> trackIds;
@@ -97,8 +104,7 @@ analysis::RunData RunModel::snapshot() {
     trackIds.push_back(track.id);
   }
   analysis::RunData data = data_;
-  data.spans = run::Spans(std::move(blocks), std::move(trackIds));
-  // Gaps stand in no lane, so no store holds them.
+  data.spans = run::Spans(std::move(packs), std::move(trackIds));
   for (const trace::SpanRow& gap : data_.spans) {
     data.spans.push_back(gap);
   }

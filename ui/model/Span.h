@@ -2,18 +2,17 @@
 
 #include <cstdint>
 
+#include "engine/run/KindFacts.h"
 #include "engine/trace/EventRecord.h"
 
 namespace lockstep::ui {
 
-/// What a lane of the timeline shows. A lane gathers the spans of one rank and one role,
-/// whichever threads emitted them.
-enum class LaneRole : std::uint8_t { kPhases = 0, kGradients = 1, kHook = 2, kCommunication = 3 };
+using run::LaneRole;
 inline constexpr int kLaneRoles = 4;
 
 /// Returns the role that spans of `kind` belong to. Numbers and gaps belong to none of their
 /// own: a gap is kept by track (RunModel::gaps), a number as a metric.
-LaneRole laneRoleOf(trace::EventKind kind);
+inline LaneRole laneRoleOf(trace::EventKind kind) { return run::factsOf(kind).lane; }
 
 /// A lane is known by rank and role; the number is the same in every run.
 constexpr int laneId(int rank, LaneRole role) { return rank * kLaneRoles + static_cast<int>(role); }

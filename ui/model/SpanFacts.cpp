@@ -4,6 +4,7 @@
 #include <QJsonObject>
 
 #include "engine/analysis/SpanMeaning.h"
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 #include "ui/model/Format.h"
 #include "ui/model/HostWords.h"
@@ -13,20 +14,13 @@ namespace lockstep::ui {
 
 using trace::EventKind;
 
-bool isCollective(EventKind kind) { return analysis::namesCollective(kind); }
+bool isCollective(EventKind kind) { return run::has(kind, run::kOfCall); }
 
 std::uint64_t bytesOf(const ParameterTable& parameters, const Span& span) {
   return analysis::bytesOf(span.kind, span.detail, span.value, parameters).value_or(0);
 }
 
 namespace {
-
-// Whose bytes over duration is the speed of a copy.
-bool isCopy(EventKind kind) {
-  return kind == EventKind::kCopyIn || kind == EventKind::kScatter ||
-         kind == EventKind::kReplicate || kind == EventKind::kGather ||
-         kind == EventKind::kReduceGradients;
-}
 
 /// What an observed job calls a process group, as the rank told it.
 QString groupName(const RunModel& model, int rank, int group) {
@@ -140,7 +134,7 @@ std::vector<Fact> factsOf(const RunModel& model, const Span& span) {
   addBucket(model, span, facts);
   if (const std::uint64_t bytes = bytesOf(model.parameters(), span); bytes > 0) {
     QString text = formatBytes(bytes);
-    if (!instant && isCopy(span.kind)) {
+    if (!instant && run::has(span.kind, run::kCopies)) {
       text += QStringLiteral(" at ") + formatRate(static_cast<double>(bytes), span.durationNs);
     }
     facts.push_back({QStringLiteral("Bytes"), text});

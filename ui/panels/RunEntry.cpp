@@ -71,13 +71,16 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
   return entry;
 }
 
+RunFigures figuresOf(const analysis::RunAnalysis& run) {
+  return {run.wallStepsPerSecond, run.overlapPercent, run.exposedMs};
+}
+
 RunFigures readRunFigures(const std::filesystem::path& path) {
   const auto data = analysis::readRunData(path);
   if (!data.ok()) {
     return {};
   }
-  const analysis::RunAnalysis result = analysis::analyse(data.value());
-  return {result.wallStepsPerSecond, result.overlapPercent, result.exposedMs};
+  return figuresOf(analysis::analyse(data.value()));
 }
 
 }  // namespace lockstep::ui

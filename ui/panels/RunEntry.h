@@ -10,6 +10,10 @@
 
 #include "engine/trace/RunFile.h"
 
+namespace lockstep::analysis {
+struct RunAnalysis;
+}
+
 namespace lockstep::ui {
 
 /// One row of the runs list, as far as its run file could be read.
@@ -51,6 +55,8 @@ struct RunFigures {
   std::optional<double> overlapPercent;
   std::optional<double> exposedMs;
 };
+
+RunFigures figuresOf(const analysis::RunAnalysis& run);
 
 /// Reads and analyses every span of a run file: seconds for a long run, so never on the UI
 /// thread. A file that cannot be read has no figures. [any-thread]

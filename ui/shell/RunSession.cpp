@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ui/model/BackgroundJob.h"
 #include "ui/model/RunTitle.h"
 
 namespace lockstep::ui {
@@ -68,9 +67,12 @@ void RunSession::takeChange() {
 }
 
 void RunSession::analyse() {
-  inBackground(
-      this, [path = std::filesystem::path(path_.toStdString())] { return readRunFigures(path); },
-      [this](const RunFigures& figures) { emit analysed(figures); });
+  if (!analyser_.isCurrent()) {
+    connect(&analyser_, &RunAnalyser::ready, this, &RunSession::analyse, Qt::SingleShotConnection);
+    analyser_.want();
+    return;
+  }
+  emit analysed(figuresOf(analyser_.latest()->analysis));
 }
 
 bool RunSession::showStep(std::uint32_t step, int rank) {

@@ -37,7 +37,7 @@ class RunSession : public QObject {
   /// returns false when the run file does not hold it.
   bool showStep(std::uint32_t step, int rank = -1);
 
-  /// Analyses the run file on a thread of the pool; `analysed` follows.
+  /// Has all that is here analysed; `analysed` follows, at once where it is.
   void analyse();
 
   /// The last iteration that any rank finished.

@@ -43,7 +43,7 @@ namespace lockstep::process_group {
 /// Events: a kChecked span a comparison, in the lane "check", from the time this rank's turn
 /// came to the time all records were there, waiting for other ranks included, as in kCollective.
 /// What the check itself costs a call is the part after the last rank's turn came, since the call
-/// waits for that rank in any case: analysis::checkTimes tells the two apart.
+/// waits for that rank in any case: analysis::CheckCost tells the two apart.
 class CheckedGroup final : public ProcessGroup {
  public:
   struct Options {

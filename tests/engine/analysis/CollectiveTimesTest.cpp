@@ -24,14 +24,14 @@ TEST(CollectiveTimesTest, SplitsWaitingForPeersFromTransfer) {
   EXPECT_EQ(one.bytes, 400);
   EXPECT_EQ(one.operation, Operation::kAllreduce);
   EXPECT_EQ(one.lastRank, 1);
-  EXPECT_EQ(one.skewMs, 6);
+  EXPECT_EQ(one.skewTicks, 6000);
   ASSERT_EQ(one.arrivals.size(), 3);
-  EXPECT_EQ(one.arrivals[0].waitingMs, 6);
-  EXPECT_EQ(one.arrivals[0].transferMs, 2);
-  EXPECT_EQ(one.arrivals[1].waitingMs, 0);
-  EXPECT_EQ(one.arrivals[1].transferMs, 2);
-  EXPECT_EQ(one.arrivals[2].waitingMs, 3);
-  EXPECT_EQ(one.arrivals[2].transferMs, 2.5);
+  EXPECT_EQ(one.arrivals[0].waitingTicks, 6000);
+  EXPECT_EQ(one.arrivals[0].transferTicks, 2000);
+  EXPECT_EQ(one.arrivals[1].waitingTicks, 0);
+  EXPECT_EQ(one.arrivals[1].transferTicks, 2000);
+  EXPECT_EQ(one.arrivals[2].waitingTicks, 3000);
+  EXPECT_EQ(one.arrivals[2].transferTicks, 2500);
 }
 
 TEST(CollectiveTimesTest, AllowsARankToBeDoneBeforeTheLastArrives) {
@@ -40,8 +40,8 @@ TEST(CollectiveTimesTest, AllowsARankToBeDoneBeforeTheLastArrives) {
   run.addCollective(1, 5'000, 6'000, 0, 0, Operation::kBroadcast);
   const auto collectives = collectiveTimes(run.data());
   ASSERT_EQ(collectives.size(), 1);
-  EXPECT_EQ(collectives[0].arrivals[0].waitingMs, 1);
-  EXPECT_EQ(collectives[0].arrivals[0].transferMs, 0);
+  EXPECT_EQ(collectives[0].arrivals[0].waitingTicks, 1000);
+  EXPECT_EQ(collectives[0].arrivals[0].transferTicks, 0);
 }
 
 TEST(CollectiveTimesTest, KeepsGroupsApart) {
@@ -71,7 +71,7 @@ TEST(CollectiveTimesTest, GoesOnUntilTheShapedLinkIsDone) {
   const auto collectives = collectiveTimes(run.data());
   ASSERT_EQ(collectives.size(), 1);
   ASSERT_EQ(collectives[0].arrivals.size(), 2);
-  EXPECT_EQ(collectives[0].arrivals[1].transferMs, 2);
+  EXPECT_EQ(collectives[0].arrivals[1].transferTicks, 2000);
 }
 
 TEST(CollectiveTimesTest, LeavesOutSendsAndReceives) {
@@ -92,9 +92,9 @@ TEST(CollectiveTimesTest, SaysThatTheLastRankIsUnknownWhenOneHasNoRecord) {
   ASSERT_EQ(collectives.size(), 2);
   EXPECT_TRUE(collectives[0].lastRank.has_value());
   EXPECT_EQ(collectives[1].lastRank, std::nullopt);
-  EXPECT_EQ(collectives[1].skewMs, 2);
-  EXPECT_EQ(collectives[1].arrivals[0].waitingMs, 0);
-  EXPECT_EQ(collectives[1].arrivals[0].transferMs, 0);
+  EXPECT_EQ(collectives[1].skewTicks, 2000);
+  EXPECT_EQ(collectives[1].arrivals[0].waitingTicks, 0);
+  EXPECT_EQ(collectives[1].arrivals[0].transferTicks, 0);
 }
 
 TEST(CollectiveTimesTest, AsksOnlyTheRanksOfAGroup) {
@@ -120,8 +120,8 @@ TEST(CollectiveTimesTest, LetsACheckedCollectiveBeginWithItsComparison) {
   const auto collectives = collectiveTimes(run.data());
   ASSERT_EQ(collectives.size(), 2);
   EXPECT_EQ(collectives[0].lastRank, 1);
-  EXPECT_EQ(collectives[0].arrivals[0].waitingMs, 3);
-  EXPECT_EQ(collectives[0].arrivals[0].transferMs, 2);
+  EXPECT_EQ(collectives[0].arrivals[0].waitingTicks, 3000);
+  EXPECT_EQ(collectives[0].arrivals[0].transferTicks, 2000);
   EXPECT_EQ(collectives[1].arrivals[0].startTicks, 8'000);
 }
 
@@ -131,14 +131,18 @@ TEST(CollectiveTimesTest, TellsTheOwnWorkOfACheckFromItsWaitForALateRank) {
   run.addCheck(1, 4'000, 5'500, 70);
   run.addCollective(0, 5'000, 9'000, 1);
   run.addCollective(1, 5'500, 9'000, 1);
-  const auto checks = checkTimes(run.data());
+  CollectiveSpans spans(trace::EventKind::kChecked);
+  for (const trace::SpanRow& span : run.spans) {
+    spans.add(span.track / 10, span);
+  }
+  const auto checks = spans.gather({}, 1);
   ASSERT_EQ(checks.size(), 1) << "the collective itself is none";
   EXPECT_EQ(checks[0].sequence, 70);
   EXPECT_EQ(checks[0].lastRank, 1);
-  EXPECT_EQ(checks[0].arrivals[0].waitingMs, 3);
-  EXPECT_EQ(checks[0].arrivals[0].transferMs, 1);
-  EXPECT_EQ(checks[0].arrivals[1].waitingMs, 0);
-  EXPECT_EQ(checks[0].arrivals[1].transferMs, 1.5);
+  EXPECT_EQ(checks[0].arrivals[0].waitingTicks, 3000);
+  EXPECT_EQ(checks[0].arrivals[0].transferTicks, 1000);
+  EXPECT_EQ(checks[0].arrivals[1].waitingTicks, 0);
+  EXPECT_EQ(checks[0].arrivals[1].transferTicks, 1500);
 }
 
 TEST(CollectiveTimesTest, ContinuesNumbersBeyondTheirWrap) {

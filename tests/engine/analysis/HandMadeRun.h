@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/analysis/RunAnalysis.h"
 #include "engine/analysis/RunData.h"
 #include "engine/trace/Event.h"
 
@@ -62,5 +63,18 @@ class HandMadeRun {
   RunData tables;  ///< all but the spans
   std::vector<trace::SpanRow> spans;
 };
+
+/// The collectives of an analysis, all at once.
+inline std::vector<CollectiveTimes> collectiveTimes(const RunData& data) {
+  const RunAnalysis run = analyse(data);
+  return {run.collectives.begin(), run.collectives.end()};
+}
+
+/// Its steps.
+inline std::vector<StepTimes> stepTimes(const RunData& data) {
+  const RunAnalysis run = analyse(data);
+  const auto steps = run.steps();
+  return {steps.begin(), steps.end()};
+}
 
 }  // namespace lockstep::analysis

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/analysis/StepTimes.h"
+#include "engine/run/KindFacts.h"
 #include "engine/trace/DeviceTimed.h"
 #include "engine/trace/Event.h"
 #include "tests/engine/analysis/HandMadeRun.h"
@@ -35,7 +36,7 @@ StepTimes theStep(const HandMadeRun& run) {
 TEST(RankActivityTest, NothingIsHiddenBehindABackwardThatHasMadeItsLastGradient) {
   HandMadeRun run = lateFinalize();
   run.addCollective(0, 6'000, 8'500, 0);
-  EXPECT_TRUE(isAnalysed(run.spans[1])) << "read from a file";
+  EXPECT_TRUE(run::has(run.spans[1].kind, run::kAnalysed)) << "read from a file";
   const StepTimes step = theStep(run);
   EXPECT_EQ(step.overlapPercent, 0);
   EXPECT_EQ(step.exposedMs, 2.5);
@@ -81,7 +82,7 @@ TEST(RankActivityTest, AThreadWithoutACoreDoesNotCompute) {
   HandMadeRun run = lateFinalize();
   run.addCollective(0, 4'500, 9'000, 0);
   run.add(0, EventKind::kOffCore, 2'000, 6'000, 0, 2'000'000);
-  EXPECT_TRUE(isAnalysed(run.spans.back())) << "read from a file";
+  EXPECT_TRUE(run::has(run.spans.back().kind, run::kAnalysed)) << "read from a file";
   const RankActivity activity = rankActivity(run.data()).at(0);
   EXPECT_EQ(activity.computing, (Intervals{{0, 3'000}, {5'000, 6'000}, {9'000, 10'000}}));
   EXPECT_EQ(activity.offCore, (Intervals{{3'000, 5'000}}));

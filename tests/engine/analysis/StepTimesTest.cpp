@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/run/KindFacts.h"
 #include "engine/trace/DeviceTimed.h"
 #include "engine/trace/Event.h"
 #include "tests/engine/analysis/HandMadeRun.h"
@@ -145,7 +146,7 @@ TEST(StepTimesTest, ExposesWhatAHookDoesAroundAStepAndNotWhatItDoesForABucket) {
     run.addCollective(0, 8'200, 8'800, 0);  // in the optimizer's phase
     run.add(0, EventKind::kHookCommunicate, 8'200, 8'800);
     run.spans.back().bucket = aroundStep ? trace::kNoBucket : std::uint16_t{3};
-    EXPECT_TRUE(isAnalysed(run.spans.back())) << "read from a file";
+    EXPECT_TRUE(run::has(run.spans.back().kind, run::kAnalysed)) << "read from a file";
     EXPECT_NEAR(only(run).exposedMs, aroundStep ? 0.6 : 0.0, 1e-9);
     EXPECT_EQ(only(run).overlapPercent, aroundStep ? 0.0 : 100.0);
   }

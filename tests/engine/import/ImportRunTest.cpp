@@ -76,14 +76,15 @@ TEST_F(ImportRun, WhatItMadeIsAnalysedAsARunThatWasRecorded) {
   const auto data = analysis::readRunData(run_);
   ASSERT_TRUE(data.ok());
   const analysis::RunAnalysis run = analysis::analyse(data.value());
-  ASSERT_EQ(run.steps.size(), 6);
+  ASSERT_EQ(run.stepRows.size(), 6);
   // In flight 190 and 190 µs; computing ends with the last gradient, at 500 of the step, less the
   // copies in at 351 (1 µs) and the launches' own waits.
-  EXPECT_NEAR(run.steps[0].inFlightMs, 0.380, 1e-9);
-  EXPECT_NEAR(run.steps[0].overlapMs, 0.189, 0.002);
+  EXPECT_NEAR((*run.steps().begin()).inFlightMs, 0.380, 1e-9);
+  EXPECT_NEAR((*run.steps().begin()).overlapMs, 0.189, 0.002);
   ASSERT_EQ(run.collectives.size(), 6);
-  EXPECT_EQ(run.collectives[1].lastRank, 1) << "its second bucket began 30 µs later";
-  EXPECT_NEAR(run.collectives[1].skewMs, 0.030, 1e-9);
+  const analysis::CollectiveTimes& second = *std::next(run.collectives.begin());
+  EXPECT_EQ(second.lastRank, 1) << "its second bucket began 30 µs later";
+  EXPECT_NEAR(static_cast<double>(second.skewTicks) * run.nsPerTick / 1e6, 0.030, 1e-9);
 }
 
 TEST_F(ImportRun, SaysHowWellTheClocksOfTwoHostsAreKnown) {
@@ -190,9 +191,9 @@ TEST_F(ImportRun, JoinsTheTracesOfARankInTheOrderOfTheirTimes) {
   const auto data = analysis::readRunData(run_);
   ASSERT_TRUE(data.ok());
   const analysis::RunAnalysis run = analysis::analyse(data.value());
-  ASSERT_EQ(run.steps.size(), 12) << "six of each rank";
+  ASSERT_EQ(run.stepRows.size(), 12) << "six of each rank";
   EXPECT_EQ(run.collectives.size(), 12);
-  for (const auto& step : run.steps) {
+  for (const auto& step : run.steps()) {
     EXPECT_NEAR(step.inFlightMs, 0.380, 1e-9) << "as in a trace alone, step " << step.step;
     EXPECT_NEAR(step.stepMs, 1.0, 1e-9) << "a gap is of no step";
   }

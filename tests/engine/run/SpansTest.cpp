@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "engine/run/SpanStore.h"
@@ -93,9 +94,9 @@ TEST(Spans, OfARowThatGrowsAreWhatItHeldThen) {
   for (std::int64_t id = 0; id < 3000; ++id) {
     store.insert(recordOf(row(id, 40, 100 * static_cast<std::uint64_t>(id)), 0));
   }
-  std::vector<std::shared_ptr<const SpanBlock>> blocks;
-  store.share(blocks);
-  const Spans then(std::move(blocks), {40});
+  SpanPacks packs;
+  store.share(packs);
+  const Spans then(std::move(packs), {40});
   store.insert(recordOf(row(5000, 40, 150), 0));      // late: it moves what stands behind it
   store.insert(recordOf(row(5001, 40, 900'000), 0));  // behind all
   EXPECT_EQ(store.size(), 3002u);
@@ -105,6 +106,36 @@ TEST(Spans, OfARowThatGrowsAreWhatItHeldThen) {
   }
   EXPECT_EQ(ids(then), expected);
   EXPECT_EQ((*then.begin()).track, 40);
+}
+
+// Over two packs and a part of a third; each look takes what came since the one before.
+TEST(Spans, OfARowThatGrowsAreFoundOnceByThoseWhoLookForWhatIsNew) {
+  SpanStore store;
+  std::vector<std::int64_t> found;
+  std::int64_t id = 0;
+  for (const std::int64_t until : {1'000, 70'000, 70'001, 150'000, 150'000}) {
+    for (; id < until; ++id) {
+      // Each tenth comes so late that it moves others, once far away.
+      const std::int64_t at = id % 10 != 9 || id < 20 ? id : id == 149'999 ? 500 : id - 15;
+      store.insert(
+          recordOf(row(id, 40, 100 * static_cast<std::uint64_t>(at) + (at == id ? 0 : 50)), 0));
+    }
+    SpanPacks packs;
+    store.share(packs);
+    const Spans now(std::move(packs), {40});
+    EXPECT_EQ(now.size(), static_cast<std::size_t>(id));
+    EXPECT_EQ(ids(now).size(), now.size());
+    now.eachAfter(found.empty() ? -1 : static_cast<std::int64_t>(found.size()) - 1,
+                  [&](const trace::SpanRow& span) { found.push_back(span.id); });
+    ASSERT_EQ(found.size(), now.size());
+    for (auto span = now.begin(); span != now.end(); ++span) {
+      ASSERT_EQ(now[span.index()].id, (*span).id);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    ASSERT_EQ(found[i], static_cast<std::int64_t>(i));
+  }
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST(Meetings, GoOnWhenSequenceNumbersWrap) {
     EXPECT_EQ(all[i].sequence, all[i - 1].sequence + 1);
     EXPECT_GT(all[i].firstStart, all[i - 1].firstStart);
   }
-  EXPECT_EQ(meetings.find(0, false, 0, 300), &all[2]);
+  EXPECT_EQ(meetings.find({0, false, 0}, 300), &all[2]);
 }
 
 TEST(Meetings, OfARankThatCountsAnewAreOthers) {
@@ -67,8 +67,8 @@ TEST(Meetings, OfARankThatCountsAnewAreOthers) {
   meetings.add(0, 1, collective(900, 950, 1));
   const auto& all = meetings.table(0).all();
   ASSERT_THAT(all, SizeIs(2));
-  EXPECT_EQ(meetings.find(0, false, 1, 120), &all[0]);
-  EXPECT_EQ(meetings.find(0, false, 1, 910), &all[1]);
+  EXPECT_EQ(meetings.find({0, false, 1}, 120), &all[0]);
+  EXPECT_EQ(meetings.find({0, false, 1}, 910), &all[1]);
 }
 
 TEST(Meetings, InFlightTogetherHaveRowsOfTheirOwn) {

@@ -5,6 +5,7 @@
 
 #include "engine/analysis/SpanStatistics.h"
 #include "engine/export/EventTable.h"
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 #include "engine/trace/UserPhases.h"
 #include "ui/model/SpanQuery.h"
@@ -16,22 +17,6 @@ using trace::EventKind;
 
 QString translated(const char* text) {
   return QCoreApplication::translate("SpanGroups", text);
-}
-
-bool isPhase(EventKind kind) {
-  switch (kind) {
-    case EventKind::kStartup:
-    case EventKind::kData:
-    case EventKind::kForward:
-    case EventKind::kBackward:
-    case EventKind::kOptimizer:
-    case EventKind::kEvaluate:
-    case EventKind::kCheckpoint:
-    case EventKind::kJoinShadow:
-      return true;
-    default:
-      return false;
-  }
 }
 
 }  // namespace
@@ -151,7 +136,7 @@ std::uint32_t SpanGroups::groupOf(const Span& span) {
 }
 
 void SpanGroups::notePhase(const Span& span) {
-  if (isPhase(span.kind)) {
+  if (run::has(span.kind, run::kPhase)) {
     exports::StatisticsKey common;
     common.kind = span.kind;
     common.what = exports::whatOf(span.kind, span.detail, span.value);

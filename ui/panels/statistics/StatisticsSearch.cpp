@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/analysis/SpanMeaning.h"
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 #include "ui/model/SpanSlices.h"
 
@@ -28,7 +28,7 @@ class StatisticsSearch::Job : public SpanWalk::Job {
       const bool wanted =
           number++ < measured_ && (order_.query.empty() || order_.query.matches(parameters_, span));
       spans_.push_back({span.startNs, span.durationNs,
-                        analysis::isAsynchronous(span.kind) ? analysis::kNoThread : span.track,
+                        run::has(span.kind, run::kAsync) ? analysis::kNoThread : span.track,
                         wanted ? groups_.groupOf(span) : analysis::kNoGroup});
       if (byPhase) {
         groups_.notePhase(span);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::ui {
@@ -19,7 +20,7 @@ constexpr const char* kOutcomes[] = {"final_loss", "loss", "test_loss", "test_ac
 Distributions distributionsOf(const AnalysedRun& run) {
   const auto rankOf = run.data.rankOfTrack();
   std::set<std::pair<int, std::uint32_t>> measured;
-  for (const analysis::StepTimes& step : run.analysis.steps) {
+  for (const analysis::StepTimes& step : run.analysis.steps()) {
     if (step.step >= run.analysis.warmUp.firstMeasured && !step.incomplete) {
       measured.emplace(step.rank, step.step);
     }
@@ -27,8 +28,7 @@ Distributions distributionsOf(const AnalysedRun& run) {
   std::map<trace::EventKind, std::vector<double>> durations;
   for (const trace::SpanRow& span : run.data.spans) {
     const auto rank = rankOf.find(span.track);
-    // Gaps are where events were lost: they are no work of anybody.
-    if (span.durationTicks > 0 && analysis::isAnalysed(span) &&
+    if (span.durationTicks > 0 && run::has(span.kind, run::kAnalysed) &&
         span.kind != trace::EventKind::kGap && rank != rankOf.end() &&
         measured.contains({rank->second, span.step})) {
       durations[span.kind].push_back(run.data.clock.durationNs(span.durationTicks) / 1e6);
@@ -50,7 +50,7 @@ std::uint32_t typicalIteration(const AnalysedRun& run) {
     bool complete = true;
   };
   std::map<std::uint32_t, Bounds> iterations;  // from the first rank's start to the last's end
-  for (const analysis::StepTimes& step : run.analysis.steps) {
+  for (const analysis::StepTimes& step : run.analysis.steps()) {
     if (step.step >= run.analysis.warmUp.firstMeasured) {
       const Bounds own{step.startTicks, step.endTicks, !step.incomplete};
       Bounds& all = iterations.try_emplace(step.step, own).first->second;

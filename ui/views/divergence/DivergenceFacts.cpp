@@ -76,7 +76,7 @@ void findSteps(DivergenceFacts& facts) {
     first = std::min(first, step);
     last = std::max(last, step);
   };
-  for (const analysis::StepTimes& step : facts.run->analysis.steps) {
+  for (const analysis::StepTimes& step : facts.run->analysis.steps()) {
     see(step.step);
   }
   for (const StripData& strip : facts.strips) {

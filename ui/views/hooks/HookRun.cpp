@@ -211,7 +211,7 @@ std::shared_ptr<const HookRun> makeHookRun(const HookFacts& facts, const Analyse
   run->layouts = analysed.data.layouts;
   // The steps that the hook's calls are counted in, too.
   std::vector<double> steps;
-  for (const analysis::StepTimes& step : analysed.analysis.steps) {
+  for (const analysis::StepTimes& step : analysed.analysis.steps()) {
     if (step.step >= run->times.warmUp.firstMeasured && !step.incomplete) {
       steps.push_back(step.stepMs);
     }
@@ -259,8 +259,8 @@ base::Result<std::shared_ptr<const HookRun>> readHookRun(const std::filesystem::
   analysed.analysis = analysis::analyse(analysed.data);
   // Of rank 0 alone, as a model counts them.
   facts.steps = static_cast<std::uint32_t>(
-      std::count_if(analysed.analysis.steps.begin(), analysed.analysis.steps.end(),
-                    [](const analysis::StepTimes& step) { return step.rank == 0; }));
+      std::count_if(analysed.analysis.stepRows.begin(), analysed.analysis.stepRows.end(),
+                    [](const analysis::StepTicks& step) { return step.rank == 0; }));
   if (facts.info.name.empty()) {
     facts.info.name = path.stem().string();
   }

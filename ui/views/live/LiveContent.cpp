@@ -114,9 +114,9 @@ class Figures {
   }
 
   // Of a live run the median of the last minute, of an ended one what `lockstep info` says.
-  [[nodiscard]] std::optional<double> measured(std::vector<TickedValue> AnalysedCourse::*part,
+  [[nodiscard]] std::optional<double> measured(analysis::Course course,
                                                const std::optional<double>& whole) const {
-    return content_.live ? analysis::median(feed_.within(content_.window, part)) : whole;
+    return content_.live ? analysis::median(feed_.within(content_.window, course)) : whole;
   }
 
   [[nodiscard]] LiveTile overlap() const {
@@ -131,7 +131,7 @@ class Figures {
             .arg(content_.live ? QStringLiteral(" of the last minute") : QString());
     // The rank is the analysis' own: the one with most exposed time.
     if (analysis() != nullptr) {
-      const auto value = measured(&AnalysedCourse::overlapPercent, analysis()->overlapPercent);
+      const auto value = measured(analysis::Course::kOverlapPercent, analysis()->overlapPercent);
       tile.value = value ? number(*value) + QStringLiteral(" %") : QStringLiteral("none");
       tile.note =
           value ? QStringLiteral("of the time in flight, rank %1").arg(*analysis()->exposedRank)
@@ -139,7 +139,7 @@ class Figures {
                           : QStringLiteral("no measured iteration communicated");
     }
     tile.course = courseOf(content_.window, [&](TimeRange piece) {
-      return meanOf(feed_.within(piece, &AnalysedCourse::overlapPercent));
+      return meanOf(feed_.within(piece, analysis::Course::kOverlapPercent));
     });
     return tile;
   }
@@ -153,13 +153,13 @@ class Figures {
                           "The overlap view says why it is there.")
                           .arg(content_.live ? QStringLiteral(" of the last minute") : QString());
     if (analysis() != nullptr) {
-      const auto value = measured(&AnalysedCourse::exposedMs, analysis()->exposedMs);
+      const auto value = measured(analysis::Course::kExposedMs, analysis()->exposedMs);
       tile.value = value ? formatMs(*value) : QStringLiteral("none");
       tile.note = value ? QStringLiteral("a step, rank %1").arg(*analysis()->exposedRank)
                         : QStringLiteral("a step");
     }
     tile.course = courseOf(content_.window, [&](TimeRange piece) {
-      return meanOf(feed_.within(piece, &AnalysedCourse::exposedMs));
+      return meanOf(feed_.within(piece, analysis::Course::kExposedMs));
     });
     return tile;
   }
@@ -172,8 +172,7 @@ class Figures {
         "last none is late, nor is one that was kept from its core.");
     if (analysis() != nullptr) {
       const bool any = analysis()->lateRank.has_value();
-      const bool waited = sumOf(feed_.within(content_.window, &AnalysedCourse::waitsMs)) > 0;
-      // Where ranks waited and the analysis has no lateness to judge by, it is unclear who is late.
+      const bool waited = sumOf(feed_.within(content_.window, analysis::Course::kWaitsMs)) > 0;
       tile.value = any ? QStringLiteral("rank %1").arg(*analysis()->lateRank)
                    : analysis()->lateness.empty() && waited ? QStringLiteral("unclear")
                                                             : QStringLiteral("none");
@@ -187,9 +186,8 @@ class Figures {
                       : QStringLiteral("as far as the hosts' clocks can tell");
     }
     tile.course = courseOf(content_.window, [&](TimeRange piece) {
-      const double all = sumOf(feed_.within(piece, &AnalysedCourse::waitsMs));
-      const double late = sumOf(feed_.within(piece, &AnalysedCourse::lateWaitsMs));
-      // Which part of all waiting the late rank caused; where nobody waited there is no point.
+      const double all = sumOf(feed_.within(piece, analysis::Course::kWaitsMs));
+      const double late = sumOf(feed_.within(piece, analysis::Course::kLateWaitsMs));
       return all > 0 ? 100 * late / all : kNone;
     });
     return tile;

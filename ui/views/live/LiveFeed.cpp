@@ -8,22 +8,11 @@
 
 namespace lockstep::ui {
 
-std::vector<double> LiveFeed::within(TimeRange range,
-                                     std::vector<TickedValue> AnalysedCourse::*part) const {
-  std::vector<double> found;
-  if (analysed_ == nullptr) {
-    return found;
-  }
-  const std::vector<TickedValue>& values = analysed_->course.*part;
-  // Values are sorted by ticks; the model's clock may have got better since, so they are converted
-  // here.
-  const auto before = [this](const TickedValue& value, double ns) {
-    return model_->toNs(value.ticks) < ns;
-  };
-  const auto begin = std::lower_bound(values.begin(), values.end(), range.startNs, before);
-  const auto end = std::lower_bound(begin, values.end(), range.endNs, before);
-  std::for_each(begin, end, [&](const TickedValue& value) { found.push_back(value.value); });
-  return found;
+std::vector<double> LiveFeed::within(TimeRange range, analysis::Course course) const {
+  return analysed_ == nullptr
+             ? std::vector<double>()
+             : analysis::courseOf(analysed_->analysis, course,
+                                  {model_->toTicks(range.startNs), model_->toTicks(range.endNs)});
 }
 
 void LiveFeed::setModel(const RunModel* model) {

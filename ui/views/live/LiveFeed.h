@@ -34,9 +34,8 @@ class LiveFeed {
   [[nodiscard]] std::optional<double> samplesAStep() const { return samplesAStep_; }
   [[nodiscard]] const std::shared_ptr<const AnalysedRun>& analysed() const { return analysed_; }
 
-  /// The values of one part of the analysis' course over a stretch of time; none without one.
-  [[nodiscard]] std::vector<double> within(TimeRange range,
-                                           std::vector<TickedValue> AnalysedCourse::*part) const;
+  /// The values of a figure of the analysis over a stretch of time; none without one.
+  [[nodiscard]] std::vector<double> within(TimeRange range, analysis::Course course) const;
 
   /// Iterations a second of the slowest rank over a stretch of time; nothing before any rank has
   /// ended one.

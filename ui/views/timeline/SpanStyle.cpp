@@ -1,5 +1,6 @@
 #include "ui/views/timeline/SpanStyle.h"
 
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 #include "ui/model/SpanFacts.h"
 
@@ -136,15 +137,8 @@ QStringList labelsOf(const RunModel& model, const Span& span) {
 }
 
 bool isInstant(const Span& span) {
-  const EventKind kind = span.kind;
-  return kind == EventKind::kGradientReady || kind == EventKind::kBucketReady ||
-         kind == EventKind::kBucketLaunched || kind == EventKind::kMarkedUnused ||
-         kind == EventKind::kCollectiveQueued ||
-         (kind == EventKind::kFault && span.durationNs == 0);
-}
-
-bool isWaiting(EventKind kind) {
-  return kind == EventKind::kWait || kind == EventKind::kUsedMap || kind == EventKind::kJoinShadow;
+  return run::has(span.kind, run::kInstant) ||
+         (span.kind == EventKind::kFault && span.durationNs == 0);
 }
 
 }  // namespace lockstep::ui

@@ -21,7 +21,4 @@ QStringList labelsOf(const RunModel& model, const Span& span);
 /// True for what happens at one moment and is drawn as a mark, not as a bar.
 bool isInstant(const Span& span);
 
-/// True for what is drawn hatched, because this thread only waits in it.
-bool isWaiting(trace::EventKind kind);
-
 }  // namespace lockstep::ui

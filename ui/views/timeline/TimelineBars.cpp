@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "engine/trace/Event.h"
+#include "engine/run/KindFacts.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
 #include "ui/views/timeline/SpanStyle.h"
@@ -44,7 +45,7 @@ void TimelineScene::drawBarItself(DisplayList& list, const Span& span, const QRe
     drawPlate(list, span, body, fill);
     return;
   }
-  if (isWaiting(span.kind) && body.width() > kFoldPixels) {
+  if (run::has(span.kind, run::kWaits) && body.width() > kFoldPixels) {
     list.hatch(body, mixed(fill, palette_.background, 0.55));
     drawPlate(list, span, body, fill);
     return;

@@ -59,7 +59,7 @@ TEST_F(CompareTablesTest, FiguresAreThoseOfTheAnalysisToTheLastDigit) {
   const analysis::RunAnalysis& run = result->runs[0].analysed->analysis;
   double exposed = 0;
   int steps = 0;
-  for (const analysis::StepTimes& step : run.steps) {
+  for (const analysis::StepTimes& step : run.steps()) {
     if (step.step >= run.warmUp.firstMeasured && !step.incomplete) {
       exposed += step.exposedMs;
       ++steps;

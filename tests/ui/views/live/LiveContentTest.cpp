@@ -193,7 +193,6 @@ TEST(LiveContentTest, TakesItsOverlapFromTheAnalysis) {
   const trace::RunUpdate update = test::demoRun(demoWithLateRank());
   run->data.take(update);
   run->analysis = analysis::analyse(run->data);
-  run->course = courseOf(run->analysis);
   const LiveContent content = look(model, run);
   EXPECT_EQ(content.tile(LiveFigure::kLateRank).value, QStringLiteral("rank 1"));
   EXPECT_TRUE(content.tile(LiveFigure::kOverlap).value.endsWith(QStringLiteral(" %")));
@@ -220,7 +219,6 @@ TEST(LiveContentTest, NamesNoLateRankWhomTheHostsClocksCannotTell) {
     auto run = std::make_shared<AnalysedRun>();
     run->data.take(update);
     run->analysis = analysis::analyse(run->data);
-    run->course = courseOf(run->analysis);
     trace::RunUpdate hosts;
     hosts.hosts = update.hosts;
     hosts.ranks = update.ranks;
@@ -280,7 +278,6 @@ std::shared_ptr<AnalysedRun> analysed(const trace::RunUpdate& update) {
   auto run = std::make_shared<AnalysedRun>();
   run->data.take(update);
   run->analysis = analysis::analyse(run->data);
-  run->course = courseOf(run->analysis);
   return run;
 }
 
@@ -351,7 +348,7 @@ TEST(LiveContentTest, NamesNoLateRankWhereNobodyIsOrTheRunCannotTell) {
             "nobody beyond chance");
   EXPECT_EQ(note([](AnalysedRun& run) { run.analysis.lateness.clear(); }),
             "too few iterations to tell, or clocks too far apart");
-  EXPECT_EQ(note([](AnalysedRun& run) { run.course = {}; }), "nobody was waited for");
+  EXPECT_EQ(note([](AnalysedRun& run) { run.analysis.waits = {}; }), "nobody was waited for");
   auto silent = analysed(update);
   silent->analysis.overlapPercent.reset();
   EXPECT_EQ(look(model, silent).tile(LiveFigure::kOverlap).note,

@@ -1,10 +1,10 @@
-#include "engine/analysis/BlockBootstrap.h"
+#include "engine/cost/BlockBootstrap.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-namespace lockstep::analysis {
+namespace lockstep::cost {
 namespace {
 
 /// Steps around 10 ms, each like the one before: what is left of a busy moment halves every
@@ -64,5 +64,19 @@ TEST(BlockBootstrapTest, SaysNothingOfFewSteps) {
                    .has_value());
 }
 
+TEST(BlockBootstrapTest, BlocksAreRunsOfNumbersThatFollowEachOther) {
+  std::mt19937 random(3);
+  EXPECT_TRUE(drawBlocks(0, random).empty());
+  EXPECT_EQ(drawBlocks(1, random), std::vector<std::size_t>{0});
+  const auto drawn = drawBlocks(64, random);
+  ASSERT_EQ(drawn.size(), 64u);
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    EXPECT_LT(drawn[i], 64u);
+    if (i % 8 != 0) {
+      EXPECT_EQ(drawn[i], drawn[i - 1] + 1) << i;
+    }
+  }
+}
+
 }  // namespace
-}  // namespace lockstep::analysis
+}  // namespace lockstep::cost

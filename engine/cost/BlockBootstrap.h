@@ -2,9 +2,10 @@
 
 #include <cstddef>
 #include <optional>
+#include <random>
 #include <vector>
 
-namespace lockstep::analysis {
+namespace lockstep::cost {
 
 // Note [Block bootstrap]
 // Steps that follow each other are alike: a busy moment of the machine makes several long. So a
@@ -24,6 +25,7 @@ struct MeanInterval {
   double mean = 0;
   double low = 0;
   double high = 0;
+  bool operator==(const MeanInterval&) const = default;
 };
 
 /// Returns the mean of `samples`, in the order of time, and the interval that leaves out
@@ -34,4 +36,7 @@ std::optional<MeanInterval> meanInterval(const std::vector<double>& samples, dou
 std::optional<MeanInterval> differenceInterval(const std::vector<double>& a,
                                                const std::vector<double>& b, double tail);
 
-}  // namespace lockstep::analysis
+/// Draws `count` numbers of steps below `count`, block by block, for figures that are no means.
+std::vector<std::size_t> drawBlocks(std::size_t count, std::mt19937& random);
+
+}  // namespace lockstep::cost

@@ -1,4 +1,4 @@
-#include "engine/analysis/BlockBootstrap.h"
+#include "engine/cost/BlockBootstrap.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,11 +7,28 @@
 #include <random>
 #include <utility>
 
-namespace lockstep::analysis {
+namespace lockstep::cost {
 namespace {
 
 constexpr std::size_t kDraws = 4000;
 constexpr std::uint32_t kSeed = 20'260'101;
+
+/// The blocks of a sample of steps.
+struct Blocks {
+  explicit Blocks(std::size_t count)
+      : length(std::max<std::size_t>(1, static_cast<std::size_t>(std::sqrt(count)))),
+        needed((count + length - 1) / length),
+        places(count - length + 1) {}
+
+  /// The first step of a block.
+  std::size_t draw(std::mt19937& random) const {
+    return static_cast<std::size_t>((static_cast<std::uint64_t>(random()) * places) >> 32);
+  }
+
+  std::size_t length;
+  std::size_t needed;  // fill the sample
+  std::size_t places;
+};
 
 /// Draws means of a sample, block by block.
 /// Blocks may overlap, so that a sample of n values has n - length + 1 of them, each equally
@@ -19,46 +36,35 @@ constexpr std::uint32_t kSeed = 20'260'101;
 /// does not matter for a mean. With n = 100: blocks of 10, 91 to draw from, 10 in a draw.
 class BlockMeans {
  public:
-  explicit BlockMeans(const std::vector<double>& samples) {
-    const std::size_t count = samples.size();
-    length_ = std::max<std::size_t>(1, static_cast<std::size_t>(std::sqrt(count)));
-    blocks_ = (count + length_ - 1) / length_;
-    mean_ = std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(count);
-    // The mean of each block, by a sum that moves on by one value.
-    double sum = std::accumulate(samples.begin(),
-                                 samples.begin() + static_cast<std::ptrdiff_t>(length_), 0.0);
-    means_.push_back(sum / static_cast<double>(length_));
-    for (std::size_t next = length_; next < count; ++next) {
-      sum += samples[next] - samples[next - length_];
-      means_.push_back(sum / static_cast<double>(length_));
+  explicit BlockMeans(const std::vector<double>& samples) : blocks_(samples.size()) {
+    const auto begin = samples.begin();
+    const auto length = static_cast<std::ptrdiff_t>(blocks_.length);
+    mean_ = std::accumulate(begin, samples.end(), 0.0) / static_cast<double>(samples.size());
+    double sum = std::accumulate(begin, begin + length, 0.0);
+    means_.push_back(sum / static_cast<double>(length));
+    for (std::size_t next = blocks_.length; next < samples.size(); ++next) {
+      sum += samples[next] - samples[next - blocks_.length];
+      means_.push_back(sum / static_cast<double>(length));
     }
     // Steps at either end are in fewer blocks than others: the draws have a mean of their own.
     centre_ =
         std::accumulate(means_.begin(), means_.end(), 0.0) / static_cast<double>(means_.size());
-    widen_ = blocks_ > 1
-                 ? std::sqrt(static_cast<double>(blocks_) / static_cast<double>(blocks_ - 1))
-                 : 1;
+    const auto needed = static_cast<double>(blocks_.needed);
+    widen_ = needed > 1 ? std::sqrt(needed / (needed - 1)) : 1;
   }
 
   [[nodiscard]] double mean() const { return mean_; }
 
   double draw(std::mt19937& random) const {
     double sum = 0;
-    for (std::size_t block = 0; block < blocks_; ++block) {
-      // The 32 random bits as a fraction of the number of blocks. std::uniform_int_distribution may
-      // draw other numbers with another standard library, and the same run would get other
-      // intervals.
-      sum += means_[static_cast<std::size_t>(
-          (static_cast<std::uint64_t>(random()) * means_.size()) >> 32)];
+    for (std::size_t block = 0; block < blocks_.needed; ++block) {
+      sum += means_[blocks_.draw(random)];
     }
-    // Only how far a draw lies from the others' centre counts: the interval stays around the true
-    // mean of the sample.
-    return mean_ + widen_ * (sum / static_cast<double>(blocks_) - centre_);
+    return mean_ + widen_ * (sum / static_cast<double>(blocks_.needed) - centre_);
   }
 
  private:
-  std::size_t length_ = 1;
-  std::size_t blocks_ = 1;
+  Blocks blocks_;
   std::vector<double> means_;
   double mean_ = 0;
   double centre_ = 0;
@@ -104,4 +110,16 @@ std::optional<MeanInterval> differenceInterval(const std::vector<double>& a,
   return between(ofB.mean() - ofA.mean(), std::move(draws), tail);
 }
 
-}  // namespace lockstep::analysis
+std::vector<std::size_t> drawBlocks(std::size_t count, std::mt19937& random) {
+  std::vector<std::size_t> drawn;
+  while (drawn.size() < count) {
+    const Blocks blocks(count);
+    const std::size_t first = blocks.draw(random);
+    for (std::size_t i = 0; i < blocks.length && drawn.size() < count; ++i) {
+      drawn.push_back(first + i);
+    }
+  }
+  return drawn;
+}
+
+}  // namespace lockstep::cost

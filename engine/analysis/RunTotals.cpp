@@ -1,0 +1,227 @@
+#include "engine/analysis/RunTotals.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace lockstep::analysis {
+namespace {
+
+template <typename Row>
+std::vector<Row> takeOut(std::vector<Row>& rows, std::uint32_t next) {
+  const auto later = std::stable_partition(rows.begin(), rows.end(),
+                                           [next](const Row& row) { return row.step < next; });
+  std::vector<Row> taken(std::move_iterator(rows.begin()), std::move_iterator(later));
+  rows.erase(rows.begin(), later);
+  return taken;
+}
+
+}  // namespace
+
+StepStretch StepStretch::takeBelow(std::uint32_t next) {
+  return {takeOut(steps, next), takeOut(collectives, next), takeOut(checks, next)};
+}
+
+void RunTotals::addSteps(const StepStretch& stretch) {
+  const PeersByStep peers = peersByStep(stretch.collectives);
+  for (const StepTicks& step : stretch.steps) {
+    stepTicks_ += step.duration();
+    OfRank& rank = ranks_[step.rank];
+    if (step.step < firstMeasured_) {
+      continue;
+    }
+    rank.beginTicks = std::min(rank.beginTicks, step.startTicks);
+    rank.endTicks = std::max(rank.endTicks, step.endTicks);
+    if (step.incomplete) {
+      rank.incomplete += 1;
+      continue;
+    }
+    rank.measured += 1;
+    rank.ticks += step.duration();
+    const auto add = [&](Figure figure, auto value) {
+      rank.values[figure].push_back(static_cast<double>(value));
+    };
+    add(kStep, step.duration());
+    add(kForward, step.forward);
+    add(kBackward, step.backward);
+    add(kOptimizer, step.optimizer);
+    add(kCoreWait, step.coreWait);
+    if (step.inFlight != 0) {
+      add(kOverlapLeast, *step.percentOfFlight(step.overlapLeast));
+      add(kOverlapMost, *step.percentOfFlight(step.overlapMost));
+      add(kOverlap, *step.percentOfFlight(step.overlap));
+      add(kInFlight, step.inFlight);
+      add(kExposed, step.exposed());
+    }
+    const auto at = peers.find({step.rank, step.step});
+    if (at != peers.end() && at->second.known) {
+      add(kWaiting, at->second.waiting);
+      add(kTransfer, at->second.transfer);
+    }
+  }
+}
+
+/// Adds up what was waited for each rank, over the collectives of the steps after the warm-up. One
+/// that a rank has no record of blames nobody, and one whose last rank the clocks cannot tell only
+/// adds to what was waited in all.
+void RunTotals::addWaits(const std::vector<CollectiveTimes>& collectives) {
+  struct Waited {
+    std::uint64_t untilTicks = 0;
+    std::uint64_t all = 0;
+    std::map<int, std::uint64_t> byLast;
+  };
+  std::map<std::uint32_t, Waited> steps;
+  for (const CollectiveTimes& collective : collectives) {
+    if (collective.step < firstMeasured_ || !collective.complete) {
+      continue;
+    }
+    std::uint64_t waiting = 0;
+    Waited& step = steps[collective.step];
+    for (const Arrival& arrival : collective.arrivals) {
+      waiting += arrival.waitingTicks;
+      step.untilTicks = std::max(step.untilTicks, arrival.endTicks);
+    }
+    step.all += waiting;
+    waitingTicks_ += waiting;
+    if (collective.lastRank.has_value()) {
+      OfRank& last = ranks_[*collective.lastRank];
+      last.lastArrivals += 1;
+      last.waitingCaused += waiting;
+      step.byLast[*collective.lastRank] += waiting;
+    }
+  }
+  for (const auto& [number, step] : steps) {
+    // A step may end before the one before it, by a collective that outlasted that.
+    const std::uint64_t ticks = std::max(step.untilTicks, waits_.empty() ? 0 : waits_.back().ticks);
+    waits_.push_back({ticks, static_cast<double>(step.all)});
+    for (const auto& [rank, waiting] : step.byLast) {
+      waitsFor_[rank].push_back({ticks, static_cast<double>(waiting)});
+    }
+  }
+}
+
+void RunTotals::add(StepStretch stretch) {
+  std::erase_if(stretch.collectives,
+                [](const CollectiveTimes& one) { return one.arrivals.size() < 2; });
+  addSteps(stretch);
+  addWaits(stretch.collectives);
+  lateness_.add(stretch.steps, stretch.collectives);
+  for (const CollectiveTimes& check : stretch.checks) {
+    if (check.complete && check.arrivals.size() >= 2) {
+      checks_.calls += 1;
+      for (const Arrival& arrival : check.arrivals) {
+        checks_.own += arrival.transferTicks;
+        checks_.waiting += arrival.waitingTicks;
+      }
+    }
+  }
+  for (const StepTicks& step : stretch.steps) {
+    steps_.push_back(step.rank, step);
+  }
+  for (CollectiveTimes& collective : stretch.collectives) {
+    collectives_.push_back(collective.group, std::move(collective));
+  }
+}
+
+void RunTotals::settle() {
+  for (auto& [number, rank] : ranks_) {
+    for (std::size_t figure = 0; figure < kFigures; ++figure) {
+      (*medians_)[number][figure].add(std::exchange(rank.values[figure], {}));
+    }
+  }
+}
+
+RankAnalysis RunTotals::figuresOf(int number, const OfRank& rank,
+                                  const base::ClockCalibration& clock) const {
+  const auto settled = medians_->find(number);
+  const auto median = [&](Figure figure) {
+    return settled == medians_->end() ? analysis::median(rank.values[figure])
+                                      : settled->second[figure].with(rank.values[figure]);
+  };
+  const auto medianMs = [&](Figure figure) {
+    std::optional<double> ticks = median(figure);
+    return ticks ? std::optional(*ticks * clock.nsPerTick / 1e6) : std::nullopt;
+  };
+  RankAnalysis figures;
+  figures.rank = number;
+  figures.measuredSteps = rank.measured;
+  figures.incompleteSteps = rank.incomplete;
+  figures.stepMs = medianMs(kStep);
+  figures.forwardMs = medianMs(kForward);
+  figures.backwardMs = medianMs(kBackward);
+  figures.optimizerMs = medianMs(kOptimizer);
+  figures.coreWaitMs = medianMs(kCoreWait).value_or(0);
+  figures.overlapPercent = median(kOverlap);
+  figures.overlapLeastPercent = median(kOverlapLeast);
+  figures.overlapMostPercent = median(kOverlapMost);
+  figures.inFlightMs = medianMs(kInFlight);
+  figures.exposedMs = medianMs(kExposed);
+  figures.waitingMs = medianMs(kWaiting);
+  figures.transferMs = medianMs(kTransfer);
+  const auto perSecond = [&](std::uint32_t steps, std::uint64_t ticks) {
+    return ticks > 0 ? std::optional(1e9 * steps / clock.durationNs(ticks)) : std::nullopt;
+  };
+  figures.stepsPerSecond = perSecond(rank.measured, rank.ticks);
+  figures.wallStepsPerSecond =
+      perSecond(rank.measured + rank.incomplete,
+                rank.endTicks > rank.beginTicks ? rank.endTicks - rank.beginTicks : 0);
+  figures.lastArrivals = rank.lastArrivals;
+  figures.waitingCausedMs = clock.durationNs(rank.waitingCaused) / 1e6;
+  return figures;
+}
+
+std::optional<CheckCost> RunTotals::costOfChecks(double nsPerTick) const {
+  if (checks_.calls == 0 || stepTicks_ == 0) {
+    return std::nullopt;
+  }
+  const auto own = static_cast<double>(checks_.own);
+  const auto waiting = static_cast<double>(checks_.waiting);
+  const auto steps = static_cast<double>(stepTicks_);
+  return CheckCost{checks_.calls, own * nsPerTick / 1e6, waiting * nsPerTick / 1e6,
+                   100 * own / steps, 100 * waiting / steps};
+}
+
+RunAnalysis RunTotals::figures(WarmUp warmUp, const base::ClockCalibration& clock,
+                               double stolenShare) && {
+  RunAnalysis run;
+  run.warmUp = std::move(warmUp);
+  run.stepRows = std::move(steps_);
+  run.collectives = std::move(collectives_);
+  run.waits = std::move(waits_);
+  run.waitsFor = std::move(waitsFor_);
+  run.nsPerTick = clock.nsPerTick;
+  run.stolenShare = stolenShare;
+  run.checks = costOfChecks(clock.nsPerTick);
+  run.lateness = lateness_.judge(clock.nsPerTick, stolenShare);
+  const RankLateness* latest = nullptr;
+  for (const RankLateness& rank : run.lateness) {
+    if (rank.late && (latest == nullptr || rank.meanMs > latest->meanMs)) {
+      latest = &rank;
+    }
+  }
+  if (latest != nullptr && waitingTicks_ > 0) {
+    run.lateRank = latest->rank;
+    const auto late = ranks_.find(latest->rank);
+    run.lateShare = late == ranks_.end() ? 0
+                                         : static_cast<double>(late->second.waitingCaused) /
+                                               static_cast<double>(waitingTicks_);
+  }
+  const auto slower = [](std::optional<double>& slowest, const std::optional<double>& rate) {
+    if (rate) {
+      slowest = std::min(slowest.value_or(*rate), *rate);
+    }
+  };
+  for (const auto& [number, ofRank] : ranks_) {
+    const RankAnalysis& rank = run.ranks.emplace_back(figuresOf(number, ofRank, clock));
+    slower(run.stepsPerSecond, rank.stepsPerSecond);
+    slower(run.wallStepsPerSecond, rank.wallStepsPerSecond);
+    if (rank.exposedMs && *rank.exposedMs > run.exposedMs.value_or(-1)) {
+      run.exposedRank = number;
+      run.exposedMs = rank.exposedMs;
+      run.overlapPercent = rank.overlapPercent;
+    }
+  }
+  return run;
+}
+
+}  // namespace lockstep::analysis

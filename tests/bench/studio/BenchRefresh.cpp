@@ -1,0 +1,166 @@
+// bench_refresh [MINUTES...]: what a refresh of the live analysis costs after so much of a run.
+//
+// A run of two ranks with steps of 50 ms and 15 buckets is made and handed to a model as a reader
+// would; every two seconds of the run it is analysed, as the studio does. A line of JSON for each
+// of MINUTES, which grow: {"minutes", "steps", "spans", "refresh_ms": [...], "whole_ms"}: processor
+// times of the refreshes up to then, and of an analysis of all at once.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <time.h>
+
+#include <QCoreApplication>
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <vector>
+
+#include "engine/analysis/GrowingAnalysis.h"
+#include "engine/trace/Event.h"
+#include "ui/model/RunAnalyser.h"
+#include "ui/model/RunModel.h"
+
+namespace {
+
+using namespace lockstep;
+using trace::EventKind;
+
+constexpr int kRanks = 2;
+constexpr std::uint32_t kBuckets = 15;
+constexpr std::uint64_t kStepNs = 50'000'000;
+constexpr std::uint32_t kStepsARefresh = 40;  // two seconds
+constexpr std::uint32_t kStepsAMinute = 1200;
+constexpr std::size_t kMeasured = 30;  // the last minute
+
+double processorMs() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return 1e3 * static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
+/// The run as the studio holds it, step by step.
+class MadeRun {
+ public:
+  MadeRun() {
+    trace::RunUpdate update;
+    update.clock = base::ClockCalibration{0, 0, 1.0};
+    update.tracks.emplace();
+    for (int rank = 0; rank < kRanks; ++rank) {
+      update.tracks->push_back({2 * rank, rank, "step"});
+      update.tracks->push_back({2 * rank + 1, rank, "gloo 0"});
+    }
+    model_.applyUpdate(update);
+  }
+
+  ui::RunModel& model() { return model_; }
+  [[nodiscard]] std::uint32_t steps() const { return steps_; }
+
+  void addSteps(std::uint32_t count) {
+    trace::RunUpdate update;
+    for (const std::uint32_t end = steps_ + count; steps_ < end; ++steps_) {
+      for (int rank = 0; rank < kRanks; ++rank) {
+        addStep(update.spans, rank);
+      }
+    }
+    std::stable_sort(update.spans.begin(), update.spans.end(), [](const auto& a, const auto& b) {
+      return a.startTicks + a.durationTicks < b.startTicks + b.durationTicks;
+    });
+    for (trace::SpanRow& span : update.spans) {
+      span.id = ++lastId_;
+    }
+    model_.applyUpdate(update);
+  }
+
+ private:
+  void addStep(std::vector<trace::SpanRow>& spans, int rank) {
+    const std::uint64_t begin = (steps_ + 1) * kStepNs + noise(100'000);
+    const auto add = [&](EventKind kind, std::uint64_t from, std::uint64_t to,
+                         std::uint16_t bucket = trace::kNoBucket, std::uint64_t value = 0) {
+      const bool call = kind == EventKind::kCollective;
+      trace::SpanRow span;
+      span.track = 2 * rank + (call ? 1 : 0);
+      span.kind = kind;
+      span.startTicks = begin + from;
+      span.durationTicks = to - from;
+      span.step = steps_;
+      span.bucket = bucket;
+      span.value = value;
+      span.detail = call ? trace::packOperation(trace::Operation::kAllreduce) : std::uint16_t{0};
+      spans.push_back(span);
+    };
+    add(EventKind::kForward, 0, 12'000'000);
+    std::uint64_t linkFree = 0;
+    std::uint64_t waited = 34'000'000;
+    for (std::uint16_t bucket = 0; bucket < kBuckets; ++bucket) {
+      const std::uint64_t ready = 13'000'000 + 1'300'000 * bucket + noise(300'000);
+      const std::uint64_t from = std::max(ready + 150'000, linkFree);
+      const std::uint64_t to = linkFree = from + 1'000'000 + noise(400'000);
+      add(EventKind::kGradientReady, ready, ready, bucket, bucket);
+      add(EventKind::kCopyIn, ready, ready + 50'000, bucket, bucket);
+      add(EventKind::kBucketLaunched, ready + 60'000, ready + 60'000, bucket);
+      add(EventKind::kCollective, from, to, bucket,
+          trace::packCollective(steps_ * std::uint64_t{kBuckets} + bucket, 1 << 20));
+      const std::uint64_t over = std::max(waited, to);
+      add(EventKind::kWait, waited, over, bucket);
+      waited = over + 30'000;
+      add(EventKind::kCopyOut, over, waited, bucket);
+    }
+    add(EventKind::kBackward, 12'000'000, waited);
+    add(EventKind::kFinalize, 34'000'000, waited);
+    add(EventKind::kOptimizer, waited, waited + 2'000'000);
+    add(EventKind::kStep, 0, 48'500'000 + noise(1'000'000));
+  }
+
+  std::uint64_t noise(std::uint64_t most) {
+    random_ = random_ * 6364136223846793005ull + 1442695040888963407ull;
+    return (random_ >> 33) % most;
+  }
+
+  ui::RunModel model_;
+  std::uint32_t steps_ = 0;
+  std::int64_t lastId_ = 0;
+  std::uint64_t random_ = 1;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const QCoreApplication application(argc, argv);
+  std::vector<std::uint32_t> minutes;
+  for (int i = 1; i < argc; ++i) {
+    minutes.push_back(static_cast<std::uint32_t>(std::max(1, std::atoi(argv[i]))));
+  }
+  if (minutes.empty()) {
+    minutes = {1, 10, 60};
+  }
+  MadeRun run;
+  analysis::GrowingAnalysis growing;
+  ui::AnalysedRun latest;  // as the studio holds it: it goes when the next is there
+  std::vector<double> refreshMs;
+  for (const std::uint32_t until : minutes) {
+    while (run.steps() < until * kStepsAMinute) {
+      run.addSteps(kStepsARefresh);
+      const double begin = processorMs();
+      ui::AnalysedRun next{run.model().snapshot(), {}};
+      next.analysis = growing.refresh(next.data);
+      latest = std::move(next);
+      refreshMs.push_back(processorMs() - begin);
+    }
+    const auto measured = static_cast<std::ptrdiff_t>(std::min(kMeasured, refreshMs.size()));
+    refreshMs.erase(refreshMs.begin(), refreshMs.end() - measured);
+    const double begin = processorMs();
+    const bool same = analysis::analyse(latest.data).exposedMs == latest.analysis.exposedMs;
+    const double wholeMs = processorMs() - begin;
+    if (!same) {
+      std::cerr << "bench_refresh: the refreshes have led elsewhere\n";
+      return 1;
+    }
+    std::cout << fmt::format(
+                     R"({{"minutes": {}, "steps": {}, "spans": {}, "refresh_ms": [{:.3f}], )"
+                     R"("whole_ms": {:.3f}}})",
+                     until, run.steps(), run.model().spanCount(), fmt::join(refreshMs, ", "),
+                     wholeMs)
+              << std::endl;
+  }
+  return 0;
+}

@@ -1,0 +1,223 @@
+#include "engine/analysis/GrowingAnalysis.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <random>
+
+#include "engine/analysis/GrowingMedian.h"
+#include "engine/trace/Event.h"
+#include "tests/engine/analysis/HandMadeRun.h"
+
+namespace lockstep::analysis {
+namespace {
+
+using trace::EventKind;
+using trace::SpanRow;
+
+constexpr std::uint64_t kStepTicks = 50'000;  // 50 ms
+constexpr std::uint32_t kBuckets = 3;
+
+/// Steps of several ranks with all that the analysis looks at; rank 1 is late.
+HandMadeRun trained(int ranks, std::uint32_t steps) {
+  HandMadeRun run(ranks);
+  std::mt19937 random(7);
+  const auto some = [&](std::uint64_t most) { return random() % most; };
+  for (std::uint32_t step = 0; step < steps; ++step) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      const std::uint64_t begin = 10'000 + step * kStepTicks + some(200);
+      const std::uint64_t end = begin + kStepTicks - 300 - some(500);
+      run.add(rank, EventKind::kForward, begin, begin + 10'000 + some(900), step);
+      for (std::uint32_t bucket = 0; bucket < kBuckets; ++bucket) {
+        const std::uint64_t ready = begin + 15'000 + bucket * 5'000 + some(2'000);
+        run.add(rank, EventKind::kGradientReady, ready, ready, step, bucket);
+        run.add(rank, EventKind::kCopyIn, ready, ready + 300 + some(99), step, bucket);
+        const std::uint64_t call = ready + 400 + (rank == 1 ? 3'000 : 0);
+        const std::uint64_t sequence = step * kBuckets + bucket;
+        run.addCheck(rank, call, call + 200, sequence + 5, step);
+        run.spans.back().bucket = static_cast<std::uint16_t>(bucket);
+        // The last of a step goes on into the next one.
+        const std::uint64_t done = bucket + 1 == kBuckets && step % 5 == 0
+                                       ? end + 500 + some(99)
+                                       : call + 5'000 + some(3'000);
+        run.addCollective(rank, call + 200, done, sequence, step);
+        run.spans.back().bucket = static_cast<std::uint16_t>(bucket);
+        if (bucket == 1) {
+          run.addCollective(rank, done, done + 700, sequence, step);
+          run.spans.back().kind = EventKind::kShaped;
+        }
+      }
+      run.add(rank, EventKind::kBackward, begin + 11'000, begin + 32'000, step);
+      run.add(rank, EventKind::kFinalize, begin + 30'000, begin + 32'000, step);
+      run.add(rank, EventKind::kOffCore, begin + 20'000, begin + 24'000, step, 1'000 * some(300));
+      run.add(rank, EventKind::kOptimizer, begin + 33'000, begin + 40'000 + some(2'000), step);
+      run.add(rank, EventKind::kStep, begin, end, step);
+    }
+  }
+  return run;
+}
+
+/// The run as it came: each span a while after its end, and its id by that.
+void arrive(HandMadeRun& run, const std::function<std::uint64_t(const SpanRow&)>& delay = nullptr) {
+  std::vector<std::pair<std::uint64_t, SpanRow>> order;
+  for (const SpanRow& span : run.spans) {
+    order.emplace_back(span.startTicks + span.durationTicks + (delay ? delay(span) : 0), span);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  run.spans.clear();
+  for (auto& [ticks, span] : order) {
+    span.id = static_cast<std::int64_t>(run.spans.size() + 1);
+    run.spans.push_back(span);
+  }
+}
+
+void expectSame(const RunAnalysis& grown, const RunAnalysis& whole) {
+  EXPECT_EQ(grown.warmUp, whole.warmUp);
+  ASSERT_EQ(grown.ranks.size(), whole.ranks.size());
+  for (std::size_t i = 0; i < whole.ranks.size(); ++i) {
+    EXPECT_EQ(grown.ranks[i], whole.ranks[i]) << "rank " << i;
+  }
+  const auto same = [](const auto& a, const auto& b) {
+    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
+  };
+  EXPECT_TRUE(same(grown.stepRows, whole.stepRows));
+  EXPECT_TRUE(same(grown.collectives, whole.collectives));
+  EXPECT_TRUE(same(grown.waits, whole.waits));
+  ASSERT_EQ(grown.waitsFor.size(), whole.waitsFor.size());
+  for (const auto& [rank, waits] : whole.waitsFor) {
+    EXPECT_TRUE(same(grown.waitsFor.at(rank), waits)) << rank;
+  }
+  EXPECT_EQ(grown.lateness, whole.lateness);
+  EXPECT_EQ(grown.checks, whole.checks);
+  EXPECT_EQ(grown.lateRank, whole.lateRank);
+  EXPECT_EQ(grown.lateShare, whole.lateShare);
+  EXPECT_EQ(grown.exposedRank, whole.exposedRank);
+  EXPECT_EQ(grown.exposedMs, whole.exposedMs);
+  EXPECT_EQ(grown.overlapPercent, whole.overlapPercent);
+  EXPECT_EQ(grown.stepsPerSecond, whole.stepsPerSecond);
+  EXPECT_EQ(grown.wallStepsPerSecond, whole.wallStepsPerSecond);
+}
+
+/// Feeds the run in pieces and compares after each; returns how often all was analysed anew.
+int feed(const HandMadeRun& run, std::size_t piece,
+         const std::function<void(RunData&, std::size_t)>& between = nullptr) {
+  GrowingAnalysis growing;
+  RunData data = run.tables;
+  for (std::size_t first = 0; first < run.spans.size(); first += piece) {
+    for (std::size_t i = first; i < std::min(first + piece, run.spans.size()); ++i) {
+      data.spans.push_back(run.spans[i]);
+    }
+    if (between) {
+      between(data, first);
+    }
+    const RunData snapshot = data;
+    expectSame(growing.refresh(snapshot), analyse(snapshot));
+    if (testing::Test::HasFailure()) {
+      ADD_FAILURE() << "after span " << first + piece;
+      break;
+    }
+  }
+  return growing.restarts();
+}
+
+TEST(GrowingAnalysisTest, SaysTheSameAsOfAllAtOnceAndAnalysesNothingTwice) {
+  HandMadeRun run = trained(3, 400);
+  arrive(run);
+  EXPECT_EQ(feed(run, 2'777), 0);
+  EXPECT_EQ(analyse(run.data()).lateRank, 1) << "the verdicts are in what is compared";
+  EXPECT_TRUE(analyse(run.data()).checks.has_value());
+}
+
+TEST(GrowingAnalysisTest, SaysTheSameWhereSpansComeLate) {
+  HandMadeRun run = trained(2, 400);
+  arrive(run, [](const SpanRow& span) -> std::uint64_t {
+    const bool late = span.track == 11 && span.step > 100 && span.step < 110;
+    return late ? 6'000'000 : span.track == 10 ? 300'000 : 0;
+  });
+  const int restarts = feed(run, 1'111);
+  EXPECT_GE(restarts, 1);
+  EXPECT_LE(restarts, 2) << "after one, steps stay open for longer";
+}
+
+TEST(GrowingAnalysisTest, WaitsNotForARankThatHasStopped) {
+  HandMadeRun run = trained(3, 1'700);
+  std::erase_if(run.spans,
+                [](const SpanRow& span) { return span.track / 10 == 2 && span.step > 99; });
+  arrive(run);
+  EXPECT_EQ(feed(run, 14'000), 0);
+}
+
+TEST(GrowingAnalysisTest, ABetterCalibrationOfTheClockChangesNothingThatIsClosed) {
+  HandMadeRun run = trained(2, 300);
+  run.tables.clock.nsPerTick = 1'000.01;
+  arrive(run);
+  EXPECT_EQ(feed(run, 1'999, [](RunData& data, std::size_t) { data.clock.nsPerTick *= 1 + 3e-9; }),
+            0);
+}
+
+TEST(GrowingAnalysisTest, AnalysesAllAnewWhereTheDoubtOfTheClocksIsAnother) {
+  HandMadeRun run = trained(2, 300);
+  arrive(run);
+  std::int64_t doubtNs = 3'000'000;
+  EXPECT_GT(feed(run, 4'000,
+                 [&](RunData& data, std::size_t) {
+                   trace::RunUpdate update;
+                   update.ranks = std::vector<trace::RankInfo>(2);
+                   update.ranks->at(1).rank = update.ranks->at(1).host = 1;
+                   update.hosts = std::vector<trace::HostState>{
+                       {{0, "alpha", "", "tsc"}, trace::ClockOffset{}},
+                       {{1, "beta", "", "tsc"}, trace::ClockOffset{0, doubtNs /= 2}}};
+                   data.doubt.take(update);
+                 }),
+            0);
+}
+
+TEST(GrowingAnalysisTest, SaysTheSameWhereTheRebuildIsToldLateAndEventsAreLost) {
+  HandMadeRun run = trained(2, 300);
+  for (const std::uint32_t step : {40u, 41u, 200u}) {
+    run.add(1, EventKind::kGap, step * kStepTicks, step * kStepTicks + 20'000, step, 9);
+  }
+  arrive(run);
+  EXPECT_EQ(feed(run, 1'500,
+                 [](RunData& data, std::size_t first) {
+                   if (first == 4'500) {
+                     data.layouts = {{0, 0, "construction", {}}, {1, 1, "rebuild", {}}};
+                   }
+                   data.stolen.push_back({0, 0, "stolen_percent", 0, 0, 1.5});
+                 }),
+            1);
+}
+
+TEST(GrowingAnalysisTest, SaysTheSameWhereARankJoinsAndADeviceBeginsToCompute) {
+  HandMadeRun run = trained(3, 300);
+  std::erase_if(run.spans,
+                [](const SpanRow& span) { return span.track / 10 == 2 && span.step < 150; });
+  run.add(0, EventKind::kKernels, 220 * kStepTicks, 220 * kStepTicks + 1'000, 219);
+  arrive(run);
+  EXPECT_EQ(feed(run, 1'700), 2);
+}
+
+TEST(GrowingMedianTest, IsTheMedianOfAllValuesWhicheverWayTheyCame) {
+  std::mt19937 random(3);
+  for (const std::size_t first : {0u, 1u, 2u, 700u, 5'000u}) {
+    GrowingMedian growing;
+    std::vector<double> all;
+    for (int round = 0; round < 60; ++round) {
+      std::vector<double> more(round == 0 ? first : random() % 40);
+      for (double& value : more) {
+        value = static_cast<double>(random() % 1'000);
+      }
+      std::vector<double> then = all;
+      then.insert(then.end(), more.begin(), more.end());
+      EXPECT_EQ(growing.with(more), median(then));
+      all = then;
+      growing.add(std::move(more));
+      EXPECT_EQ(growing.with({}), median(all));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::analysis

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "app/cli/Commands.h"
-#include "app/cli/Complaint.h"
+#include "engine/base/Try.h"
 #include "engine/launch/ControlSocket.h"
 
 namespace lockstep::cli {
@@ -17,14 +17,11 @@ struct CaptureArguments {
   int steps = 5;
 };
 
-int capture(const CaptureArguments& arguments) {
+base::Result<int> capture(const CaptureArguments& arguments) {
   launch::ControlCommand command{launch::ControlCommand::Kind::kTrace};
   command.steps = arguments.steps;
-  const auto answer = launch::sendControl(arguments.run, command);
-  if (!answer.ok()) {
-    return fail(answer.error());
-  }
-  const auto json = nlohmann::json::parse(answer.value(), nullptr, false);
+  const auto answer = LOCKSTEP_TRY(launch::sendControl(arguments.run, command));
+  const auto json = nlohmann::json::parse(answer, nullptr, false);
   const auto ranks = json.find("ranks");
   fmt::print("{}: {} ranks trace their next {} iterations, and the run has them then\n",
              arguments.run, ranks == json.end() ? 0 : ranks->size(), arguments.steps);

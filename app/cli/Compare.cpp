@@ -8,6 +8,7 @@
 #include "app/cli/ComparedRun.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/TextTable.h"
+#include "engine/base/Try.h"
 
 namespace lockstep::cli {
 namespace {
@@ -68,14 +69,11 @@ std::string metricTable(const analysis::Comparison& comparison, std::size_t othe
   return table.text();
 }
 
-int compare(const std::vector<std::string>& paths, bool json) {
+base::Result<int> compare(const std::vector<std::string>& paths, bool json) {
   std::vector<ComparedRun> runs;
   for (const std::string& path : paths) {
-    auto run = readComparedRun(path);
-    if (!run.ok()) {
-      return fail(run.error());
-    }
-    runs.push_back(std::move(run).value());
+    auto run = LOCKSTEP_TRY(readComparedRun(path));
+    runs.push_back(std::move(run));
   }
   std::vector<analysis::RunToCompare> compared;
   for (const ComparedRun& run : runs) {

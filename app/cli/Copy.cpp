@@ -4,17 +4,14 @@
 #include <memory>
 
 #include "app/cli/Commands.h"
-#include "app/cli/Complaint.h"
+#include "engine/base/Try.h"
 #include "engine/trace/RunFile.h"
 
 namespace lockstep::cli {
 namespace {
 
-int copy(const std::string& from, const std::string& to) {
-  const auto copied = trace::copyRunFile(from, to);
-  if (!copied.ok()) {
-    return fail(copied.error());
-  }
+base::Result<int> copy(const std::string& from, const std::string& to) {
+  LOCKSTEP_TRY(trace::copyRunFile(from, to));
   fmt::print("{}\n", to);
   return 0;
 }

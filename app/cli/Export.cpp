@@ -14,6 +14,7 @@
 #include "app/cli/Complaint.h"
 #include "app/cli/ProgressLine.h"
 #include "engine/base/NumberText.h"
+#include "engine/base/Try.h"
 #include "engine/export/ChromeTrace.h"
 #include "engine/export/Tables.h"
 
@@ -87,22 +88,18 @@ base::Error wouldOverwrite(const std::string& file) {
   return {base::ExitCode::kBadInput, "is the run file itself; name another file", file};
 }
 
-int traceOf(const Asked& asked, const exports::TraceOptions& options) {
+base::Status traceOf(const Asked& asked, const exports::TraceOptions& options) {
   const bool hta = options.reader == exports::TraceReader::kHta;
   if (isTheRun(asked.run, asked.json)) {
-    return fail(wouldOverwrite(asked.json));
+    return wouldOverwrite(asked.json);
   }
-  const auto written = [&] {
+  const exports::TraceReport report = LOCKSTEP_TRY([&] {
     Bar bar;
     const auto progress = [&](double part) { return bar.show(part); };
     return asked.folder.empty()
                ? exports::writeTrace(asked.run, asked.json, options, progress)
                : exports::writeTracePerRank(asked.run, asked.folder, options, progress);
-  }();
-  if (!written.ok()) {
-    return fail(written.error());
-  }
-  const exports::TraceReport& report = written.value();
+  }());
   const bool quiet = asked.json == "-";
   const std::string facts =
       fmt::format("{} of {}, {}", base::countedText(report.events, "event"),
@@ -127,25 +124,22 @@ int traceOf(const Asked& asked, const exports::TraceOptions& options) {
   if (hta && asked.folder.empty() && report.ranks > 1) {
     complain("note: Holistic Trace Analysis reads one file a rank: use --per-rank FOLDER for it");
   }
-  return 0;
+  return {};
 }
 
-int tableOf(const Asked& asked, const exports::Selection& selection, const std::string& table,
-            const std::string& file) {
+base::Status tableOf(const Asked& asked, const exports::Selection& selection,
+                     const std::string& table, const std::string& file) {
   if (isTheRun(asked.run, file)) {
-    return fail(wouldOverwrite(file));
+    return wouldOverwrite(file);
   }
-  const auto written = [&] {
+  const auto written = LOCKSTEP_TRY([&] {
     Bar bar;
     return exports::writeTable(asked.run, table, file, selection,
                                [&](double part) { return bar.show(part); });
-  }();
-  if (!written.ok()) {
-    return fail(written.error());
-  }
-  say(file == "-", fmt::format("{}: {}, {}", file, base::countedText(written.value().rows, "row"),
-                               base::bytesText(written.value().bytes)));
-  return 0;
+  }());
+  say(file == "-", fmt::format("{}: {}, {}", file, base::countedText(written.rows, "row"),
+                               base::bytesText(written.bytes)));
+  return {};
 }
 
 int refuse(const std::string& why) {
@@ -153,7 +147,7 @@ int refuse(const std::string& why) {
   return static_cast<int>(base::ExitCode::kBadInput);
 }
 
-int exportRun(const Asked& asked) {
+base::Result<int> exportRun(const Asked& asked) {
   if (asked.json.empty() && asked.folder.empty() && asked.tables.empty()) {
     return refuse("say what to write: --json FILE, --per-rank FOLDER or --csv TABLE FILE");
   }
@@ -168,22 +162,14 @@ int exportRun(const Asked& asked) {
     options.reader = exports::TraceReader::kHta;
   }
   if (!asked.range.empty()) {
-    const auto range = exports::parseStepRange(asked.range);
-    if (!range.ok()) {
-      return fail(range.error());
-    }
-    options.selection.steps = range.value();
+    options.selection.steps = LOCKSTEP_TRY(exports::parseStepRange(asked.range));
   }
   const Interruptible interruptible;
   if (!asked.json.empty() || !asked.folder.empty()) {
-    if (const int code = traceOf(asked, options); code != 0) {
-      return code;
-    }
+    LOCKSTEP_TRY(traceOf(asked, options));
   }
   for (const auto& [table, file] : asked.tables) {
-    if (const int code = tableOf(asked, options.selection, table, file); code != 0) {
-      return code;
-    }
+    LOCKSTEP_TRY(tableOf(asked, options.selection, table, file));
   }
   return 0;
 }

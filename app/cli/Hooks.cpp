@@ -15,6 +15,7 @@
 #include "app/cli/TextTable.h"
 #include "app/cli/VerifyHooks.h"
 #include "app/cli/VerifyInPyTorch.h"
+#include "engine/base/Try.h"
 #include "engine/plugin/PluginScan.h"
 #include "engine/plugin/ResolveHooks.h"
 #include "plugins/abi/include/lockstep/comm_hook.h"
@@ -206,23 +207,22 @@ std::vector<VerifiedHook> toVerify(const std::string& id,
   return hooks;
 }
 
-int verifyInPyTorch(const HooksArguments& arguments, const std::vector<VerifiedHook>& chosen,
-                    const std::string& refused, std::chrono::milliseconds timeLimit) {
+base::Result<int> verifyInPyTorch(const HooksArguments& arguments,
+                                  const std::vector<VerifiedHook>& chosen,
+                                  const std::string& refused, std::chrono::milliseconds timeLimit) {
   std::vector<HookInPyTorch> hooks;
   for (const VerifiedHook& hook : chosen) {
     hooks.push_back({hook.from, hook.info, hook.chosen, {}});
   }
-  const auto done = verifyEachInPyTorch(hooks, arguments.python, timeLimit);
-  if (!done.ok()) {
-    return fail(done.error());
-  }
+  LOCKSTEP_TRY(verifyEachInPyTorch(hooks, arguments.python, timeLimit));
   printPlain(arguments.json ? inPyTorchJson(hooks) : inPyTorchText(hooks) + refused);
   const bool passes = std::all_of(hooks.begin(), hooks.end(),
                                   [](const HookInPyTorch& hook) { return hook.passes(); });
   return static_cast<int>(passes && refused.empty() ? ExitCode::kOk : ExitCode::kHookFailed);
 }
 
-int verify(const HooksArguments& arguments, const std::vector<FoundLibrary>& libraries) {
+base::Result<int> verify(const HooksArguments& arguments,
+                         const std::vector<FoundLibrary>& libraries) {
   const std::string id = arguments.hook.ends_with(".so") ? "" : arguments.hook;
   plugin::ResolvedHooks experiment;
   if (!arguments.file.empty()) {
@@ -234,7 +234,7 @@ int verify(const HooksArguments& arguments, const std::vector<FoundLibrary>& lib
   }
   auto hooks = toVerify(id, libraries, experiment);
   if (!id.empty() && hooks.empty()) {
-    return fail(notFound(arguments, libraries));
+    return notFound(arguments, libraries);
   }
   const std::chrono::milliseconds timeLimit(
       static_cast<std::int64_t>(arguments.timeoutSeconds * 1000));
@@ -250,7 +250,8 @@ int verify(const HooksArguments& arguments, const std::vector<FoundLibrary>& lib
   return static_cast<int>(passes && refused.empty() ? ExitCode::kOk : ExitCode::kHookFailed);
 }
 
-int tell(const HooksArguments& arguments, const std::vector<FoundLibrary>& libraries) {
+base::Result<int> tell(const HooksArguments& arguments,
+                       const std::vector<FoundLibrary>& libraries) {
   if (arguments.hook.empty()) {
     printPlain(arguments.json ? listJson(libraries) : listText(libraries));
     return 0;
@@ -267,19 +268,15 @@ int tell(const HooksArguments& arguments, const std::vector<FoundLibrary>& libra
   }
   const auto found = plugin::findHook(libraries, arguments.hook);
   if (found.hook == nullptr) {
-    return fail(notFound(arguments, libraries));
+    return notFound(arguments, libraries);
   }
   printPlain(arguments.json ? listJson({*found.library}) : hookText(*found.library, *found.hook));
   return 0;
 }
 
-int hooks(const HooksArguments& arguments) {
-  const auto libraries = find(arguments);
-  if (!libraries.ok()) {
-    return fail(libraries.error());
-  }
-  return arguments.verify ? verify(arguments, libraries.value())
-                          : tell(arguments, libraries.value());
+base::Result<int> hooks(const HooksArguments& arguments) {
+  const auto libraries = LOCKSTEP_TRY(find(arguments));
+  return arguments.verify ? verify(arguments, libraries) : tell(arguments, libraries);
 }
 
 }  // namespace

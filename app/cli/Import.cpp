@@ -14,6 +14,7 @@
 #include "app/cli/FreshRunFile.h"
 #include "engine/base/NumberText.h"
 #include "engine/base/PlainText.h"
+#include "engine/base/Try.h"
 #include "engine/import/ImportRun.h"
 
 namespace lockstep::cli {
@@ -48,23 +49,19 @@ class FileLine {
   bool drawn_ = false;
 };
 
-int importJob(const ImportArguments& arguments) {
+base::Result<int> importJob(const ImportArguments& arguments) {
   imports::ImportOptions options;
   options.paths.assign(arguments.paths.begin(), arguments.paths.end());
   options.name = arguments.name;
   options.runFile =
       arguments.out.empty() ? freshRunFile("imported") : std::filesystem::path(arguments.out);
-  const auto imported = [&] {
+  const imports::ImportReport report = LOCKSTEP_TRY([&] {
     FileLine line;
     options.progress = [&](const std::filesystem::path& file, std::size_t number, std::size_t of) {
       return line.show(file, number, of);
     };
     return imports::importRun(options);
-  }();
-  if (!imported.ok()) {
-    return fail(imported.error());
-  }
-  const imports::ImportReport& report = imported.value();
+  }());
   if (arguments.quiet) {
     return 0;
   }

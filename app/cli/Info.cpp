@@ -6,19 +6,17 @@
 #include "app/cli/Commands.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/RunReport.h"
+#include "engine/base/Try.h"
 
 namespace lockstep::cli {
 namespace {
 
-int info(const std::string& run, bool json) {
-  const auto report = readRunReport(run);
-  if (!report.ok()) {
-    return fail(report.error());
-  }
+base::Result<int> info(const std::string& run, bool json) {
+  const auto report = LOCKSTEP_TRY(readRunReport(run));
   if (json) {
-    fmt::print("{}\n", toJson(report.value()));
+    fmt::print("{}\n", toJson(report));
   } else {
-    printPlain(infoText(report.value()));
+    printPlain(infoText(report));
   }
   return 0;
 }

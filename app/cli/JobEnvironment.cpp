@@ -8,6 +8,7 @@
 
 #include "app/cli/PythonFolder.h"
 #include "engine/base/Environment.h"
+#include "engine/base/Try.h"
 
 namespace lockstep::cli {
 
@@ -33,15 +34,12 @@ void addWatching(CLI::App& command, JobWatching& watching) {
 }
 
 base::Result<std::vector<std::string>> jobEnvironment(const JobWatching& watching) {
-  const auto folder = pythonFolder();
-  if (!folder.ok()) {
-    return folder.error();
-  }
+  const auto folder = LOCKSTEP_TRY(pythonFolder());
   std::vector<std::string> environment = base::inheritedEnvironment();
   const char* before = std::getenv("PYTHONPATH");
-  std::string path = folder.value().string();
+  std::string path = folder.string();
   if (watching.attach == "auto") {
-    path = (folder.value() / "lockstep" / "auto").string() + ":" + path;
+    path = (folder / "lockstep" / "auto").string() + ":" + path;
   }
   base::setVariable(environment, "PYTHONPATH",
                     before != nullptr && *before != '\0' ? path + ":" + before : path);
@@ -55,7 +53,7 @@ base::Result<std::vector<std::string>> jobEnvironment(const JobWatching& watchin
   // NCCL loads it, and asks nothing of it before a process attaches. Of a longer name it takes a
   // part.
   constexpr std::size_t kLongestPlugin = 254;
-  const auto plugin = folder.value() / "lockstep" / "liblockstep_nccl_profiler.so";
+  const auto plugin = folder / "lockstep" / "liblockstep_nccl_profiler.so";
   if (std::error_code error; std::getenv("NCCL_PROFILER_PLUGIN") == nullptr &&
                              std::filesystem::is_regular_file(plugin, error) &&
                              plugin.string().size() <= kLongestPlugin) {

@@ -9,6 +9,7 @@
 #include "app/cli/Commands.h"
 #include "app/cli/Complaint.h"
 #include "engine/base/ShippedFiles.h"
+#include "engine/base/Try.h"
 #include "engine/experiment/Listing.h"
 
 namespace lockstep::cli {
@@ -26,15 +27,15 @@ std::optional<fs::path> shippedExperiments() {
   return std::nullopt;
 }
 
-int list(const std::string& folder) {
+base::Result<int> list(const std::string& folder) {
   fs::path where = folder;
   if (folder.empty()) {
     const auto shipped = shippedExperiments();
     if (!shipped) {
-      return fail(base::Error{base::ExitCode::kBadInput,
-                              "no experiments stand near this program; name a folder: "
-                              "lockstep list FOLDER",
-                              ""});
+      return base::Error{base::ExitCode::kBadInput,
+                         "no experiments stand near this program; name a folder: "
+                         "lockstep list FOLDER",
+                         ""};
     }
     // Shown as the user would type it: from here on, unless the way up and down again is longer.
     std::error_code error;
@@ -43,16 +44,13 @@ int list(const std::string& folder) {
       where = *shipped;
     }
   }
-  const auto listed = experiment::listExperiments(where);
-  if (!listed.ok()) {
-    return fail(listed.error());
-  }
+  const auto listed = LOCKSTEP_TRY(experiment::listExperiments(where));
   std::size_t width = 0;
-  for (const auto& entry : listed.value()) {
+  for (const auto& entry : listed) {
     width = std::max(width, entry.path.string().size());
   }
   int exitCode = 0;
-  for (const auto& entry : listed.value()) {
+  for (const auto& entry : listed) {
     if (entry.mistakes.empty()) {
       printPlain(fmt::format("{:<{}}  {}\n", entry.path.string(), width,
                              entry.shows.empty() ? entry.name : entry.shows));
@@ -61,7 +59,7 @@ int list(const std::string& folder) {
       exitCode = fail(entry.mistakes);
     }
   }
-  if (listed.value().empty()) {
+  if (listed.empty()) {
     fmt::print("no experiments (*.toml) in {}\n", where.string());
   }
   return exitCode;

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -14,6 +12,7 @@
 #include "app/cli/JobEnvironment.h"
 #include "app/cli/RunReport.h"
 #include "engine/base/ShellWords.h"
+#include "engine/base/Try.h"
 #include "engine/launch/Job.h"
 
 namespace lockstep::cli {
@@ -33,35 +32,26 @@ struct RecordArguments {
   bool quiet = false;
 };
 
-int record(const RecordArguments& arguments) {
+base::Result<int> record(const RecordArguments& arguments) {
   if (arguments.command.empty()) {
-    return fail(Error{ExitCode::kBadInput,
-                      "needs a command behind --, as in lockstep record -- python train.py",
-                      "record"});
+    return Error{ExitCode::kBadInput,
+                 "needs a command behind --, as in lockstep record -- python train.py", "record"};
   }
   if (!arguments.tokenFile.empty() && !arguments.listen) {
-    return fail(Error{ExitCode::kBadInput, "is for relays of other hosts, which come with --listen",
-                      "--token-file"});
-  }
-  auto environment = jobEnvironment(arguments.watching);
-  if (!environment.ok()) {
-    return fail(environment.error());
+    return Error{ExitCode::kBadInput, "is for relays of other hosts, which come with --listen",
+                 "--token-file"};
   }
   launch::JobOptions options;
   options.command = arguments.command;
   options.name = arguments.name.empty() ? base::commandName(arguments.command) : arguments.name;
-  options.environment = std::move(environment).value();
+  options.environment = LOCKSTEP_TRY(jobEnvironment(arguments.watching));
   options.runFile = arguments.out.empty() ? freshRunFile(options.name) : fs::path(arguments.out);
   options.numberIfTaken = arguments.out.empty();
   options.wrote = passOn;
   options.listen = arguments.listen;
   options.tokenFile = arguments.tokenFile;
   options.announce = [](const std::string& text) { complain(text); };
-  const auto outcome = launch::recordJob(options);
-  if (!outcome.ok()) {
-    return fail(outcome.error());
-  }
-  const launch::JobOutcome& job = outcome.value();
+  const launch::JobOutcome job = LOCKSTEP_TRY(launch::recordJob(options));
   if (!job.failure.empty()) {
     complain(job.state == trace::RunState::kDiverged ? "diverged: " + job.failure : job.failure);
   }

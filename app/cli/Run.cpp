@@ -15,6 +15,7 @@
 #include "app/cli/ReadExperiment.h"
 #include "app/cli/RunReport.h"
 #include "engine/base/NumberText.h"
+#include "engine/base/Try.h"
 #include "engine/experiment/Schema.h"
 #include "engine/launch/Supervisor.h"
 
@@ -225,13 +226,10 @@ experiment::Overrides launchOverrides(const RunArguments& arguments,
   return overrides;
 }
 
-int run(const RunArguments& arguments) {
-  const auto sets = overridesOf(arguments.sets, "--set");
-  if (!sets.ok()) {
-    return fail(sets.error());
-  }
-  experiment::Overrides overrides = launchOverrides(arguments, sets.value());
-  overrides.insert(overrides.end(), sets.value().begin(), sets.value().end());
+base::Result<int> run(const RunArguments& arguments) {
+  const auto sets = LOCKSTEP_TRY(overridesOf(arguments.sets, "--set"));
+  experiment::Overrides overrides = launchOverrides(arguments, sets);
+  overrides.insert(overrides.end(), sets.begin(), sets.end());
   auto swept = readSweep(arguments.file, overrides);
   if (!swept.mistakes.empty()) {
     return fail(swept.mistakes);

@@ -14,6 +14,7 @@
 #include "app/cli/Commands.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/ReadExperiment.h"
+#include "engine/base/Try.h"
 #include "engine/launch/ControlSocket.h"
 #include "engine/plugin/ResolveHooks.h"
 #include "engine/trace/RunFile.h"
@@ -61,33 +62,24 @@ Error cannotChange(const std::string& key, const std::map<std::string, std::stri
           run};
 }
 
-int set(const std::string& run, const std::vector<std::string>& sets) {
-  const auto overrides = overridesOf(sets, "set");
-  if (!overrides.ok()) {
-    return fail(overrides.error());
-  }
-  const auto summary = trace::readRunSummary(run);
-  if (!summary.ok()) {
-    return fail(summary.error());
-  }
+base::Result<int> set(const std::string& run, const std::vector<std::string>& sets) {
+  const auto overrides = LOCKSTEP_TRY(overridesOf(sets, "set"));
+  const auto summary = LOCKSTEP_TRY(trace::readRunSummary(run));
   // Checked as the experiment file that would say the same.
-  auto parsed =
-      experiment::parseText(summary.value().info.experimentToml, run, {}, overrides.value());
+  auto parsed = experiment::parseText(summary.info.experimentToml, run, {}, overrides);
   const auto live = liveValues(plugin::resolveHooks(parsed, ""));
   if (!parsed.mistakes.empty()) {
     return fail(parsed.mistakes);
   }
-  for (const auto& [key, text] : overrides.value()) {
+  for (const auto& [key, text] : overrides) {
     if (!live.contains(key)) {
-      return fail(cannotChange(key, live, run));
+      return cannotChange(key, live, run);
     }
   }
-  for (const auto& [key, text] : overrides.value()) {
+  for (const auto& [key, text] : overrides) {
     launch::ControlCommand command{launch::ControlCommand::Kind::kSet};
     command.change = {key, live.at(key)};
-    if (const auto answer = launch::sendControl(run, command); !answer.ok()) {
-      return fail(answer.error());
-    }
+    LOCKSTEP_TRY(launch::sendControl(run, command));
     fmt::print("{}: {} = {} soon, on all ranks from the same step on\n", run, key, live.at(key));
   }
   return 0;

@@ -4,17 +4,14 @@
 #include <memory>
 
 #include "app/cli/Commands.h"
-#include "app/cli/Complaint.h"
+#include "engine/base/Try.h"
 #include "engine/launch/ControlSocket.h"
 
 namespace lockstep::cli {
 namespace {
 
-int stop(const std::string& run) {
-  const auto answer = launch::sendControl(run, {launch::ControlCommand::Kind::kStop});
-  if (!answer.ok()) {
-    return fail(answer.error());
-  }
+base::Result<int> stop(const std::string& run) {
+  LOCKSTEP_TRY(launch::sendControl(run, {launch::ControlCommand::Kind::kStop}));
   fmt::print("{}: stops after its step\n", run);
   return 0;
 }

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "app/cli/Commands.h"
-#include "app/cli/Complaint.h"
 #include "app/cli/ForecastJson.h"
 #include "app/cli/TextTable.h"
 #include "engine/analysis/TuneBuckets.h"
 #include "engine/base/NumberText.h"
+#include "engine/base/Try.h"
 #include "engine/cost/ForecastText.h"
 
 namespace lockstep::cli {
@@ -48,25 +48,21 @@ struct Tuning {
 };
 
 base::Result<Tuning> tune(const std::string& path) {
-  const auto recorded = analysis::readRecordedSteps(path);
-  if (!recorded.ok()) {
-    return recorded.error();
-  }
-  const auto gradients = analysis::timedGradients(recorded.value());
+  const auto recorded = LOCKSTEP_TRY(analysis::readRecordedSteps(path));
+  const auto gradients = analysis::timedGradients(recorded);
   if (!gradients.ok()) {
     return cannotTell(path, gradients.error());
   }
-  const auto made = cost::Forecaster::make(
-      analysis::recordedRun(recorded.value().steps, recorded.value().settings));
+  const auto made =
+      cost::Forecaster::make(analysis::recordedRun(recorded.steps, recorded.settings));
   if (!made.ok()) {
     return cannotTell(path, made.error());
   }
   const cost::Forecaster& forecaster = made.value();
   const cost::TransferCost& cost = forecaster.fit().cost;
-  Tuning tuning{recorded.value().steps.size(), forecaster.fit(), forecaster.own(), {}};
+  Tuning tuning{recorded.steps.size(), forecaster.fit(), forecaster.own(), {}};
   for (const auto& [name, cut] :
-       {std::pair<std::string, analysis::BucketCut>{"run",
-                                                    analysis::ownCut(recorded.value().layout)},
+       {std::pair<std::string, analysis::BucketCut>{"run", analysis::ownCut(recorded.layout)},
         {"mg-wfbp", analysis::mgWfbpCut(gradients.value(), cost)},
         {"exact", analysis::exactCut(gradients.value(), cost, forecaster.mostBytes())}}) {
     Cut& one = tuning.cuts.emplace_back();
@@ -141,19 +137,16 @@ bool isSurelyBetter(const Cut& cut) {
          });
 }
 
-int print(const TuneOptions& options) {
-  const auto tuned = tune(options.path);
-  if (!tuned.ok()) {
-    return fail(tuned.error());
-  }
+base::Result<int> print(const TuneOptions& options) {
+  const auto tuned = LOCKSTEP_TRY(tune(options.path));
   if (options.json) {
-    fmt::print("{}", jsonText(tuned.value()));
+    fmt::print("{}", jsonText(tuned));
     return 0;
   }
-  const auto wanted = std::find_if(tuned.value().cuts.begin(), tuned.value().cuts.end(),
+  const auto wanted = std::find_if(tuned.cuts.begin(), tuned.cuts.end(),
                                    [&](const Cut& cut) { return cut.name == options.rule; });
   const cost::RankForecast* const shown = cost::mostExposed(wanted->ranks);
-  fmt::print("{}\n{}The buckets by \"{}\", for [ddp]{}:\n\n{}\n", tableText(tuned.value()),
+  fmt::print("{}\n{}The buckets by \"{}\", for [ddp]{}:\n\n{}\n", tableText(tuned),
              shown == nullptr ? "" : cost::forecastText(*shown) + "\n\n", options.rule,
              isSurelyBetter(*wanted) ? "" : ", which may do no better than those of this run",
              capList(*wanted));

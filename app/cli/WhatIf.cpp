@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "app/cli/Commands.h"
-#include "app/cli/Complaint.h"
 #include "app/cli/ForecastJson.h"
 #include "app/cli/TextTable.h"
 #include "engine/analysis/RecordedSteps.h"
 #include "engine/analysis/WhatIfCap.h"
 #include "engine/base/NumberText.h"
+#include "engine/base/Try.h"
 #include "engine/cost/ForecastText.h"
 
 namespace lockstep::cli {
@@ -41,20 +41,15 @@ base::Result<CapForecast> forecastCap(const WhatIfOptions& options) {
   if (!capBytes.ok()) {
     return base::Error{base::ExitCode::kBadInput, capBytes.error().what, "--bucket-cap-mb"};
   }
-  const auto recorded = analysis::readRecordedSteps(options.path);
-  if (!recorded.ok()) {
-    return recorded.error();
-  }
-  const auto& settings = recorded.value().settings;
-  const auto& layout = recorded.value().layout;
-  const auto plan =
-      analysis::planWithCap(recorded.value().parameters, layout,
-                            analysis::capsOf(settings.experiment.ddp), capBytes.value());
+  const auto recorded = LOCKSTEP_TRY(analysis::readRecordedSteps(options.path));
+  const auto& settings = recorded.settings;
+  const auto& layout = recorded.layout;
+  const auto plan = analysis::planWithCap(
+      recorded.parameters, layout, analysis::capsOf(settings.experiment.ddp), capBytes.value());
   if (!plan.ok()) {
     return cannotTell(options.path, plan.error());
   }
-  const auto forecaster =
-      cost::Forecaster::make(analysis::recordedRun(recorded.value().steps, settings));
+  const auto forecaster = cost::Forecaster::make(analysis::recordedRun(recorded.steps, settings));
   if (!forecaster.ok()) {
     return cannotTell(options.path, forecaster.error());
   }
@@ -62,9 +57,12 @@ base::Result<CapForecast> forecastCap(const WhatIfOptions& options) {
   if (!ranks.ok()) {
     return cannotTell(options.path, ranks.error());
   }
-  return CapForecast{
-      settings.experiment.ddp.bucketCapMb, layout.buckets.size(),    plan.value().size(),
-      recorded.value().steps.size(),       forecaster.value().fit(), std::move(ranks).value()};
+  return CapForecast{settings.experiment.ddp.bucketCapMb,
+                     layout.buckets.size(),
+                     plan.value().size(),
+                     recorded.steps.size(),
+                     forecaster.value().fit(),
+                     std::move(ranks).value()};
 }
 
 std::string jsonOf(const WhatIfOptions& options, const CapForecast& told) {
@@ -109,12 +107,9 @@ std::string textOf(const WhatIfOptions& options, const CapForecast& told) {
   return text;
 }
 
-int printForecast(const WhatIfOptions& options) {
-  const auto told = forecastCap(options);
-  if (!told.ok()) {
-    return fail(told.error());
-  }
-  fmt::print("{}", options.json ? jsonOf(options, told.value()) : textOf(options, told.value()));
+base::Result<int> printForecast(const WhatIfOptions& options) {
+  const auto told = LOCKSTEP_TRY(forecastCap(options));
+  fmt::print("{}", options.json ? jsonOf(options, told) : textOf(options, told));
   return 0;
 }
 

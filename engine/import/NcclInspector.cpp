@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/base/Try.h"
 #include "engine/import/ByteSource.h"
 #include "engine/import/KinetoTrace.h"
 
@@ -164,14 +165,11 @@ class LogReader {
 }  // namespace
 
 base::Result<InspectorLog> readInspectorLog(const std::filesystem::path& path) {
-  auto source = ByteSource::open(path);
-  if (!source.ok()) {
-    return source.error();
-  }
+  auto source = LOCKSTEP_TRY(ByteSource::open(path));
   InspectorLog log;
   log.path = path;
   LogReader reader(log);
-  Bytes bytes(*source.value());
+  Bytes bytes(*source);
   std::string line;
   std::size_t number = 0;
   std::optional<std::string> wrong;
@@ -206,9 +204,7 @@ base::Result<InspectorLog> readInspectorLog(const std::filesystem::path& path) {
       line += *at;
     }
   }
-  if (base::Status status = source.value()->status(); !status.ok()) {
-    return status.error();
-  }
+  LOCKSTEP_TRY(source->status());
   if (!wrong && !line.empty()) {
     take();
   }

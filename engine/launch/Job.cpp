@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/base/ShellWords.h"
+#include "engine/base/Try.h"
 #include "engine/launch/ControlSocket.h"
 #include "engine/launch/SignalQueue.h"
 #include "engine/launch/detail/Head.h"
@@ -85,57 +86,40 @@ posix::ChildProcess::Options commandOf(const JobOptions& options, const detail::
 }  // namespace
 
 base::Result<JobOutcome> recordJob(const JobOptions& options) {
-  auto watch = Watch::create();
-  if (!watch.ok()) {
-    return watch.error();
-  }
-  posix::EventLoop& loop = watch.value().loop;
+  auto watch = LOCKSTEP_TRY(Watch::create());
+  posix::EventLoop& loop = watch.loop;
   const std::string runId = detail::makeRunId();
-  const std::filesystem::path folder =
-      options.controlDirectory.empty() ? controlDirectory() : options.controlDirectory;
+  const std::filesystem::path folder = controlDirectory(options.controlDirectory);
   std::optional<detail::Observation> observation;
-  auto control = ControlServer::listen(
+  auto control = LOCKSTEP_TRY(ControlServer::listen(
       loop, folder, runId,
-      [&observation](const ControlCommand& command) { return observation->answer(command); });
-  if (!control.ok()) {
-    return control.error();
-  }
-  auto here = detail::LocalPart::listen(loop, folder / (runId + ".attach.sock"));
-  if (!here.ok()) {
-    return here.error();
-  }
-  auto head = listenForRelays(options);
-  if (!head.ok()) {
-    return head.error();
-  }
-  auto created = detail::createRunFile(options.runFile, options.numberIfTaken);
-  if (!created.ok()) {
-    return created.error();
-  }
-  const std::filesystem::path runFile = created.value().path;
-  observation.emplace(options, loop, *watch.value().signals, std::move(created.value().writer),
-                      firstInfo(options, runId, control.value()->path()));
+      [&observation](const ControlCommand& command) { return observation->answer(command); }));
+  auto here = LOCKSTEP_TRY(detail::LocalPart::listen(loop, folder / (runId + ".attach.sock")));
+  auto head = LOCKSTEP_TRY(listenForRelays(options));
+  auto created = LOCKSTEP_TRY(detail::createRunFile(options.runFile, options.numberIfTaken));
+  observation.emplace(options, loop, *watch.signals, std::move(created.writer),
+                      firstInfo(options, runId, control->path()));
   const std::filesystem::path tokenFile =
       options.tokenFile.empty() ? folder / (runId + ".token") : options.tokenFile;
-  auto elsewhere = head.value().makeParts(tokenFile, runId, loop, observation->watcher());
+  auto elsewhere = head.makeParts(tokenFile, runId, loop, observation->watcher());
   auto started = elsewhere.ok() ? base::Status() : base::Status(elsewhere.error());
   if (started.ok()) {
-    announce(options, head.value().recorder(), tokenFile);
-    started = here.value()->start(commandOf(options, head.value()), observation->watcher());
+    announce(options, head.recorder(), tokenFile);
+    started = here->start(commandOf(options, head), observation->watcher());
   }
   if (!started.ok()) {
     static_cast<void>(observation->finish());
-    removeRunFile(runFile);
+    removeRunFile(created.path);
     return started.error();
   }
-  JobOutcome outcome = observation->run({here.value().get(), elsewhere.value().get()});
-  control.value().reset();
+  JobOutcome outcome = observation->run({here.get(), elsewhere.value().get()});
+  control.reset();
   const base::Status finished = observation->finish();
   if (!observation->hasRecorded()) {
-    removeRunFile(runFile);
+    removeRunFile(created.path);
     return outcome;
   }
-  outcome.runFile = runFile;
+  outcome.runFile = created.path;
   if (!finished.ok()) {
     outcome.warning =
         "the run file is incomplete, training was not affected: " + finished.error().message();

@@ -6,6 +6,9 @@
 #include <string>
 #include <system_error>
 
+#include "engine/base/ShippedFiles.h"
+#include "engine/base/Try.h"
+
 namespace lockstep::launch {
 
 base::Result<std::filesystem::path> findRankProgram() {
@@ -15,13 +18,7 @@ base::Result<std::filesystem::path> findRankProgram() {
     program = chosen;
     advice = "LOCKSTEP_RANK must name the program that trains one rank";
   } else {
-    std::error_code error;
-    const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-    if (error) {
-      return base::Error{base::ExitCode::kEnvironment,
-                         "cannot tell where this program stands: " + error.message(),
-                         "/proc/self/exe"};
-    }
+    const auto self = LOCKSTEP_TRY(base::programFile());
     program = self.parent_path() / "lockstep-rank";
     advice = "build it (LOCKSTEP_WITH_ENGINE=ON), or let LOCKSTEP_RANK name it";
   }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/base/Try.h"
 #include "engine/launch/RankProgram.h"
 #include "engine/launch/detail/Head.h"
 #include "engine/launch/detail/LocalRanks.h"
@@ -90,84 +91,49 @@ void noteIncomplete(const Error& error, LaunchOutcome& outcome) {
 
 base::Result<LaunchOutcome> superviseRun(
     const LaunchOptions& options, const std::function<void(const LaunchProgress&)>& progress) {
-  auto loop = posix::EventLoop::create();
-  if (!loop.ok()) {
-    return loop.error();
-  }
+  auto loop = LOCKSTEP_TRY(posix::EventLoop::create());
   detail::Resources resources;
   resources.runId = detail::makeRunId();
   resources.storeToken = detail::makeStoreToken();
   const experiment::LaunchConfig& launch = options.experiment.launch;
   std::filesystem::path rankProgram = options.rankProgram;
   if (rankProgram.empty() && launch.isLocal()) {
-    auto program = findRankProgram();
-    if (!program.ok()) {
-      return program.error();
-    }
-    rankProgram = std::move(program).value();
+    rankProgram = LOCKSTEP_TRY(findRankProgram());
   }
-  if (auto enough = detail::ensureDescriptors(options.experiment.processes.worldSize);
-      !enough.ok()) {
-    return enough.error();
-  }
+  LOCKSTEP_TRY(detail::ensureDescriptors(options.experiment.processes.worldSize));
   // From here on every thread that starts has the signals blocked.
-  auto signals = SignalQueue::create();
-  if (!signals.ok()) {
-    return signals.error();
-  }
-  resources.signals = std::move(signals).value();
-  auto head = detail::Head::prepare(launch);
-  if (!head.ok()) {
-    return head.error();
-  }
-  auto store = hostStore(options.experiment, head.value(), resources.storeToken);
-  if (!store.ok()) {
-    return store.error();
-  }
-  resources.masterPort = store.value()->port();
+  resources.signals = LOCKSTEP_TRY(SignalQueue::create());
+  auto head = LOCKSTEP_TRY(detail::Head::prepare(launch));
+  auto tcpStore = LOCKSTEP_TRY(hostStore(options.experiment, head, resources.storeToken));
+  resources.masterPort = tcpStore->port();
   resources.store = std::make_unique<store::PrefixStore>(
-      store::attemptPrefix(0), std::shared_ptr<store::Store>(std::move(store).value()));
-  auto segments = detail::makeSegments(options.experiment, options.experiment.processes.worldSize);
-  if (!segments.ok()) {
-    return segments.error();
-  }
-  resources.segments = std::move(segments).value();
+      store::attemptPrefix(0), std::shared_ptr<store::Store>(std::move(tcpStore)));
+  resources.segments = LOCKSTEP_TRY(
+      detail::makeSegments(options.experiment, options.experiment.processes.worldSize));
 
   std::optional<detail::Supervision> supervision;
-  auto control = ControlServer::listen(
-      loop.value(),
-      options.controlDirectory.empty() ? controlDirectory() : options.controlDirectory,
-      resources.runId,
-      [&supervision](const ControlCommand& command) { return supervision->answer(command); });
-  if (!control.ok()) {
-    return control.error();
-  }
-  auto created = detail::createRunFile(options.runFile, options.numberIfTaken);
-  if (!created.ok()) {
-    return created.error();
-  }
+  auto control = LOCKSTEP_TRY(ControlServer::listen(
+      loop, controlDirectory(options.controlDirectory), resources.runId,
+      [&supervision](const ControlCommand& command) { return supervision->answer(command); }));
+  auto created = LOCKSTEP_TRY(detail::createRunFile(options.runFile, options.numberIfTaken));
   std::vector<trace::Segment*> pointers;
   for (auto& segment : resources.segments) {
     pointers.push_back(&segment);
   }
-  resources.recorder = trace::Recorder::start(
-      std::move(created.value().writer), firstInfo(options, resources, control.value()->path()),
-      std::move(pointers), kDrainEvery);
+  resources.recorder = trace::Recorder::start(std::move(created.writer),
+                                              firstInfo(options, resources, control->path()),
+                                              std::move(pointers), kDrainEvery);
 
   if (launch.isLocal()) {
-    resources.ranks = childRanks(options, resources, loop.value(), rankProgram);
+    resources.ranks = childRanks(options, resources, loop, rankProgram);
   } else {
-    auto ranks = head.value().makeRanks(options, resources, loop.value());
-    if (!ranks.ok()) {
-      return ranks.error();
-    }
-    resources.ranks = std::move(ranks).value();
+    resources.ranks = LOCKSTEP_TRY(head.makeRanks(options, resources, loop));
   }
-  supervision.emplace(options, resources, loop.value(), progress);
+  supervision.emplace(options, resources, loop, progress);
   LaunchOutcome outcome = supervision->run();
-  outcome.runFile = created.value().path;
+  outcome.runFile = created.path;
 
-  control.value().reset();
+  control.reset();
   if (const base::Status recorded = resources.recorder->status(); !recorded.ok()) {
     noteIncomplete(recorded.error(), outcome);
     // Of a full file the recorder still renews the rows that say how the run ended.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "engine/base/ShippedFiles.h"
+#include "engine/base/Try.h"
 #include "engine/plugin/VerifyHook.h"
 #include "engine/plugin/detail/Child.h"
 
@@ -147,12 +148,9 @@ base::Result<PyTorchComparison> comparePyTorch(const ChosenHook& hook,
     return base::Error{base::ExitCode::kEnvironment, "no folder can be made in it", "$TMPDIR"};
   }
   std::string torch;
-  auto trained = train(hook, options, folder.path(), torch);
-  if (!trained.ok()) {
-    return trained.error();
-  }
-  if (trained.value()) {
-    return *trained.value();
+  auto trained = LOCKSTEP_TRY(train(hook, options, folder.path(), torch));
+  if (trained) {
+    return *trained;
   }
   PyTorchComparison failed;
   failed.ranks = 2;

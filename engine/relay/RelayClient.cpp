@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/base/Try.h"
 #include "engine/base/posix/Descriptor.h"
 #include "engine/relay/detail/ZmqSocket.h"
 
@@ -119,13 +120,10 @@ RelayClient::RelayClient(const Ticket& ticket) : sockets_(std::make_unique<Socke
 RelayClient::~RelayClient() = default;
 
 base::Result<std::unique_ptr<RelayClient>> RelayClient::connect(const Ticket& ticket) {
-  const auto endpoint = endpointOf(ticket.recorder);
-  if (!endpoint.ok()) {
-    return endpoint.error();
-  }
+  const auto endpoint = LOCKSTEP_TRY(endpointOf(ticket.recorder));
   std::unique_ptr<RelayClient> client(new RelayClient(ticket));
   ZmqSocket& dealer = client->sockets_->dealer;
-  dealer.set(ZMQ_IPV6, endpoint.value().host.find(':') != std::string::npos ? 1 : 0);
+  dealer.set(ZMQ_IPV6, endpoint.host.find(':') != std::string::npos ? 1 : 0);
   if (zmq_connect(dealer.get(), ticket.recorder.c_str()) != 0) {
     return Error{ExitCode::kBadInput,
                  fmt::format("cannot connect to a recorder there: {}", zmq_strerror(errno)),

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <fstream>
 
+#include "engine/base/Try.h"
 #include "engine/base/posix/Descriptor.h"
 
 namespace lockstep::relay {
@@ -142,11 +143,7 @@ base::Result<Ticket> readTicket(const std::filesystem::path& path) {
                              kRecorderLine, kTokenLine),
                  path.string()};
   }
-  auto parsed = tokenFromText(token, path.string());
-  if (!parsed.ok()) {
-    return parsed.error();
-  }
-  ticket.token = parsed.value();
+  ticket.token = LOCKSTEP_TRY(tokenFromText(token, path.string()));
   ticket.recorderFrom = path.string();
   return ticket;
 }

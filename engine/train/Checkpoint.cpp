@@ -10,6 +10,7 @@
 #include <charconv>
 #include <set>
 
+#include "engine/base/Try.h"
 #include "engine/base/Xxh64.h"
 #include "engine/ddp/TensorText.h"
 #include "engine/train/OptimizerState.h"
@@ -94,23 +95,15 @@ class Loader {
     for (const auto& [key, member] :
          {std::pair("step", &Position::step), std::pair("epoch", &Position::epoch),
           std::pair("samples", &Position::samples), std::pair("seed", &Position::seed)}) {
-      auto number = numberAt(file_, key);
-      if (!number.ok()) {
-        return number.error();
-      }
-      position.*member = number.value();
+      position.*member = LOCKSTEP_TRY(numberAt(file_, key));
     }
     const std::string kind = optimizerKind(optimizer_);
     if (file_.metadata["optimizer"] != kind) {
       return bad(fmt::format("was written with optimizer.kind = \"{}\", this run has \"{}\"",
                              file_.metadata["optimizer"], kind));
     }
-    if (auto checked = checkModel(); !checked.ok()) {
-      return checked.error();
-    }
-    if (auto checked = checkOptimizer(partsOf(kind)); !checked.ok()) {
-      return checked.error();
-    }
+    LOCKSTEP_TRY(checkModel());
+    LOCKSTEP_TRY(checkOptimizer(partsOf(kind)));
     for (const auto& [name, tensor] : file_.tensors) {
       if (!known_.contains(name) && !name.starts_with(kHookPrefix)) {
         return bad(
@@ -145,10 +138,7 @@ class Loader {
 
   base::Status checkModel() {
     for (const auto& [name, tensor] : stateOf(model_)) {
-      if (auto checked = checkTensor("model." + name, tensor.sizes(), tensor.scalar_type());
-          !checked.ok()) {
-        return checked;
-      }
+      LOCKSTEP_TRY(checkTensor("model." + name, tensor.sizes(), tensor.scalar_type()));
     }
     return {};
   }
@@ -163,11 +153,8 @@ class Loader {
       for (std::size_t i = 0; any && i < parts.size(); ++i) {
         const bool isStep = parts[i] == "step";
         const at::IntArrayRef shape = isStep ? at::IntArrayRef{} : parameter.value().sizes();
-        if (auto checked = checkTensor(prefix + parts[i], shape,
-                                       isStep ? c10::kLong : parameter.value().scalar_type());
-            !checked.ok()) {
-          return checked;
-        }
+        LOCKSTEP_TRY(checkTensor(prefix + parts[i], shape,
+                                 isStep ? c10::kLong : parameter.value().scalar_type()));
       }
     }
     return {};
@@ -239,11 +226,8 @@ base::Status saveCheckpoint(const std::filesystem::path& path, const torch::nn::
 
 base::Result<Position> loadCheckpoint(const std::filesystem::path& path, torch::nn::Module& model,
                                       torch::optim::Optimizer& optimizer) {
-  auto file = readSafetensors(path);
-  if (!file.ok()) {
-    return file.error();
-  }
-  auto position = Loader(std::move(file).value(), model, optimizer).run();
+  auto file = LOCKSTEP_TRY(readSafetensors(path));
+  auto position = Loader(std::move(file), model, optimizer).run();
   if (!position.ok()) {
     base::Error error = position.error();
     error.where = path.string();
@@ -253,17 +237,14 @@ base::Result<Position> loadCheckpoint(const std::filesystem::path& path, torch::
 }
 
 base::Result<SavedHook> loadSavedHook(const std::filesystem::path& path) {
-  auto file = readSafetensors(path);
-  if (!file.ok()) {
-    return file.error();
-  }
+  auto file = LOCKSTEP_TRY(readSafetensors(path));
   SavedHook states;
-  const auto named = file.value().metadata.find("hook");
-  if (named == file.value().metadata.end()) {
+  const auto named = file.metadata.find("hook");
+  if (named == file.metadata.end()) {
     return states;
   }
   states.hook = named->second;
-  const auto& tensors = file.value().tensors;
+  const auto& tensors = file.tensors;
   for (auto held = tensors.begin();
        (held = tensors.find(fmt::format("{}{}", kHookPrefix, states.ranks.size()))) !=
        tensors.end();) {

@@ -14,6 +14,7 @@
 #include <variant>
 
 #include "engine/base/Log.h"
+#include "engine/base/Try.h"
 #include "engine/ddp/Join.h"
 #include "engine/hooks/HookError.h"
 #include "engine/trace/CoreWait.h"
@@ -89,15 +90,9 @@ base::Result<TrainOutcome> TrainLoop::run() {
   TrainOutcome outcome;
   std::int64_t stepsDone = 0;
   if (parts_.experiment.ddp.join) {
-    auto joined = trainJoined(outcome);
-    if (!joined.ok()) {
-      return joined.error();
-    }
-    stepsDone = joined.value();
+    stepsDone = LOCKSTEP_TRY(trainJoined(outcome));
   } else {
-    if (auto trained = trainSteps(outcome); !trained.ok()) {
-      return trained.error();
-    }
+    LOCKSTEP_TRY(trainSteps(outcome));
     stepsDone = step_;
   }
   if (parts_.hook != nullptr) {
@@ -111,9 +106,7 @@ base::Result<TrainOutcome> TrainLoop::run() {
     evaluateNow(stepsDone);
   }
   if (lastCheckpoint_ != step_) {
-    if (auto written = checkpointNow(); !written.ok()) {
-      return written.error();
-    }
+    LOCKSTEP_TRY(checkpointNow());
   }
   outcome.steps = step_;
   outcome.loss = loss_;
@@ -133,9 +126,7 @@ base::Result<std::int64_t> TrainLoop::trainJoined(TrainOutcome& outcome) {
   AgreementInJoin agreement(agreement_, *joinables.front());
   joinables.push_back(&agreement);
   ddp::Join join(std::move(joinables), options);
-  if (auto trained = trainSteps(outcome); !trained.ok()) {
-    return trained.error();
-  }
+  LOCKSTEP_TRY(trainSteps(outcome));
   if (!outcome.stopped) {
     agreement_.leave(step_, true);
   }
@@ -163,9 +154,7 @@ base::Status TrainLoop::trainSteps(TrainOutcome& outcome) {
       continue;
     }
     if (train.checkpointEvery > 0 && step_ - lastCheckpoint_ >= train.checkpointEvery) {
-      if (auto written = checkpointNow(); !written.ok()) {
-        return written;
-      }
+      LOCKSTEP_TRY(checkpointNow());
     }
     if (step_ < ownSteps_) {
       const StepDecision decision = agreement_.before(step_);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "engine/base/Try.h"
 #include "engine/launch/detail/Preparation.h"
 #include "engine/launch/detail/TraceRequest.h"
 
@@ -32,14 +33,8 @@ Observation::Observation(const JobOptions& options, posix::EventLoop& loop, Sign
       info_(std::move(info)) {}
 
 base::Status Observation::begin(int worldSize) {
-  if (auto enough = ensureDescriptors(worldSize); !enough.ok()) {
-    return enough;
-  }
-  auto segments = makeSegments(kJobMemory, worldSize, capture_);
-  if (!segments.ok()) {
-    return segments.error();
-  }
-  segments_ = std::move(segments).value();
+  LOCKSTEP_TRY(ensureDescriptors(worldSize));
+  segments_ = LOCKSTEP_TRY(makeSegments(kJobMemory, worldSize, capture_));
   std::vector<trace::Segment*> pointers;
   for (trace::Segment& segment : segments_) {
     pointers.push_back(&segment);

@@ -10,6 +10,7 @@
 
 #include "engine/base/NumberText.h"
 #include "engine/base/Priority.h"
+#include "engine/base/Try.h"
 #include "engine/experiment/Parse.h"
 #include "engine/launch/Obituary.h"
 #include "engine/launch/detail/Preparation.h"
@@ -42,14 +43,9 @@ Relay::~Relay() {
 }
 
 base::Result<ExitCode> Relay::run() {
-  auto ready = loop_.add(signals_.fd(), [this] { onSignal(); });
-  if (ready.ok()) {
-    ready = link_.start(hello(), {[this](const relay::ToRelay& message) { received(message); },
-                                  [this](const std::string& why) { loseHead(why); }});
-  }
-  if (!ready.ok()) {
-    return ready.error();
-  }
+  LOCKSTEP_TRY(loop_.add(signals_.fd(), [this] { onSignal(); }));
+  LOCKSTEP_TRY(link_.start(hello(), {[this](const relay::ToRelay& message) { received(message); },
+                                     [this](const std::string& why) { loseHead(why); }}));
   const auto deadline = Clock::now() + options_.patience;
   while (!done_ || (anyLiving() && Clock::now() < giveUpAt_)) {
     loop_.waitUntil(Clock::now() + kRelayTick);
@@ -95,14 +91,8 @@ base::Status Relay::prepare(const relay::Welcome& welcome) {
     return Error{ExitCode::kBadInput, parsed.mistakes.front().message(), ""};
   }
   const int count = static_cast<int>(welcome.ranks.size());
-  if (auto enough = ensureDescriptors(count); !enough.ok()) {
-    return enough;
-  }
-  auto segments = makeSegments(parsed.experiment, count);
-  if (!segments.ok()) {
-    return segments.error();
-  }
-  segments_ = std::move(segments).value();
+  LOCKSTEP_TRY(ensureDescriptors(count));
+  segments_ = LOCKSTEP_TRY(makeSegments(parsed.experiment, count));
   RankPlace place = placeOf(welcome, parsed.experiment.processes.threadsPerRank);
   std::vector<LocalRanks::Rank> ranks;
   for (std::size_t i = 0; i < welcome.ranks.size(); ++i) {

@@ -8,6 +8,7 @@
 
 #include "engine/base/Clock.h"
 #include "engine/base/NumberText.h"
+#include "engine/base/Try.h"
 #include "engine/launch/detail/RecorderAddress.h"
 #include "engine/trace/HostFacts.h"
 
@@ -63,9 +64,7 @@ RelayPeers::~RelayPeers() {
 base::Status RelayPeers::start() {
   lastTick_ = Clock::now();
   for (const int fd : server_->fds()) {
-    if (auto added = loop_.add(fd, [this] { pump(); }); !added.ok()) {
-      return added;
-    }
+    LOCKSTEP_TRY(loop_.add(fd, [this] { pump(); }));
   }
   return {};
 }

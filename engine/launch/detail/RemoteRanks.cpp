@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "engine/base/NumberText.h"
+#include "engine/base/Try.h"
 #include "engine/launch/RankEnvironment.h"
 #include "engine/launch/detail/LauncherCommand.h"
 
@@ -50,9 +51,7 @@ base::Status RemoteRanks::start(RankWatcher& watcher) {
   watcher_ = &watcher;
   joinDeadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                      std::chrono::duration<double>(options_.launch.joinSeconds));
-  if (auto listens = peers_.start(); !listens.ok()) {
-    return listens;
-  }
+  LOCKSTEP_TRY(peers_.start());
   if (options_.launch.launcher == "external") {
     for (const std::string& line :
          joinAdvice(options_.launch, options_.worldSize, options_.ticket.recorder,

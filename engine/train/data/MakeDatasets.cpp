@@ -1,3 +1,4 @@
+#include "engine/base/Try.h"
 #include "engine/train/Resources.h"
 #include "engine/train/data/Dataset.h"
 #include "engine/train/data/Mnist.h"
@@ -56,11 +57,8 @@ base::Result<Datasets> makeDatasets(const experiment::Experiment& experiment) {
                      });
   }
   if (data.kind == "synthetic") {
-    const auto shape = syntheticShape(experiment.model);
-    if (!shape.ok()) {
-      return shape.error();
-    }
-    return syntheticDatasets(shape.value(), data.samples, experiment.train.seed);
+    const auto shape = LOCKSTEP_TRY(syntheticShape(experiment.model));
+    return syntheticDatasets(shape, data.samples, experiment.train.seed);
   }
   return base::Error{base::ExitCode::kBadInput, "unknown: " + data.kind, "data.kind"};
 }

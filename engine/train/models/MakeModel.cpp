@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/base/Try.h"
 #include "engine/ddp/TensorText.h"
 #include "engine/train/FloatingType.h"
 #include "engine/train/models/Branching.h"
@@ -140,12 +141,9 @@ ModelResult makeModel(const experiment::ModelConfig& config, const DataShape& da
   if (config.kind == "deep_linear") return makeDeepLinear(config, data);
   if (config.kind == "torchscript") return loadScriptModel(config.file, data);
   if (config.kind == "shapes") {
-    auto layers = readShapes(config.file);
-    if (!layers.ok()) {
-      return layers.error();
-    }
+    auto layers = LOCKSTEP_TRY(readShapes(config.file));
     try {
-      return std::shared_ptr<Model>(std::make_shared<ShapesModel>(std::move(layers).value()));
+      return std::shared_ptr<Model>(std::make_shared<ShapesModel>(std::move(layers)));
     } catch (const c10::Error& error) {  // the allocator's, for more memory than there is
       return base::Error{base::ExitCode::kEnvironment, error.what_without_backtrace(), config.file};
     }

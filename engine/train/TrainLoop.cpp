@@ -16,6 +16,7 @@
 #include "engine/base/Log.h"
 #include "engine/base/Try.h"
 #include "engine/ddp/Join.h"
+#include "engine/experiment/SettingChange.h"
 #include "engine/hooks/HookError.h"
 #include "engine/trace/CoreWait.h"
 #include "engine/trace/Event.h"
@@ -322,6 +323,8 @@ void TrainLoop::change(const experiment::SettingChange& wanted) {
     changed_.insert_or_assign(wanted.key, *number);
   }
   if (parts_.group.rank() == 0) {
+    parts_.tracer.send(trace::toJson(trace::EnvironmentMessage{
+        {{experiment::environmentKey({stepNumber(), wanted}), wanted.value}}}));
     base::logInfo("{} = {} from step {} on", wanted.key, wanted.value, step_);
   }
 }

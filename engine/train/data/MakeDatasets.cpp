@@ -39,8 +39,8 @@ base::Result<Datasets> shippedOr(
   if (!path.empty()) {
     return read(path);
   }
-  const auto found = resourcePath(shipped);
-  return found.ok() ? read(found.value()) : base::Result<Datasets>(found.error());
+  const auto found = LOCKSTEP_TRY(resourcePath(shipped));
+  return read(found);
 }
 
 }  // namespace
@@ -70,9 +70,8 @@ base::Result<DataShape> expectedShape(const experiment::Experiment& experiment) 
   if (experiment.data.kind == "mnist") {
     return DataShape{{1, 28, 28}, c10::kFloat, 0};
   }
-  auto sets = makeDatasets(experiment);
-  return sets.ok() ? base::Result<DataShape>(sets.value().train->shape())
-                   : base::Result<DataShape>(sets.error());
+  const auto sets = LOCKSTEP_TRY(makeDatasets(experiment));
+  return sets.train->shape();
 }
 
 }  // namespace lockstep::train

@@ -8,12 +8,10 @@
 #include "engine/base/Try.h"
 #include "engine/ddp/TensorText.h"
 #include "engine/train/FloatingType.h"
-#include "engine/train/models/Branching.h"
 #include "engine/train/models/CharGpt.h"
-#include "engine/train/models/Cnn.h"
 #include "engine/train/models/Mlp.h"
 #include "engine/train/models/Ngram.h"
-#include "engine/train/models/ResNet18.h"
+#include "engine/train/models/PictureModels.h"
 #include "engine/train/models/ScriptModel.h"
 #include "engine/train/models/ShapesModel.h"
 
@@ -67,13 +65,13 @@ ModelResult makePictureModel(const experiment::ModelConfig& config, const DataSh
                   fmt::format("is {}, the data have {} classes", config.classes, data.classes));
   }
   if (config.kind == "resnet18") {
-    return std::shared_ptr<Model>(std::make_shared<ResNet18>(data.sample[0], config.classes));
+    return makeResNet18(data.sample[0], config.classes);
   }
   if (data.sample != std::vector<std::int64_t>{1, 28, 28}) {
     return misfit("model.kind", "cnn takes pictures of [1, 28, 28], the data have " +
                                     shapeOf(data) + "; use resnet18");
   }
-  return std::shared_ptr<Model>(std::make_shared<Cnn>(config.classes));
+  return makeCnn(config.classes);
 }
 
 ModelResult makeCharGpt(const experiment::ModelConfig& config, const DataShape& data) {

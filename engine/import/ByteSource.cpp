@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdio>
 #include <system_error>
 #include <utility>

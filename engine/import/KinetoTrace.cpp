@@ -4,7 +4,6 @@
 #include <array>
 #include <cctype>
 #include <string_view>
-#include <utility>
 
 #include "engine/base/Try.h"
 #include "engine/import/ByteSource.h"

@@ -6,7 +6,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "engine/base/Try.h"

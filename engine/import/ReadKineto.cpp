@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "engine/base/Try.h"
 #include "engine/import/ByteSource.h"

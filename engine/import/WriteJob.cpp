@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <ctime>
 #include <map>
-#include <memory>
 #include <optional>
-#include <set>
 #include <system_error>
 #include <utility>
 

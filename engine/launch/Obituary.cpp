@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "engine/base/NumberText.h"

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <utility>
 
 #include "engine/base/PlainText.h"
 #include "engine/base/ShippedFiles.h"

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "engine/base/Environment.h"
 #include "engine/base/Try.h"

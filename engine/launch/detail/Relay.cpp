@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -15,7 +14,6 @@
 #include "engine/launch/Obituary.h"
 #include "engine/launch/detail/Preparation.h"
 #include "engine/launch/detail/RecorderAddress.h"
-#include "engine/trace/HostFacts.h"
 
 namespace lockstep::launch::detail {
 namespace {

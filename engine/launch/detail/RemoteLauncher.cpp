@@ -1,7 +1,5 @@
 // The command of a RemoteRanks that starts the relays, mpirun or srun.
 
-#include <utility>
-
 #include "engine/base/Environment.h"
 #include "engine/base/NumberText.h"
 #include "engine/base/Try.h"

@@ -2,8 +2,6 @@
 
 #include <signal.h>
 
-#include <algorithm>
-#include <type_traits>
 #include <utility>
 #include <variant>
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "engine/launch/detail/Preparation.h"
 #include "engine/launch/detail/Supervision.h"

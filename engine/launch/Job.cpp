@@ -1,7 +1,5 @@
 #include "engine/launch/Job.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <optional>
 #include <system_error>
@@ -15,24 +13,15 @@
 #include "engine/launch/detail/LocalPart.h"
 #include "engine/launch/detail/Observation.h"
 #include "engine/launch/detail/Preparation.h"
-#include "engine/trace/HostFacts.h"
 
 namespace lockstep::launch {
 namespace {
 
-trace::RunInfo firstInfo(const JobOptions& options, const std::string& runId,
-                         const std::filesystem::path& controlSocket) {
-  trace::RunInfo info;
-  info.runId = runId;
-  info.name = options.name;
+trace::RunInfo infoOf(const JobOptions& options, const std::string& runId,
+                      const std::filesystem::path& controlSocket) {
+  trace::RunInfo info = detail::firstInfo(runId, options.name, controlSocket);
   info.kind = trace::RunKind::kObserved;
   info.command = base::shellLine(options.command);
-  info.startedAt = detail::utcNow();
-  info.supervisorPid = getpid();
-  info.supervisorStart = trace::processStart(getpid());
-  info.controlSocket = controlSocket.string();
-  info.hostName = trace::hostName();
-  info.environment = detail::hostEnvironment();
   std::error_code unknown;
   info.environment["folder"] = std::filesystem::current_path(unknown).string();
   return info;
@@ -98,7 +87,7 @@ base::Result<JobOutcome> recordJob(const JobOptions& options) {
   auto head = LOCKSTEP_TRY(listenForRelays(options));
   auto created = LOCKSTEP_TRY(detail::createRunFile(options.runFile, options.numberIfTaken));
   observation.emplace(options, loop, *watch.signals, std::move(created.writer),
-                      firstInfo(options, runId, control->path()));
+                      infoOf(options, runId, control->path()));
   const std::filesystem::path tokenFile =
       options.tokenFile.empty() ? folder / (runId + ".token") : options.tokenFile;
   auto elsewhere = head.makeParts(tokenFile, runId, loop, observation->watcher());

@@ -100,6 +100,11 @@ Obituary readLastWords(const trace::LastWords& words, const base::ClockCalibrati
   return result;
 }
 
+Obituary readLastWords(const trace::LastWords& words, const base::ClockReading& start) {
+  const auto now = base::readClock();
+  return readLastWords(words, base::calibrate(start, now), now.ticks);
+}
+
 std::string signalName(int signal) {
   const char* name = sigabbrev_np(signal);
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);

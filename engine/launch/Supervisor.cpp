@@ -14,7 +14,6 @@
 #include "engine/store/PrefixStore.h"
 #include "engine/store/Rendezvous.h"
 #include "engine/store/TCPStore.h"
-#include "engine/trace/HostFacts.h"
 
 namespace lockstep::launch {
 namespace {
@@ -42,21 +41,13 @@ base::Result<std::unique_ptr<store::TCPStore>> hostStore(const experiment::Exper
   }
 }
 
-trace::RunInfo firstInfo(const LaunchOptions& options, const detail::Resources& resources,
-                         const std::filesystem::path& controlSocket) {
-  trace::RunInfo info;
-  info.runId = resources.runId;
-  info.name = options.experiment.name;
+trace::RunInfo infoOf(const LaunchOptions& options, const detail::Resources& resources,
+                      const std::filesystem::path& controlSocket) {
+  const experiment::Experiment& experiment = options.experiment;
+  trace::RunInfo info = detail::firstInfo(resources.runId, experiment.name, controlSocket);
   info.experimentToml = options.experimentToml;
-  info.state = trace::RunState::kStarting;
-  info.startedAt = detail::utcNow();
-  info.supervisorPid = getpid();
-  info.supervisorStart = trace::processStart(getpid());
-  info.controlSocket = controlSocket.string();
-  info.hostName = trace::hostName();
-  info.worldSize = options.experiment.processes.worldSize;
-  info.plannedSteps = static_cast<std::uint32_t>(options.experiment.train.steps.value_or(0));
-  info.environment = detail::hostEnvironment();
+  info.worldSize = experiment.processes.worldSize;
+  info.plannedSteps = static_cast<std::uint32_t>(experiment.train.steps.value_or(0));
   return info;
 }
 
@@ -116,13 +107,9 @@ base::Result<LaunchOutcome> superviseRun(
       loop, controlDirectory(options.controlDirectory), resources.runId,
       [&supervision](const ControlCommand& command) { return supervision->answer(command); }));
   auto created = LOCKSTEP_TRY(detail::createRunFile(options.runFile, options.numberIfTaken));
-  std::vector<trace::Segment*> pointers;
-  for (auto& segment : resources.segments) {
-    pointers.push_back(&segment);
-  }
-  resources.recorder = trace::Recorder::start(std::move(created.writer),
-                                              firstInfo(options, resources, control->path()),
-                                              std::move(pointers), kDrainEvery);
+  resources.recorder =
+      detail::startRecorder(std::move(created.writer), infoOf(options, resources, control->path()),
+                            resources.segments, kDrainEvery);
 
   if (launch.isLocal()) {
     resources.ranks = childRanks(options, resources, loop, rankProgram);

@@ -15,7 +15,6 @@ namespace {
 
 using base::Error;
 using base::ExitCode;
-using trace::RunState;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kLookEvery = std::chrono::milliseconds(100);
@@ -35,12 +34,8 @@ Observation::Observation(const JobOptions& options, posix::EventLoop& loop, Sign
 base::Status Observation::begin(int worldSize) {
   LOCKSTEP_TRY(ensureDescriptors(worldSize));
   segments_ = LOCKSTEP_TRY(makeSegments(kJobMemory, worldSize, capture_));
-  std::vector<trace::Segment*> pointers;
-  for (trace::Segment& segment : segments_) {
-    pointers.push_back(&segment);
-  }
   info_.worldSize = worldSize;
-  recorder_ = trace::Recorder::start(std::move(writer_), info_, std::move(pointers), kEmptyEvery);
+  recorder_ = startRecorder(std::move(writer_), info_, segments_, kEmptyEvery);
   processes_.resize(static_cast<std::size_t>(worldSize));
   for (auto& [rank, text] : earlyLog_) {
     recorder_->addLog(rank, std::move(text));
@@ -291,9 +286,7 @@ void Observation::press(Pressure pressure) {
 }
 
 Obituary Observation::lastWords(int rank) const {
-  const auto now = base::readClock();
-  return readLastWords(segments_[static_cast<std::size_t>(rank)].lastWords(),
-                       base::calibrate(startReading_, now), now.ticks);
+  return readLastWords(segments_[static_cast<std::size_t>(rank)].lastWords(), startReading_);
 }
 
 void Observation::tick() {
@@ -302,11 +295,7 @@ void Observation::tick() {
     Process& process = processes_[static_cast<std::size_t>(rank)];
     if (process.isHere && !process.training && lastWords(rank).training) {
       process.training = true;
-      recorder_->updateRank(rank, [](trace::RankInfo& info) { info.state = "running"; });
-      if (state_ == RunState::kStarting) {
-        state_ = RunState::kRunning;
-        recorder_->updateInfo([](trace::RunInfo& info) { info.state = RunState::kRunning; });
-      }
+      recordRunning(*recorder_, rank, state_);
     }
   }
   if (parts_.elsewhere != nullptr) {

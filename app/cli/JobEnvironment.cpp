@@ -3,14 +3,30 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
+#include <system_error>
 #include <utility>
 
-#include "app/cli/PythonFolder.h"
 #include "engine/base/Environment.h"
+#include "engine/base/ShippedFiles.h"
 #include "engine/base/Try.h"
 
 namespace lockstep::cli {
+
+base::Result<std::filesystem::path> pythonFolder() {
+  std::error_code error;
+  // Last, as a build folder has it, beside the programs' folder: one part of it is compiled.
+  const std::vector<std::filesystem::path> places{base::shippedPlaces("python", "").front(),
+                                                  base::programFolder().parent_path() / "python"};
+  for (const std::filesystem::path& folder : places) {
+    if (std::filesystem::is_regular_file(folder / "lockstep" / "__init__.py", error)) {
+      return folder;
+    }
+  }
+  return base::Error{base::ExitCode::kEnvironment,
+                     "this build has no Python package, which takes Python's headers; install "
+                     "libpython3-dev and build again",
+                     places.back().string()};
+}
 
 void addWatching(CLI::App& command, JobWatching& watching) {
   command

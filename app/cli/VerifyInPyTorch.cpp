@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "app/cli/PythonFolder.h"
+#include "app/cli/JobEnvironment.h"
 #include "app/cli/TextTable.h"
 #include "engine/base/NumberText.h"
 #include "engine/base/Try.h"

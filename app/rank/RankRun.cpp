@@ -17,7 +17,7 @@
 #include "engine/trace/Messages.h"
 #include "engine/train/ComputeDevice.h"
 #include "engine/train/Farewell.h"
-#include "engine/train/ParameterHash.h"
+#include "engine/train/Fingerprint.h"
 #include "engine/train/Safetensors.h"
 #include "engine/train/Threads.h"
 

@@ -3,16 +3,18 @@
 
 #include <CLI/CLI.hpp>
 
-#include "app/rank/Describe.h"
 #include "app/rank/Ending.h"
 #include "app/rank/Process.h"
 #include "app/rank/RankRun.h"
 #include "engine/base/FreedMemory.h"
 #include "engine/base/Log.h"
 #include "engine/base/Thread.h"
+#include "engine/base/Try.h"
 #include "engine/experiment/Parse.h"
 #include "engine/plugin/ResolveHooks.h"
 #include "engine/process_group/EndBackends.h"
+#include "engine/train/data/Dataset.h"
+#include "engine/train/models/MakeModel.h"
 
 namespace {
 
@@ -50,6 +52,12 @@ experiment::Overrides splitOverrides(const Arguments& arguments) {
     overrides.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   return overrides;
+}
+
+base::Result<std::string> describeModel(const experiment::Experiment& experiment) {
+  const auto shape = LOCKSTEP_TRY(train::expectedShape(experiment));
+  const auto model = LOCKSTEP_TRY(train::makeModel(experiment.model, shape));
+  return train::describeModelJson(experiment.model.kind, *model);
 }
 
 struct Asked {
@@ -95,7 +103,7 @@ std::unique_ptr<trace::Tracer> makeTracer(const std::string& who,
 [[noreturn]] void describe(const Arguments& arguments) {
   const auto experiment =
       accept("lockstep-rank", experiment::parseFile(arguments.describe, splitOverrides(arguments)));
-  const auto json = rank::describeModel(experiment);
+  const auto json = describeModel(experiment);
   if (!json.ok()) {
     fail("lockstep-rank", json.error());
   }

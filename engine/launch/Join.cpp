@@ -2,7 +2,6 @@
 
 #include "engine/base/Try.h"
 #include "engine/launch/RankEnvironment.h"
-#include "engine/launch/RankProgram.h"
 #include "engine/launch/detail/JobRelay.h"
 #include "engine/launch/detail/Relay.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/base/Try.h"
-#include "engine/launch/RankProgram.h"
+#include "engine/launch/RankEnvironment.h"
 #include "engine/launch/detail/Head.h"
 #include "engine/launch/detail/LocalRanks.h"
 #include "engine/launch/detail/Preparation.h"

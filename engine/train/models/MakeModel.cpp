@@ -7,7 +7,6 @@
 
 #include "engine/base/Try.h"
 #include "engine/ddp/TensorText.h"
-#include "engine/train/FloatingType.h"
 #include "engine/train/models/CharGpt.h"
 #include "engine/train/models/Mlp.h"
 #include "engine/train/models/Ngram.h"
@@ -46,7 +45,7 @@ ModelResult makeMlp(const experiment::ModelConfig& config, const DataShape& data
   }
   std::vector<c10::ScalarType> dtypes;
   for (const std::string& name : config.dtypes) {
-    const auto dtype = floatingType(name);
+    const auto dtype = ddp::floatingType(name);
     if (!dtype || *dtype == c10::kHalf) {
       return misfit("model.dtypes", "no type that a layer computes in on a CPU: " + name);
     }

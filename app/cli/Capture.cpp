@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "engine/base/Try.h"
 #include "engine/launch/ControlSocket.h"
 
@@ -31,15 +29,14 @@ base::Result<int> capture(const CaptureArguments& arguments) {
 }  // namespace
 
 void addCapture(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand(
-      "capture",
+  auto [command, arguments] = addCommand(
+      app, chosen, "capture",
       "Ask the ranks of a live job of PyTorch for a trace of their next iterations: operators, "
-      "kernels, copies and what runs the collectives, in the same run. They take longer meanwhile");
-  auto arguments = std::make_shared<CaptureArguments>();
+      "kernels, copies and what runs the collectives, in the same run. They take longer meanwhile",
+      capture);
   command->add_option("RUN", arguments->run, "Run file")->required();
   command->add_option("--steps", arguments->steps, "How many iterations; default: 5")
       ->check(CLI::Range(1, launch::kMostTracedSteps));
-  command->callback([&chosen, arguments] { chosen = [arguments] { return capture(*arguments); }; });
 }
 
 }  // namespace lockstep::cli

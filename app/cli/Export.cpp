@@ -1,16 +1,12 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <csignal>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/ProgressLine.h"
 #include "engine/base/NumberText.h"
@@ -49,27 +45,12 @@ class Interruptible {
   Interruptible& operator=(const Interruptible&) = delete;
 };
 
-/// A bar on a terminal, nothing elsewhere.
-class Bar {
- public:
-  ~Bar() {
-    if (drawn_) {
-      std::fputs("\r\033[K", stderr);
-    }
-  }
-  bool show(double part) {
-    if (terminal_) {
-      fmt::print(stderr, "\r{} {:3.0f} %",
-                 progressBar(static_cast<std::uint32_t>(part * 100), 100, 30), part * 100);
-      drawn_ = true;
-    }
-    return gInterrupted == 0;
-  }
-
- private:
-  bool terminal_ = isatty(STDERR_FILENO) == 1;
-  bool drawn_ = false;
-};
+/// Draws how far it is; returns whether it goes on.
+bool show(TerminalLine& line, double part) {
+  line.draw(fmt::format("{} {:3.0f} %",
+                        progressBar(static_cast<std::uint32_t>(part * 100), 100, 30), part * 100));
+  return gInterrupted == 0;
+}
 
 /// Standard output is the export's own when it goes there.
 void say(bool quiet, const std::string& line) {
@@ -94,8 +75,8 @@ base::Status traceOf(const Asked& asked, const exports::TraceOptions& options) {
     return wouldOverwrite(asked.json);
   }
   const exports::TraceReport report = LOCKSTEP_TRY([&] {
-    Bar bar;
-    const auto progress = [&](double part) { return bar.show(part); };
+    TerminalLine line;
+    const auto progress = [&](double part) { return show(line, part); };
     return asked.folder.empty()
                ? exports::writeTrace(asked.run, asked.json, options, progress)
                : exports::writeTracePerRank(asked.run, asked.folder, options, progress);
@@ -133,9 +114,9 @@ base::Status tableOf(const Asked& asked, const exports::Selection& selection,
     return wouldOverwrite(file);
   }
   const auto written = LOCKSTEP_TRY([&] {
-    Bar bar;
+    TerminalLine line;
     return exports::writeTable(asked.run, table, file, selection,
-                               [&](double part) { return bar.show(part); });
+                               [&](double part) { return show(line, part); });
   }());
   say(file == "-", fmt::format("{}: {}, {}", file, base::countedText(written.rows, "row"),
                                base::bytesText(written.bytes)));
@@ -185,8 +166,8 @@ std::string tableList() {
 }  // namespace
 
 void addExport(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand("export", "Write a run for other programs: traces and tables");
-  auto asked = std::make_shared<Asked>();
+  auto [command, asked] = addCommand(
+      app, chosen, "export", "Write a run for other programs: traces and tables", exportRun);
   command->add_option("RUN", asked->run, "Run file, live or finished")->required();
   command
       ->add_option("--json", asked->json,
@@ -209,7 +190,6 @@ void addExport(CLI::App& app, Command& chosen) {
       "\nA FILE that ends in .gz is compressed; - is standard output. A file is there "
       "whole or not at\nall. Units stand at the end of a column's title. Times of tables "
       "are those that the studio\nshows; those of traces begin with what is exported.");
-  command->callback([&chosen, asked] { chosen = [asked] { return exportRun(*asked); }; });
 }
 
 }  // namespace lockstep::cli

@@ -1,15 +1,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/TextTable.h"
 #include "app/cli/VerifyHooks.h"
@@ -281,7 +279,8 @@ base::Result<int> hooks(const HooksArguments& arguments) {
 }  // namespace
 
 void addHooks(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand("hooks", "List the communication hooks that were found");
+  auto [command, arguments] =
+      addCommand(app, chosen, "hooks", "List the communication hooks that were found", hooks);
   command->footer(
       "--verify trains with each hook on 2 and on 4 ranks of this machine, with gradients of\n"
       "101,091 numbers in 3 buckets, and compares what it does with what it says of itself:\n"
@@ -291,13 +290,13 @@ void addHooks(CLI::App& app, Command& chosen) {
       "  state              what it saves; a hook that is loaded with it must go on bit by bit\n"
       "  ms a step          all calls of a step, beside the engine's own allreduce of the same\n"
       "With --in pytorch it trains with each hook in PyTorch's DistributedDataParallel, by\n"
-      "lockstep.hook(NAME), on 2 ranks for 20 steps, gives the engine the same gradients, and compares:\n"
+      "lockstep.hook(NAME), on 2 ranks for 20 steps, gives the engine the same gradients, and "
+      "compares:\n"
       "  off the engine     largest distance of a result from the engine's, in units of its root\n"
       "                     mean square, beside that of two runs of the engine\n"
       "  sent a step        by the rank that sent most, beside the same in the engine\n"
       "Hooks that PyTorch's communication hooks cannot express are refused, with a sentence.\n"
       "It ends with 6 when a hook fails.");
-  auto arguments = std::make_shared<HooksArguments>();
   command->add_option(
       "HOOK", arguments->hook,
       "Tell of this hook and its parameters alone; or of all in a library, FILE.so");
@@ -317,7 +316,6 @@ void addHooks(CLI::App& app, Command& chosen) {
                    "With --verify: seconds that one call of a hook may take; 10 as a rule")
       ->check(CLI::Range(0.1, 3600.0));
   command->add_flag("--json", arguments->json, "Print JSON");
-  command->callback([&chosen, arguments] { chosen = [arguments] { return hooks(*arguments); }; });
 }
 
 }  // namespace lockstep::cli

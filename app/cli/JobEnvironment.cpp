@@ -35,18 +35,15 @@ void addWatching(CLI::App& command, JobWatching& watching) {
                   "(watch), or every DistributedDataParallel that it makes, and the "
                   "collectives of all process groups (auto)")
       ->check(CLI::IsMember({"watch", "auto"}));
-  command
-      .add_option("--check-replicas", watching.checkReplicas,
-                  "Compare the ranks' parameters bit for bit every so many iterations: the run "
-                  "has diverged where they differ; 0: never")
-      ->check(CLI::NonNegativeNumber)
-      ->option_text("N");
-  command
-      .add_option("--check-gradients", watching.checkGradients,
-                  "Measure each rank's own gradients every so many iterations, before they are "
-                  "averaged: how large they are, and what of them is not finite; 0: never")
-      ->check(CLI::NonNegativeNumber)
-      ->option_text("N");
+  const auto addEvery = [&](const char* name, int& iterations, const char* what) {
+    command.add_option(name, iterations, what)->check(CLI::NonNegativeNumber)->option_text("N");
+  };
+  addEvery("--check-replicas", watching.checkReplicas,
+           "Compare the ranks' parameters bit for bit every so many iterations: the run "
+           "has diverged where they differ; 0: never");
+  addEvery("--check-gradients", watching.checkGradients,
+           "Measure each rank's own gradients every so many iterations, before they are "
+           "averaged: how large they are, and what of them is not finite; 0: never");
 }
 
 base::Result<std::vector<std::string>> jobEnvironment(const JobWatching& watching) {

@@ -1,13 +1,11 @@
 #include "engine/launch/Join.h"
 
-#include <CLI/CLI.hpp>
 #include <chrono>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/JobEnvironment.h"
 #include "engine/base/Try.h"
@@ -102,12 +100,12 @@ base::Result<int> join(const JoinArguments&) {
 }  // namespace
 
 void addJoin(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand(
-      "join",
+  auto [command, arguments] = addCommand(
+      app, chosen, "join",
       "Supervise ranks of a run whose recorder is on another host; started by mpirun, "
       "srun, torchrun --no-python, or by hand. With a command: start this host's part of a job "
-      "that lockstep record --listen records there");
-  auto arguments = std::make_shared<JoinArguments>();
+      "that lockstep record --listen records there",
+      join);
   command->add_option("--token-file", arguments->tokenFile,
                       "The file of the run's token; default: LOCKSTEP_RECORDER and "
                       "LOCKSTEP_RUN_TOKEN of the environment");
@@ -132,7 +130,6 @@ void addJoin(CLI::App& app, Command& chosen) {
       ->option_text("[-- COMMAND ...]");
   addWatching(*command, arguments->watching);
   command->positionals_at_end();
-  command->callback([&chosen, arguments] { chosen = [arguments] { return join(*arguments); }; });
 }
 
 }  // namespace lockstep::cli

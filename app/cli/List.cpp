@@ -1,12 +1,10 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <memory>
 #include <optional>
 
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/Complaint.h"
 #include "engine/base/ShippedFiles.h"
 #include "engine/base/Try.h"
@@ -68,11 +66,9 @@ base::Result<int> list(const std::string& folder) {
 }  // namespace
 
 void addList(CLI::App& app, Command& chosen) {
-  auto* command =
-      app.add_subcommand("list", "List the experiments in a folder and what each shows");
-  auto folder = std::make_shared<std::string>();
+  auto [command, folder] =
+      addCommand(app, chosen, "list", "List the experiments in a folder and what each shows", list);
   command->add_option("FOLDER", *folder, "Folder to look in; default: those that are shipped");
-  command->callback([&chosen, folder] { chosen = [folder] { return list(*folder); }; });
 }
 
 }  // namespace lockstep::cli

@@ -83,13 +83,9 @@ void ProgressLine::show(const launch::LaunchProgress& progress) {
   }
   const std::string text = progressText(progress, rate);
   if (style_ == Style::kTerminal) {
-    std::string line = progress.recorder.plannedSteps == 0
-                           ? text
-                           : progressBar(done, progress.recorder.plannedSteps, kBarWidth) + " " + text;
-    line.resize(std::min(line.size(), terminalColumns(stream_) - 1));
-    fmt::print(stream_, "\r{}\x1b[K", line);
-    std::fflush(stream_);
-    drawn_ = true;
+    line_.draw(progress.recorder.plannedSteps == 0
+                   ? text
+                   : progressBar(done, progress.recorder.plannedSteps, kBarWidth) + " " + text);
     return;
   }
   const std::string stage = done > 0 ? "training" : text;
@@ -101,7 +97,17 @@ void ProgressLine::show(const launch::LaunchProgress& progress) {
   }
 }
 
-void ProgressLine::clear() {
+void TerminalLine::draw(std::string text) {
+  if (isatty(fileno(stream_)) != 1) {
+    return;
+  }
+  text.resize(std::min(text.size(), terminalColumns(stream_) - 1));
+  fmt::print(stream_, "\r{}\x1b[K", text);
+  std::fflush(stream_);
+  drawn_ = true;
+}
+
+void TerminalLine::clear() {
   if (drawn_) {
     fmt::print(stream_, "\r\x1b[K");
     std::fflush(stream_);

@@ -1,12 +1,10 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/FreshRunFile.h"
 #include "app/cli/JobEnvironment.h"
@@ -72,12 +70,12 @@ base::Result<int> record(const RecordArguments& arguments) {
 }  // namespace
 
 void addRecord(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand(
-      "record",
+  auto [command, arguments] = addCommand(
+      app, chosen, "record",
       "Start a job that trains with PyTorch (python train.py, torchrun ...) and record it; ends as "
       "it ends, with its exit code. On several hosts: this with --listen on one of them, lockstep "
-      "join -- COMMAND on the others");
-  auto arguments = std::make_shared<RecordArguments>();
+      "join -- COMMAND on the others",
+      record);
   command->add_option("COMMAND", arguments->command, "The command and its arguments, behind --")
       ->option_text("-- COMMAND ...");
   command->add_option("--out", arguments->out,
@@ -95,7 +93,6 @@ void addRecord(CLI::App& app, Command& chosen) {
                       "default: a file that is named when it starts");
   command->add_flag("--quiet", arguments->quiet, "No summary behind the job's own output");
   command->positionals_at_end();
-  command->callback([&chosen, arguments] { chosen = [arguments] { return record(*arguments); }; });
 }
 
 }  // namespace lockstep::cli

@@ -1,14 +1,12 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <map>
-#include <memory>
 #include <vector>
 
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/FreshRunFile.h"
 #include "app/cli/ProgressLine.h"
@@ -246,8 +244,8 @@ base::Result<int> run(const RunArguments& arguments) {
 }  // namespace
 
 void addRun(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand("run", "Run an experiment and record it");
-  auto arguments = std::make_shared<RunArguments>();
+  auto [command, arguments] =
+      addCommand(app, chosen, "run", "Run an experiment and record it", run);
   command->add_option("FILE", arguments->file, "Experiment file (TOML)")->required();
   command->add_option("--set", arguments->sets, "Override one key, e.g. --set ddp.bucket_cap_mb=4")
       ->option_text("KEY=VALUE ...")
@@ -277,7 +275,6 @@ void addRun(CLI::App& app, Command& chosen) {
   command->add_flag("--quiet", arguments->quiet,
                     "Print errors only, and for --launcher external what to start");
   command->footer([] { return "Keys of an experiment file:\n" + experiment::describeSchema(); });
-  command->callback([&chosen, arguments] { chosen = [arguments] { return run(*arguments); }; });
 }
 
 }  // namespace lockstep::cli

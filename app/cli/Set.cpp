@@ -1,16 +1,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/ReadExperiment.h"
 #include "engine/base/Try.h"
@@ -61,8 +59,14 @@ Error cannotChange(const std::string& key, const std::map<std::string, std::stri
           run};
 }
 
-base::Result<int> set(const std::string& run, const std::vector<std::string>& sets) {
-  const auto overrides = LOCKSTEP_TRY(overridesOf(sets, "set"));
+struct SetArguments {
+  std::string run;
+  std::vector<std::string> sets;
+};
+
+base::Result<int> set(const SetArguments& arguments) {
+  const std::string& run = arguments.run;
+  const auto overrides = LOCKSTEP_TRY(overridesOf(arguments.sets, "set"));
   const auto summary = LOCKSTEP_TRY(trace::readRunSummary(run));
   // Checked as the experiment file that would say the same.
   auto parsed = experiment::parseText(summary.info.experimentToml, run, {}, overrides);
@@ -84,23 +88,14 @@ base::Result<int> set(const std::string& run, const std::vector<std::string>& se
   return 0;
 }
 
-struct SetArguments {
-  std::string run;
-  std::vector<std::string> sets;
-};
-
 }  // namespace
 
 void addSet(CLI::App& app, Command& chosen) {
-  auto* command =
-      app.add_subcommand("set", "Change live parameters of a live run's hook, on all ranks at once");
-  auto arguments = std::make_shared<SetArguments>();
+  auto [command, arguments] = addCommand(
+      app, chosen, "set", "Change live parameters of a live run's hook, on all ranks at once", set);
   command->add_option("RUN", arguments->run, "Run file")->required();
   command->add_option("SETTING", arguments->sets, "KEY=VALUE, for example hook.density=0.05")
       ->required();
-  command->callback([&chosen, arguments] {
-    chosen = [arguments] { return set(arguments->run, arguments->sets); };
-  });
 }
 
 }  // namespace lockstep::cli

@@ -1,9 +1,6 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <memory>
-
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "engine/base/Try.h"
 #include "engine/launch/ControlSocket.h"
 
@@ -19,10 +16,9 @@ base::Result<int> stop(const std::string& run) {
 }  // namespace
 
 void addStop(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand("stop", "Ask a live run to stop after its step");
-  auto run = std::make_shared<std::string>();
+  auto [command, run] =
+      addCommand(app, chosen, "stop", "Ask a live run to stop after its step", stop);
   command->add_option("RUN", *run, "Run file")->required();
-  command->callback([&chosen, run] { chosen = [run] { return stop(*run); }; });
 }
 
 }  // namespace lockstep::cli

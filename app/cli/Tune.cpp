@@ -1,13 +1,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/ForecastJson.h"
 #include "app/cli/TextTable.h"
 #include "engine/analysis/TuneBuckets.h"
@@ -156,9 +154,8 @@ base::Result<int> print(const TuneOptions& options) {
 }  // namespace
 
 void addTune(CLI::App& app, Command& chosen) {
-  auto* command =
-      app.add_subcommand("tune", "Find the buckets that would have ended a run's steps soonest");
-  auto options = std::make_shared<TuneOptions>();
+  auto [command, options] = addCommand(
+      app, chosen, "tune", "Find the buckets that would have ended a run's steps soonest", print);
   command->add_option("RUN", options->path, "Run file, live or finished")->required();
   command
       ->add_option("--rule", options->rule,
@@ -173,7 +170,6 @@ void addTune(CLI::App& app, Command& chosen) {
       "each\n"
       "cut comes to is forecast as whatif does it, with where a run is expected in nine cases of\n"
       "ten. Give the list to a run with --set or in the experiment file.");
-  command->callback([&chosen, options] { chosen = [options] { return print(*options); }; });
 }
 
 }  // namespace lockstep::cli

@@ -1,14 +1,12 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/ForecastJson.h"
 #include "app/cli/TextTable.h"
 #include "engine/analysis/RecordedSteps.h"
@@ -116,9 +114,9 @@ base::Result<int> printForecast(const WhatIfOptions& options) {
 }  // namespace
 
 void addWhatIf(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand(
-      "whatif", "Forecast a run's exposed time and step time with another bucket cap");
-  auto options = std::make_shared<WhatIfOptions>();
+  auto [command, options] = addCommand(
+      app, chosen, "whatif", "Forecast a run's exposed time and step time with another bucket cap",
+      printForecast);
   command->add_option("RUN", options->path, "Run file, live or finished")->required();
   command->add_option("--bucket-cap-mb", options->capMb, "The cap, as ddp.bucket_cap_mb")
       ->required();
@@ -130,7 +128,6 @@ void addWhatIf(CLI::App& app, Command& chosen) {
       "figure would fall or rise is said where all of that interval does. Where the replay of\n"
       "the run's own steps misses what was measured, or its transfers do not tell what others\n"
       "would cost, it says so, and exits with 2.");
-  command->callback([&chosen, options] { chosen = [options] { return printForecast(*options); }; });
 }
 
 }  // namespace lockstep::cli

@@ -15,6 +15,7 @@
 
 #include "engine/base/Log.h"
 #include "engine/base/Try.h"
+#include "engine/ddp/GatherAll.h"
 #include "engine/ddp/Join.h"
 #include "engine/experiment/SettingChange.h"
 #include "engine/hooks/HookError.h"
@@ -24,7 +25,6 @@
 #include "engine/train/AgreementInJoin.h"
 #include "engine/train/ComputeDevice.h"
 #include "engine/train/Evaluate.h"
-#include "engine/train/GatherTexts.h"
 #include "engine/train/OptimizerState.h"
 
 namespace lockstep::train {
@@ -391,7 +391,7 @@ base::Status TrainLoop::checkpointNow() {
   if (parts_.hook != nullptr) {
     const std::string own = parts_.hook->save();
     if (!own.empty()) {
-      states = {parts_.hook->name(), gatherTexts(parts_.group, own)};
+      states = {parts_.hook->name(), ddp::gatherTexts(parts_.group, own, ddp::Readers::kRank0)};
     }
   }
   if (parts_.group.rank() != 0) {

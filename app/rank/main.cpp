@@ -32,6 +32,14 @@ struct Arguments {
   rank::leave(error.code);
 }
 
+template <typename T>
+T orFail(const std::string& who, base::Result<T> result, const char* where = nullptr) {
+  if (!result.ok()) {
+    fail(who, where == nullptr ? result.error() : result.error().within(where));
+  }
+  return std::move(result).value();
+}
+
 experiment::Experiment accept(const std::string& who, experiment::ParseOutcome outcome) {
   if (outcome.mistakes.empty()) {
     return std::move(outcome.experiment);
@@ -73,13 +81,10 @@ Asked readExperiment(const std::string& who, const Arguments& arguments,
     return Asked{accept(who, std::move(parsed)), std::move(hooks)};
   };
   if (environment.experimentFd) {
-    const auto text = rank::readFromStart(*environment.experimentFd);
-    if (!text.ok()) {
-      fail(who, text.error().within("LOCKSTEP_EXPERIMENT_FD"));
-    }
-    return withHooks(experiment::parseText(text.value(), "experiment",
-                                           std::filesystem::current_path(), overrides),
-                     "");
+    const auto text =
+        orFail(who, rank::readFromStart(*environment.experimentFd), "LOCKSTEP_EXPERIMENT_FD");
+    return withHooks(
+        experiment::parseText(text, "experiment", std::filesystem::current_path(), overrides), "");
   }
   if (arguments.file.empty()) {
     fail(who,
@@ -93,44 +98,34 @@ std::unique_ptr<trace::Tracer> makeTracer(const std::string& who,
   if (!environment.traceFd) {
     return std::make_unique<trace::Tracer>();
   }
-  auto segment = trace::Segment::attach(*environment.traceFd);
-  if (!segment.ok()) {
-    fail(who, segment.error().within("LOCKSTEP_TRACE_FD"));
-  }
-  return std::make_unique<trace::Tracer>(std::move(segment).value());
+  return std::make_unique<trace::Tracer>(
+      orFail(who, trace::Segment::attach(*environment.traceFd), "LOCKSTEP_TRACE_FD"));
 }
 
 [[noreturn]] void describe(const Arguments& arguments) {
   const auto experiment =
       accept("lockstep-rank", experiment::parseFile(arguments.describe, splitOverrides(arguments)));
-  const auto json = describeModel(experiment);
-  if (!json.ok()) {
-    fail("lockstep-rank", json.error());
-  }
-  fmt::print("{}\n", json.value());
+  fmt::print("{}\n", orFail("lockstep-rank", describeModel(experiment)));
   rank::leave(ExitCode::kOk);
 }
 
 [[noreturn]] void runRank(const Arguments& arguments, base::ClockReading started,
                           std::int64_t ageNs) {
-  auto environment = train::torchrunEnvironment();
-  if (!environment.ok()) {
-    fail("lockstep-rank", environment.error());
-  }
-  const std::string who = fmt::format("rank {}", environment.value().rank);
+  const auto environment = orFail("lockstep-rank", train::torchrunEnvironment());
+  const std::string who = fmt::format("rank {}", environment.rank);
   base::configureLog(who);
   base::nameThisThread("step");
-  if (const auto supervisor = environment.value().supervisorPid) {
+  if (const auto supervisor = environment.supervisorPid) {
     if (const auto tied = rank::dieWith(*supervisor); !tied.ok()) {
       fail(who, tied.error());
     }
   }
-  auto tracer = makeTracer(who, environment.value());
+  auto tracer = makeTracer(who, environment);
   rank::tellOfCrashes(tracer->lastWords(), who);
-  auto [experiment, hooks] = readExperiment(who, arguments, environment.value());
+  auto [experiment, hooks] = readExperiment(who, arguments, environment);
   // Stays alive until the process has ended: its threads may be in the middle of anything.
-  auto& run = *new rank::RankRun(environment.value(), std::move(experiment), std::move(hooks),
-                                 std::move(tracer));
+  auto& run =
+      *new rank::RankRun(environment, std::move(experiment), std::move(hooks), std::move(tracer));
   rank::Culprits culprits;
   base::Result<train::TrainOutcome> outcome = [&]() -> base::Result<train::TrainOutcome> {
     try {

@@ -5,12 +5,12 @@
 #include <zmq.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "engine/base/ReadNumber.h"
 #include "engine/base/Try.h"
 #include "engine/base/posix/Descriptor.h"
 #include "engine/relay/detail/ZmqSocket.h"
@@ -45,9 +45,9 @@ base::Result<Endpoint> endpointOf(const std::string& recorder) {
   Endpoint endpoint;
   if (recorder.starts_with(kScheme) && colon != std::string::npos && colon > kScheme.size()) {
     endpoint.host = recorder.substr(kScheme.size(), colon - kScheme.size());
-    const char* end = recorder.data() + recorder.size();
-    const auto parsed = std::from_chars(recorder.data() + colon + 1, end, endpoint.port);
-    if (parsed.ptr == end && parsed.ec == std::errc() && endpoint.port != 0) {
+    endpoint.port =
+        base::readNumber<std::uint16_t>(std::string_view(recorder).substr(colon + 1)).value_or(0);
+    if (endpoint.port != 0) {
       if (endpoint.host.front() == '[' && endpoint.host.back() == ']') {
         endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
       }

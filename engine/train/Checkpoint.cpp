@@ -7,9 +7,9 @@
 #include <torch/optim/optimizer.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
+#include "engine/base/ReadNumber.h"
 #include "engine/base/Try.h"
 #include "engine/base/Xxh64.h"
 #include "engine/ddp/TensorText.h"
@@ -68,13 +68,10 @@ std::string checksumOf(const Safetensors& file) {
 
 base::Result<std::int64_t> numberAt(const Safetensors& file, const std::string& key) {
   const auto found = file.metadata.find(key);
-  std::int64_t number = 0;
-  if (found != file.metadata.end()) {
-    const char* end = found->second.data() + found->second.size();
-    const auto [stop, error] = std::from_chars(found->second.data(), end, number);
-    if (error == std::errc() && stop == end && (number >= 0 || key == "seed")) {
-      return number;
-    }
+  const auto number =
+      found == file.metadata.end() ? std::nullopt : base::readNumber<std::int64_t>(found->second);
+  if (number && (*number >= 0 || key == "seed")) {
+    return *number;
   }
   return base::Error{base::ExitCode::kBadInput,
                      fmt::format("metadata {} is missing or no whole number", key), ""};

@@ -50,9 +50,11 @@ base::Result<JoinedJob> JobRelay::run() {
   relay::Hello hello;
   hello.environment[relay::kObserves] = "1";
   LOCKSTEP_TRY(loop_.add(signals_.fd(), [this] { onSignal(); }));
+  const auto received = [this](const relay::ToRelay& message) {
+    std::visit([this](const auto& content) { take(content); }, message);
+  };
   LOCKSTEP_TRY(
-      link_.start(std::move(hello), {[this](const relay::ToRelay& message) { received(message); },
-                                     [this](const std::string& why) { headLost(why); }}));
+      link_.start(std::move(hello), {received, [this](const std::string& why) { headLost(why); }}));
   const auto deadline = Clock::now() + options_.patience;
   while (!failure_ && !isOver()) {
     loop_.waitUntil(Clock::now() + kJobRelayTick);
@@ -72,16 +74,6 @@ bool JobRelay::isOver() const {
   const auto now = Clock::now();
   return end_ && (here_->livingProcesses() == 0 || now >= lingerUntil_) &&
          (alone_ || dismissed_ || now >= leaveAt_);
-}
-
-void JobRelay::received(const relay::ToRelay& message) {
-  std::visit(
-      [this](const auto& content) {
-        if constexpr (requires { take(content); }) {
-          take(content);
-        }
-      },
-      message);
 }
 
 void JobRelay::take(const relay::Refusal& refusal) {

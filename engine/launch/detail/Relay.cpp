@@ -42,8 +42,10 @@ Relay::~Relay() {
 
 base::Result<ExitCode> Relay::run() {
   LOCKSTEP_TRY(loop_.add(signals_.fd(), [this] { onSignal(); }));
-  LOCKSTEP_TRY(link_.start(hello(), {[this](const relay::ToRelay& message) { received(message); },
-                                     [this](const std::string& why) { loseHead(why); }}));
+  const auto received = [this](const relay::ToRelay& message) {
+    std::visit([this](const auto& content) { take(content); }, message);
+  };
+  LOCKSTEP_TRY(link_.start(hello(), {received, [this](const std::string& why) { loseHead(why); }}));
   const auto deadline = Clock::now() + options_.patience;
   while (!done_ || (anyLiving() && Clock::now() < giveUpAt_)) {
     loop_.waitUntil(Clock::now() + kRelayTick);
@@ -64,16 +66,6 @@ relay::Hello Relay::hello() const {
   hello.nodeSize = place.nodeSize;
   hello.worldSize = place.worldSize;
   return hello;
-}
-
-void Relay::received(const relay::ToRelay& message) {
-  std::visit(
-      [this](const auto& content) {
-        if constexpr (requires { take(content); }) {
-          take(content);
-        }
-      },
-      message);
 }
 
 void Relay::take(const relay::Welcome& welcome) {

@@ -93,6 +93,15 @@ void RelayPeers::send(const Relay& relay, const relay::ToRelay& message) {
   server_->send(relay.peer, message);
 }
 
+void RelayPeers::sendToAll(const relay::ToRelay& message) {
+  for (const auto& [peer, relay] : relays_) {
+    if (relay.isLiving()) {
+      send(relay, message);
+    }
+  }
+  pump();
+}
+
 void RelayPeers::pump() {
   const relay::RelayServer::Listener listener{
       [this](const Peer& peer, const std::string& address, relay::FromRelay message) {
@@ -262,7 +271,7 @@ void RelayPeers::disconnected(const Peer& peer) {
   }
   Relay& relay = found->second;
   relay.connected = false;
-  if (!relay.lost && !relay.dismissed && !leaving_) {
+  if (relay.isLiving() && !leaving_) {
     lose(relay, "its connection broke: the relay or its host ended, or the network failed");
   }
 }
@@ -278,7 +287,7 @@ void RelayPeers::tick() {
       std::min<Clock::duration>(now - std::exchange(lastTick_, now), kLongestHeadTick);
   for (auto& [peer, relay] : relays_) {
     relay.silence += sinceTick;
-    if (relay.lost || relay.dismissed) {
+    if (!relay.isLiving()) {
       continue;
     }
     if (std::chrono::duration<double>(relay.silence).count() > limits_.lostAfterSeconds) {

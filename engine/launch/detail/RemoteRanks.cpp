@@ -65,13 +65,7 @@ base::Status RemoteRanks::start(RankWatcher& watcher) {
 }
 
 void RemoteRanks::said(Relay& relay, const relay::FromRelay& message) {
-  std::visit(
-      [&](const auto& content) {
-        if constexpr (requires { take(relay, content); }) {
-          take(relay, content);
-        }
-      },
-      message);
+  std::visit([&](const auto& content) { take(relay, content); }, message);
 }
 
 void RemoteRanks::recorded(Relay& relay, const relay::RankPart& part, std::uint64_t nowTicks) {
@@ -165,10 +159,7 @@ bool RemoteRanks::isSuspended(int rank) const {
 
 void RemoteRanks::setCapture(bool enabled) {
   capture_ = enabled;
-  for (const auto& [peer, relay] : peers_.all()) {
-    peers_.send(relay, relay::SetCapture{enabled});
-  }
-  peers_.pump();
+  peers_.sendToAll(relay::SetCapture{enabled});
 }
 
 void RemoteRanks::tick() {

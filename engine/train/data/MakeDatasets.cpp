@@ -1,12 +1,9 @@
-#include "engine/base/Try.h"
-#include "engine/train/Resources.h"
-#include "engine/train/data/Dataset.h"
-#include "engine/train/data/Mnist.h"
-#include "engine/train/data/Synthetic.h"
-#include "engine/train/data/Text.h"
-
 #include <algorithm>
 #include <functional>
+
+#include "engine/base/Try.h"
+#include "engine/train/Resources.h"
+#include "engine/train/data/ReadDatasets.h"
 
 namespace lockstep::train {
 namespace {

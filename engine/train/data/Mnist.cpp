@@ -1,4 +1,4 @@
-#include "engine/train/data/Mnist.h"
+#include "engine/train/data/ReadDatasets.h"
 
 #include <ATen/Functions.h>
 #include <fmt/format.h>

@@ -34,33 +34,26 @@ struct CapForecast {
   std::vector<cost::RankForecast> ranks;
 };
 
+base::Result<CapForecast> replay(const analysis::RecordedSteps& recorded, std::uint64_t capBytes) {
+  const auto& ddp = recorded.settings.experiment.ddp;
+  const auto plan = LOCKSTEP_TRY(
+      analysis::planWithCap(recorded.parameters, recorded.layout, analysis::capsOf(ddp), capBytes));
+  const auto forecaster = LOCKSTEP_TRY(
+      cost::Forecaster::make(analysis::recordedRun(recorded.steps, recorded.settings)));
+  auto ranks = LOCKSTEP_TRY(forecaster.forecast(plan));
+  return CapForecast{ddp.bucketCapMb,  recorded.layout.buckets.size(),
+                     plan.size(),      recorded.steps.size(),
+                     forecaster.fit(), std::move(ranks)};
+}
+
 base::Result<CapForecast> forecastCap(const WhatIfOptions& options) {
   const auto capBytes = buckets::capBytes(options.capMb);
   if (!capBytes.ok()) {
     return base::Error{base::ExitCode::kBadInput, capBytes.error().what, "--bucket-cap-mb"};
   }
-  const auto recorded = LOCKSTEP_TRY(analysis::readRecordedSteps(options.path));
-  const auto& settings = recorded.settings;
-  const auto& layout = recorded.layout;
-  const auto plan = analysis::planWithCap(
-      recorded.parameters, layout, analysis::capsOf(settings.experiment.ddp), capBytes.value());
-  if (!plan.ok()) {
-    return cannotTell(options.path, plan.error());
-  }
-  const auto forecaster = cost::Forecaster::make(analysis::recordedRun(recorded.steps, settings));
-  if (!forecaster.ok()) {
-    return cannotTell(options.path, forecaster.error());
-  }
-  auto ranks = forecaster.value().forecast(plan.value());
-  if (!ranks.ok()) {
-    return cannotTell(options.path, ranks.error());
-  }
-  return CapForecast{settings.experiment.ddp.bucketCapMb,
-                     layout.buckets.size(),
-                     plan.value().size(),
-                     recorded.steps.size(),
-                     forecaster.value().fit(),
-                     std::move(ranks).value()};
+  const auto told =
+      replay(LOCKSTEP_TRY(analysis::readRecordedSteps(options.path)), capBytes.value());
+  return told.ok() ? told : cannotTell(options.path, told.error());
 }
 
 std::string jsonOf(const WhatIfOptions& options, const CapForecast& told) {

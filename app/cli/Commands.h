@@ -2,6 +2,8 @@
 
 #include <functional>
 
+#include "engine/base/Result.h"
+
 namespace CLI {
 class App;
 }
@@ -9,8 +11,8 @@ class App;
 namespace lockstep::cli {
 
 /// What the command line asked for; returns the exit code. Set by the chosen subcommand while
-/// the command line is parsed and called afterwards.
-using Command = std::function<int()>;
+/// the command line is parsed and called afterwards. An error is complained about by main().
+using Command = std::function<base::Result<int>()>;
 
 void addList(CLI::App& app, Command& chosen);
 void addValidate(CLI::App& app, Command& chosen);

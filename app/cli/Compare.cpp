@@ -1,13 +1,12 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
-#include <memory>
 
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/ComparedRun.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/TextTable.h"
+#include "engine/base/Try.h"
 
 namespace lockstep::cli {
 namespace {
@@ -70,14 +69,16 @@ std::string metricTable(const analysis::Comparison& comparison, std::size_t othe
   return table.text();
 }
 
-int compare(const std::vector<std::string>& paths, bool json) {
+struct Compared {
+  std::vector<std::string> paths;
+  bool json = false;
+};
+
+base::Result<int> compare(const Compared& arguments) {
   std::vector<ComparedRun> runs;
-  for (const std::string& path : paths) {
-    auto run = readComparedRun(path);
-    if (!run.ok()) {
-      return fail(run.error());
-    }
-    runs.push_back(std::move(run).value());
+  for (const std::string& path : arguments.paths) {
+    auto run = LOCKSTEP_TRY(readComparedRun(path));
+    runs.push_back(std::move(run));
   }
   std::vector<analysis::RunToCompare> compared;
   for (const ComparedRun& run : runs) {
@@ -85,7 +86,7 @@ int compare(const std::vector<std::string>& paths, bool json) {
     compared.push_back({run.info.name, run.settings, &run.data, &run.analysis, run.outcome});
   }
   const analysis::Comparison comparison = analysis::compare(compared);
-  printPlain(json ? toJson(comparison, runs) + "\n" : comparisonText(comparison, runs));
+  printPlain(arguments.json ? toJson(comparison, runs) + "\n" : comparisonText(comparison, runs));
   return 0;
 }
 
@@ -120,14 +121,13 @@ std::string comparisonText(const analysis::Comparison& comparison,
 }
 
 void addCompare(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand(
-      "compare", "Say how runs differ from the first: keys, figures with significance, and why");
-  auto runs = std::make_shared<std::vector<std::string>>();
-  auto json = std::make_shared<bool>(false);
-  command->add_option("RUN", *runs, "Run files; the first is the one compared with")
+  auto [command, arguments] = addCommand(
+      app, chosen, "compare",
+      "Say how runs differ from the first: keys, figures with significance, and why", compare);
+  command->add_option("RUN", arguments->paths, "Run files; the first is the one compared with")
       ->required()
       ->expected(2, 26);
-  command->add_flag("--json", *json, "Print one JSON object");
+  command->add_flag("--json", arguments->json, "Print one JSON object");
   command->footer(
       "Means are over ranks and iterations, the warm-up left out; reasons add up to the "
       "difference\n"
@@ -135,8 +135,6 @@ void addCompare(CLI::App& app, Command& chosen) {
       "whether\n"
       "the experiments differ (Welch's t over their means, 99 %). With one run on a side, a block\n"
       "bootstrap over the iterations says whether the two runs do, which is less.");
-  command->callback(
-      [&chosen, runs, json] { chosen = [runs, json] { return compare(*runs, *json); }; });
 }
 
 }  // namespace lockstep::cli

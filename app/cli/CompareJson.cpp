@@ -1,3 +1,4 @@
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/ComparedRun.h"
@@ -24,29 +25,17 @@ Json arrayOf(const std::vector<std::optional<Value>>& values) {
 // Not analysis::title(), which is written for people and may be put better: scripts look for these.
 const char* nameOf(analysis::Cause cause) {
   using analysis::Cause;
-  switch (cause) {
-    case Cause::kComputing:
-      return "computing";
-    case Cause::kNoCoreInFlight:
-      return "no_core_in_flight";
-    case Cause::kNoCore:
-      return "no_core";
-    case Cause::kTransfer:
-      return "transfer";
-    case Cause::kWaiting:
-      return "waiting";
-    case Cause::kCommunicating:
-      return "communicating";
-    case Cause::kEncode:
-      return "encode";
-    case Cause::kDecode:
-      return "decode";
-    case Cause::kLaunchDelay:
-      return "launch_delay";
-    case Cause::kOther:
-      break;
-  }
-  return "other";
+  static const std::map<Cause, const char*> kNames = {{Cause::kComputing, "computing"},
+                                                      {Cause::kNoCoreInFlight, "no_core_in_flight"},
+                                                      {Cause::kNoCore, "no_core"},
+                                                      {Cause::kTransfer, "transfer"},
+                                                      {Cause::kWaiting, "waiting"},
+                                                      {Cause::kCommunicating, "communicating"},
+                                                      {Cause::kEncode, "encode"},
+                                                      {Cause::kDecode, "decode"},
+                                                      {Cause::kLaunchDelay, "launch_delay"},
+                                                      {Cause::kOther, "other"}};
+  return kNames.at(cause);
 }
 
 Json runsOf(const analysis::Comparison& comparison, const std::vector<ComparedRun>& runs) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/base/Try.h"
 #include "engine/trace/WholeRun.h"
 
 namespace lockstep::cli {
@@ -11,7 +12,7 @@ base::Result<ComparedRun> readComparedRun(const std::filesystem::path& path) {
   run.path = path;
   std::vector<trace::RankInfo> ranks;
   analysis::LastMetrics metrics;
-  const base::Status read = trace::readWholeRun(path, [&](trace::RunUpdate& update) {
+  LOCKSTEP_TRY(trace::readWholeRun(path, [&](trace::RunUpdate& update) {
     run.data.take(update);
     run.info = std::move(update.info).value_or(std::move(run.info));
     ranks = std::move(update.ranks).value_or(std::move(ranks));
@@ -19,10 +20,7 @@ base::Result<ComparedRun> readComparedRun(const std::filesystem::path& path) {
       // The last of each stays: what a run came to.
       metrics[metric.name][metric.rank] = metric.value;
     }
-  });
-  if (!read.ok()) {
-    return read.error();
-  }
+  }));
   run.settings = analysis::settingsOf(run.info, ranks);
   run.analysis = analysis::analyse(run.data);
   run.outcome = analysis::outcomeOf(metrics, ranks, run.analysis);

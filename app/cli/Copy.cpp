@@ -1,33 +1,30 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <memory>
-
-#include "app/cli/Commands.h"
-#include "app/cli/Complaint.h"
+#include "app/cli/AddCommand.h"
+#include "engine/base/Try.h"
 #include "engine/trace/RunFile.h"
 
 namespace lockstep::cli {
 namespace {
 
-int copy(const std::string& from, const std::string& to) {
-  const auto copied = trace::copyRunFile(from, to);
-  if (!copied.ok()) {
-    return fail(copied.error());
-  }
-  fmt::print("{}\n", to);
+struct Copied {
+  std::string from;
+  std::string to;
+};
+
+base::Result<int> copy(const Copied& arguments) {
+  LOCKSTEP_TRY(trace::copyRunFile(arguments.from, arguments.to));
+  fmt::print("{}\n", arguments.to);
   return 0;
 }
 
 }  // namespace
 
 void addCopy(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand("copy", "Copy a run, live or not, into one consistent file");
-  auto from = std::make_shared<std::string>();
-  auto to = std::make_shared<std::string>();
-  command->add_option("RUN", *from, "Run file")->required();
-  command->add_option("TO", *to, "New file")->required();
-  command->callback([&chosen, from, to] { chosen = [from, to] { return copy(*from, *to); }; });
+  auto [command, arguments] =
+      addCommand(app, chosen, "copy", "Copy a run, live or not, into one consistent file", copy);
+  command->add_option("RUN", arguments->from, "Run file")->required();
+  command->add_option("TO", arguments->to, "New file")->required();
 }
 
 }  // namespace lockstep::cli

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <optional>
-
 #include "app/cli/RunReport.h"
 #include "engine/base/NumberText.h"
 

@@ -1,19 +1,16 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <csignal>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/ProgressLine.h"
 #include "engine/base/NumberText.h"
+#include "engine/base/Try.h"
 #include "engine/export/ChromeTrace.h"
 #include "engine/export/Tables.h"
 
@@ -50,27 +47,12 @@ class Interruptible {
   Interruptible& operator=(const Interruptible&) = delete;
 };
 
-/// A bar on a terminal, nothing elsewhere.
-class Bar {
- public:
-  ~Bar() {
-    if (drawn_) {
-      std::fputs("\r\033[K", stderr);
-    }
-  }
-  bool show(double part) {
-    if (terminal_) {
-      fmt::print(stderr, "\r{} {:3.0f} %",
-                 progressBar(static_cast<std::uint32_t>(part * 100), 100, 30), part * 100);
-      drawn_ = true;
-    }
-    return gInterrupted == 0;
-  }
-
- private:
-  bool terminal_ = isatty(STDERR_FILENO) == 1;
-  bool drawn_ = false;
-};
+/// Draws how far it is; returns whether it goes on.
+bool show(TerminalLine& line, double part) {
+  line.draw(fmt::format("{} {:3.0f} %",
+                        progressBar(static_cast<std::uint32_t>(part * 100), 100, 30), part * 100));
+  return gInterrupted == 0;
+}
 
 /// Standard output is the export's own when it goes there.
 void say(bool quiet, const std::string& line) {
@@ -90,23 +72,18 @@ base::Error wouldOverwrite(const std::string& file) {
   return {base::ExitCode::kBadInput, "is the run file itself; name another file", file};
 }
 
-int traceOf(const Asked& asked, const exports::TraceOptions& options) {
+base::Status traceOf(const Asked& asked, const exports::TraceOptions& options) {
   const bool hta = options.reader == exports::TraceReader::kHta;
   if (isTheRun(asked.run, asked.json)) {
-    return fail(wouldOverwrite(asked.json));
+    return wouldOverwrite(asked.json);
   }
-  // The bar is taken away before anything is printed: it lives no longer than this call.
-  const auto written = [&] {
-    Bar bar;
-    const auto progress = [&](double part) { return bar.show(part); };
+  const exports::TraceReport report = LOCKSTEP_TRY([&] {
+    TerminalLine line;
+    const auto progress = [&](double part) { return show(line, part); };
     return asked.folder.empty()
                ? exports::writeTrace(asked.run, asked.json, options, progress)
                : exports::writeTracePerRank(asked.run, asked.folder, options, progress);
-  }();
-  if (!written.ok()) {
-    return fail(written.error());
-  }
-  const exports::TraceReport& report = written.value();
+  }());
   const bool quiet = asked.json == "-";
   const std::string facts =
       fmt::format("{} of {}, {}", base::countedText(report.events, "event"),
@@ -131,25 +108,22 @@ int traceOf(const Asked& asked, const exports::TraceOptions& options) {
   if (hta && asked.folder.empty() && report.ranks > 1) {
     complain("note: Holistic Trace Analysis reads one file a rank: use --per-rank FOLDER for it");
   }
-  return 0;
+  return {};
 }
 
-int tableOf(const Asked& asked, const exports::Selection& selection, const std::string& table,
-            const std::string& file) {
+base::Status tableOf(const Asked& asked, const exports::Selection& selection,
+                     const std::string& table, const std::string& file) {
   if (isTheRun(asked.run, file)) {
-    return fail(wouldOverwrite(file));
+    return wouldOverwrite(file);
   }
-  const auto written = [&] {
-    Bar bar;
+  const auto written = LOCKSTEP_TRY([&] {
+    TerminalLine line;
     return exports::writeTable(asked.run, table, file, selection,
-                               [&](double part) { return bar.show(part); });
-  }();
-  if (!written.ok()) {
-    return fail(written.error());
-  }
-  say(file == "-", fmt::format("{}: {}, {}", file, base::countedText(written.value().rows, "row"),
-                               base::bytesText(written.value().bytes)));
-  return 0;
+                               [&](double part) { return show(line, part); });
+  }());
+  say(file == "-", fmt::format("{}: {}, {}", file, base::countedText(written.rows, "row"),
+                               base::bytesText(written.bytes)));
+  return {};
 }
 
 int refuse(const std::string& why) {
@@ -157,7 +131,7 @@ int refuse(const std::string& why) {
   return static_cast<int>(base::ExitCode::kBadInput);
 }
 
-int exportRun(const Asked& asked) {
+base::Result<int> exportRun(const Asked& asked) {
   if (asked.json.empty() && asked.folder.empty() && asked.tables.empty()) {
     return refuse("say what to write: --json FILE, --per-rank FOLDER or --csv TABLE FILE");
   }
@@ -172,22 +146,14 @@ int exportRun(const Asked& asked) {
     options.reader = exports::TraceReader::kHta;
   }
   if (!asked.range.empty()) {
-    const auto range = exports::parseStepRange(asked.range);
-    if (!range.ok()) {
-      return fail(range.error());
-    }
-    options.selection.steps = range.value();
+    options.selection.steps = LOCKSTEP_TRY(exports::parseStepRange(asked.range));
   }
   const Interruptible interruptible;
   if (!asked.json.empty() || !asked.folder.empty()) {
-    if (const int code = traceOf(asked, options); code != 0) {
-      return code;
-    }
+    LOCKSTEP_TRY(traceOf(asked, options));
   }
   for (const auto& [table, file] : asked.tables) {
-    if (const int code = tableOf(asked, options.selection, table, file); code != 0) {
-      return code;
-    }
+    LOCKSTEP_TRY(tableOf(asked, options.selection, table, file));
   }
   return 0;
 }
@@ -203,8 +169,8 @@ std::string tableList() {
 }  // namespace
 
 void addExport(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand("export", "Write a run for other programs: traces and tables");
-  auto asked = std::make_shared<Asked>();
+  auto [command, asked] = addCommand(
+      app, chosen, "export", "Write a run for other programs: traces and tables", exportRun);
   command->add_option("RUN", asked->run, "Run file, live or finished")->required();
   command
       ->add_option("--json", asked->json,
@@ -227,7 +193,6 @@ void addExport(CLI::App& app, Command& chosen) {
       "\nA FILE that ends in .gz is compressed; - is standard output. A file is there "
       "whole or not at\nall. Units stand at the end of a column's title. Times of tables "
       "are those that the studio\nshows; those of traces begin with what is exported.");
-  command->callback([&chosen, asked] { chosen = [asked] { return exportRun(*asked); }; });
 }
 
 }  // namespace lockstep::cli

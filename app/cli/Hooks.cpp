@@ -1,20 +1,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/TextTable.h"
 #include "app/cli/VerifyHooks.h"
 #include "app/cli/VerifyInPyTorch.h"
+#include "engine/base/Try.h"
 #include "engine/plugin/PluginScan.h"
 #include "engine/plugin/ResolveHooks.h"
 #include "plugins/abi/include/lockstep/comm_hook.h"
@@ -210,23 +208,22 @@ std::vector<VerifiedHook> toVerify(const std::string& id,
   return hooks;
 }
 
-int verifyInPyTorch(const HooksArguments& arguments, const std::vector<VerifiedHook>& chosen,
-                    const std::string& refused, std::chrono::milliseconds timeLimit) {
+base::Result<int> verifyInPyTorch(const HooksArguments& arguments,
+                                  const std::vector<VerifiedHook>& chosen,
+                                  const std::string& refused, std::chrono::milliseconds timeLimit) {
   std::vector<HookInPyTorch> hooks;
   for (const VerifiedHook& hook : chosen) {
     hooks.push_back({hook.from, hook.info, hook.chosen, {}});
   }
-  const auto done = verifyEachInPyTorch(hooks, arguments.python, timeLimit);
-  if (!done.ok()) {
-    return fail(done.error());
-  }
+  LOCKSTEP_TRY(verifyEachInPyTorch(hooks, arguments.python, timeLimit));
   printPlain(arguments.json ? inPyTorchJson(hooks) : inPyTorchText(hooks) + refused);
   const bool passes = std::all_of(hooks.begin(), hooks.end(),
                                   [](const HookInPyTorch& hook) { return hook.passes(); });
   return static_cast<int>(passes && refused.empty() ? ExitCode::kOk : ExitCode::kHookFailed);
 }
 
-int verify(const HooksArguments& arguments, const std::vector<FoundLibrary>& libraries) {
+base::Result<int> verify(const HooksArguments& arguments,
+                         const std::vector<FoundLibrary>& libraries) {
   const std::string id = arguments.hook.ends_with(".so") ? "" : arguments.hook;
   plugin::ResolvedHooks experiment;
   if (!arguments.file.empty()) {
@@ -238,7 +235,7 @@ int verify(const HooksArguments& arguments, const std::vector<FoundLibrary>& lib
   }
   auto hooks = toVerify(id, libraries, experiment);
   if (!id.empty() && hooks.empty()) {
-    return fail(notFound(arguments, libraries));
+    return notFound(arguments, libraries);
   }
   const std::chrono::milliseconds timeLimit(
       static_cast<std::int64_t>(arguments.timeoutSeconds * 1000));
@@ -256,7 +253,8 @@ int verify(const HooksArguments& arguments, const std::vector<FoundLibrary>& lib
   return static_cast<int>(passes && refused.empty() ? ExitCode::kOk : ExitCode::kHookFailed);
 }
 
-int tell(const HooksArguments& arguments, const std::vector<FoundLibrary>& libraries) {
+base::Result<int> tell(const HooksArguments& arguments,
+                       const std::vector<FoundLibrary>& libraries) {
   if (arguments.hook.empty()) {
     printPlain(arguments.json ? listJson(libraries) : listText(libraries));
     return 0;
@@ -273,25 +271,22 @@ int tell(const HooksArguments& arguments, const std::vector<FoundLibrary>& libra
   }
   const auto found = plugin::findHook(libraries, arguments.hook);
   if (found.hook == nullptr) {
-    return fail(notFound(arguments, libraries));
+    return notFound(arguments, libraries);
   }
   printPlain(arguments.json ? listJson({*found.library}) : hookText(*found.library, *found.hook));
   return 0;
 }
 
-int hooks(const HooksArguments& arguments) {
-  const auto libraries = find(arguments);
-  if (!libraries.ok()) {
-    return fail(libraries.error());
-  }
-  return arguments.verify ? verify(arguments, libraries.value())
-                          : tell(arguments, libraries.value());
+base::Result<int> hooks(const HooksArguments& arguments) {
+  const auto libraries = LOCKSTEP_TRY(find(arguments));
+  return arguments.verify ? verify(arguments, libraries) : tell(arguments, libraries);
 }
 
 }  // namespace
 
 void addHooks(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand("hooks", "List the communication hooks that were found");
+  auto [command, arguments] =
+      addCommand(app, chosen, "hooks", "List the communication hooks that were found", hooks);
   command->footer(
       "--verify trains with each hook on 2 and on 4 ranks of this machine, with gradients of\n"
       "101,091 numbers in 3 buckets, and compares what it does with what it says of itself:\n"
@@ -301,13 +296,13 @@ void addHooks(CLI::App& app, Command& chosen) {
       "  state              what it saves; a hook that is loaded with it must go on bit by bit\n"
       "  ms a step          all calls of a step, beside the engine's own allreduce of the same\n"
       "With --in pytorch it trains with each hook in PyTorch's DistributedDataParallel, by\n"
-      "lockstep.hook(NAME), on 2 ranks for 20 steps, gives the engine the same gradients, and compares:\n"
+      "lockstep.hook(NAME), on 2 ranks for 20 steps, gives the engine the same gradients, and "
+      "compares:\n"
       "  off the engine     largest distance of a result from the engine's, in units of its root\n"
       "                     mean square, beside that of two runs of the engine\n"
       "  sent a step        by the rank that sent most, beside the same in the engine\n"
       "Hooks that PyTorch's communication hooks cannot express are refused, with a sentence.\n"
       "It ends with 6 when a hook fails.");
-  auto arguments = std::make_shared<HooksArguments>();
   command->add_option(
       "HOOK", arguments->hook,
       "Tell of this hook and its parameters alone; or of all in a library, FILE.so");
@@ -327,7 +322,6 @@ void addHooks(CLI::App& app, Command& chosen) {
                    "With --verify: seconds that one call of a hook may take; 10 as a rule")
       ->check(CLI::Range(0.1, 3600.0));
   command->add_flag("--json", arguments->json, "Print JSON");
-  command->callback([&chosen, arguments] { chosen = [arguments] { return hooks(*arguments); }; });
 }
 
 }  // namespace lockstep::cli

@@ -1,19 +1,16 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <CLI/CLI.hpp>
-#include <csignal>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/FreshRunFile.h"
+#include "app/cli/ProgressLine.h"
 #include "engine/base/NumberText.h"
 #include "engine/base/PlainText.h"
+#include "engine/base/Try.h"
 #include "engine/import/ImportRun.h"
 
 namespace lockstep::cli {
@@ -26,46 +23,21 @@ struct ImportArguments {
   bool quiet = false;
 };
 
-/// A line on a terminal that says which file is being read, nothing elsewhere.
-class FileLine {
- public:
-  ~FileLine() {
-    if (drawn_) {
-      std::fputs("\r\033[K", stderr);
-    }
-  }
-  bool show(const std::filesystem::path& file, std::size_t number, std::size_t of) {
-    if (terminal_) {
-      fmt::print(stderr, "\r\033[Kreading {} ({} of {})", base::plainText(file.filename().string()),
-                 number, of);
-      drawn_ = true;
-    }
-    return true;
-  }
-
- private:
-  bool terminal_ = isatty(STDERR_FILENO) == 1;
-  bool drawn_ = false;
-};
-
-int importJob(const ImportArguments& arguments) {
+base::Result<int> importJob(const ImportArguments& arguments) {
   imports::ImportOptions options;
   options.paths.assign(arguments.paths.begin(), arguments.paths.end());
   options.name = arguments.name;
   options.runFile =
       arguments.out.empty() ? freshRunFile("imported") : std::filesystem::path(arguments.out);
-  // The line is taken away before anything is printed: it lives no longer than this call.
-  const auto imported = [&] {
-    FileLine line;
+  const imports::ImportReport report = LOCKSTEP_TRY([&] {
+    TerminalLine line;
     options.progress = [&](const std::filesystem::path& file, std::size_t number, std::size_t of) {
-      return line.show(file, number, of);
+      line.draw(fmt::format("reading {} ({} of {})", base::plainText(file.filename().string()),
+                            number, of));
+      return true;
     };
     return imports::importRun(options);
-  }();
-  if (!imported.ok()) {
-    return fail(imported.error());
-  }
-  const imports::ImportReport& report = imported.value();
+  }());
   if (arguments.quiet) {
     return 0;
   }
@@ -86,11 +58,12 @@ int importJob(const ImportArguments& arguments) {
 }  // namespace
 
 void addImport(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand("import",
-                                     "Make a run of traces that you have: torch.profiler's, and "
-                                     "dumps of the Flight Recorder; or of the logs of an NCCL "
-                                     "Inspector");
-  auto arguments = std::make_shared<ImportArguments>();
+  auto [command, arguments] =
+      addCommand(app, chosen, "import",
+                 "Make a run of traces that you have: torch.profiler's, and "
+                 "dumps of the Flight Recorder; or of the logs of an NCCL "
+                 "Inspector",
+                 importJob);
   command
       ->add_option(
           "PATH", arguments->paths,
@@ -104,8 +77,6 @@ void addImport(CLI::App& app, Command& chosen) {
   command->footer(
       "What a trace does not say is no part of the run, and is listed as its problems. Dumps are "
       "read\nwithout running anything that is in them.");
-  command->callback(
-      [&chosen, arguments] { chosen = [arguments] { return importJob(*arguments); }; });
 }
 
 }  // namespace lockstep::cli

@@ -1,24 +1,24 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <memory>
-
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/RunReport.h"
+#include "engine/base/Try.h"
 
 namespace lockstep::cli {
 namespace {
 
-int info(const std::string& run, bool json) {
-  const auto report = readRunReport(run);
-  if (!report.ok()) {
-    return fail(report.error());
-  }
-  if (json) {
-    fmt::print("{}\n", toJson(report.value()));
+struct InfoArguments {
+  std::string run;
+  bool json = false;
+};
+
+base::Result<int> info(const InfoArguments& arguments) {
+  const auto report = LOCKSTEP_TRY(readRunReport(arguments.run));
+  if (arguments.json) {
+    fmt::print("{}\n", toJson(report));
   } else {
-    printPlain(infoText(report.value()));
+    printPlain(infoText(report));
   }
   return 0;
 }
@@ -26,12 +26,10 @@ int info(const std::string& run, bool json) {
 }  // namespace
 
 void addInfo(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand("info", "Say what a run did, live or finished");
-  auto run = std::make_shared<std::string>();
-  auto json = std::make_shared<bool>(false);
-  command->add_option("RUN", *run, "Run file")->required();
-  command->add_flag("--json", *json, "Print one JSON object");
-  command->callback([&chosen, run, json] { chosen = [run, json] { return info(*run, *json); }; });
+  auto [command, arguments] =
+      addCommand(app, chosen, "info", "Say what a run did, live or finished", info);
+  command->add_option("RUN", arguments->run, "Run file")->required();
+  command->add_flag("--json", arguments->json, "Print one JSON object");
 }
 
 }  // namespace lockstep::cli

@@ -3,13 +3,30 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
+#include <system_error>
 #include <utility>
 
-#include "app/cli/PythonFolder.h"
 #include "engine/base/Environment.h"
+#include "engine/base/ShippedFiles.h"
+#include "engine/base/Try.h"
 
 namespace lockstep::cli {
+
+base::Result<std::filesystem::path> pythonFolder() {
+  std::error_code error;
+  // Last, as a build folder has it, beside the programs' folder: one part of it is compiled.
+  const std::vector<std::filesystem::path> places{base::shippedPlaces("python", "").front(),
+                                                  base::programFolder().parent_path() / "python"};
+  for (const std::filesystem::path& folder : places) {
+    if (std::filesystem::is_regular_file(folder / "lockstep" / "__init__.py", error)) {
+      return folder;
+    }
+  }
+  return base::Error{base::ExitCode::kEnvironment,
+                     "this build has no Python package, which takes Python's headers; install "
+                     "libpython3-dev and build again",
+                     places.back().string()};
+}
 
 void addWatching(CLI::App& command, JobWatching& watching) {
   command
@@ -18,32 +35,24 @@ void addWatching(CLI::App& command, JobWatching& watching) {
                   "(watch), or every DistributedDataParallel that it makes, and the "
                   "collectives of all process groups (auto)")
       ->check(CLI::IsMember({"watch", "auto"}));
-  command
-      .add_option("--check-replicas", watching.checkReplicas,
-                  "Compare the ranks' parameters bit for bit every so many iterations: the run "
-                  "has diverged where they differ; 0: never")
-      ->check(CLI::NonNegativeNumber)
-      ->option_text("N");
-  command
-      .add_option("--check-gradients", watching.checkGradients,
-                  "Measure each rank's own gradients every so many iterations, before they are "
-                  "averaged: how large they are, and what of them is not finite; 0: never")
-      ->check(CLI::NonNegativeNumber)
-      ->option_text("N");
+  const auto addEvery = [&](const char* name, int& iterations, const char* what) {
+    command.add_option(name, iterations, what)->check(CLI::NonNegativeNumber)->option_text("N");
+  };
+  addEvery("--check-replicas", watching.checkReplicas,
+           "Compare the ranks' parameters bit for bit every so many iterations: the run "
+           "has diverged where they differ; 0: never");
+  addEvery("--check-gradients", watching.checkGradients,
+           "Measure each rank's own gradients every so many iterations, before they are "
+           "averaged: how large they are, and what of them is not finite; 0: never");
 }
 
 base::Result<std::vector<std::string>> jobEnvironment(const JobWatching& watching) {
-  const auto folder = pythonFolder();
-  if (!folder.ok()) {
-    return folder.error();
-  }
+  const auto folder = LOCKSTEP_TRY(pythonFolder());
   std::vector<std::string> environment = base::inheritedEnvironment();
   const char* before = std::getenv("PYTHONPATH");
-  std::string path = folder.value().string();
-  // A folder with a sitecustomize.py, which Python runs as it starts: the job's own script needs no
-  // line for it. It must be the first of its name on the path, and runs the one that it hides.
+  std::string path = folder.string();
   if (watching.attach == "auto") {
-    path = (folder.value() / "lockstep" / "auto").string() + ":" + path;
+    path = (folder / "lockstep" / "auto").string() + ":" + path;
   }
   base::setVariable(environment, "PYTHONPATH",
                     before != nullptr && *before != '\0' ? path + ":" + before : path);
@@ -57,7 +66,7 @@ base::Result<std::vector<std::string>> jobEnvironment(const JobWatching& watchin
   // NCCL loads the plugin in every process of the job; it asks NCCL for nothing before the process
   // is recorded. NCCL cuts a longer path off, and would then find no such library.
   constexpr std::size_t kLongestPlugin = 254;
-  const auto plugin = folder.value() / "lockstep" / "liblockstep_nccl_profiler.so";
+  const auto plugin = folder / "lockstep" / "liblockstep_nccl_profiler.so";
   if (std::error_code error; std::getenv("NCCL_PROFILER_PLUGIN") == nullptr &&
                              std::filesystem::is_regular_file(plugin, error) &&
                              plugin.string().size() <= kLongestPlugin) {

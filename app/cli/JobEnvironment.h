@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,9 @@ class App;
 }
 
 namespace lockstep::cli {
+
+/// The folder whose `lockstep` is the Python package of this build or installation.
+base::Result<std::filesystem::path> pythonFolder();
 
 /// What is watched of a job of PyTorch, beside what its script says. Alike on all its hosts.
 struct JobWatching {

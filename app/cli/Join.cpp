@@ -1,18 +1,14 @@
 #include "engine/launch/Join.h"
 
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
 #include <chrono>
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/JobEnvironment.h"
+#include "engine/base/Try.h"
 
 namespace lockstep::cli {
 namespace {
@@ -62,57 +58,43 @@ std::chrono::milliseconds patienceOf(const JoinArguments& arguments) {
   return std::chrono::milliseconds(static_cast<int>(arguments.waitSeconds * 1000));
 }
 
-int joinWithCommand(const JoinArguments& arguments, relay::Ticket ticket) {
-  // Refused, since they would be ignored: a command such as torchrun numbers its processes by its
-  // own options, and who gives both may think that these are handed on.
+base::Result<int> joinWithCommand(const JoinArguments& arguments, relay::Ticket ticket) {
   if (arguments.nodeRank >= 0 || arguments.ranksPerNode > 0) {
-    return fail(Error{ExitCode::kBadInput,
-                      "is of ranks that lockstep run has started; the command's processes say "
-                      "themselves which ranks they are",
-                      arguments.nodeRank >= 0 ? "--node-rank" : "--nproc-per-node"});
-  }
-  auto environment = jobEnvironment(arguments.watching);
-  if (!environment.ok()) {
-    return fail(environment.error());
+    return Error{ExitCode::kBadInput,
+                 "is of ranks that lockstep run has started; the command's processes say "
+                 "themselves which ranks they are",
+                 arguments.nodeRank >= 0 ? "--node-rank" : "--nproc-per-node"};
   }
   launch::JoinJobOptions options;
   options.ticket = std::move(ticket);
   options.command = arguments.command;
-  options.environment = std::move(environment).value();
+  options.environment = LOCKSTEP_TRY(jobEnvironment(arguments.watching));
   options.wrote = passOn;
   options.warn = [](const std::string& text) { complain(text); };
   options.patience = patienceOf(arguments);
-  const auto joined = launch::joinJob(options);
-  return joined.ok() ? joined.value().exitCode : fail(joined.error());
+  const auto joined = LOCKSTEP_TRY(launch::joinJob(options));
+  return joined.exitCode;
 }
 
-int join(const JoinArguments& arguments) {
+base::Result<int> join(const JoinArguments& arguments) {
   launch::JoinOptions options;
-  auto ticket = ticketOf(arguments);
-  if (!ticket.ok()) {
-    return fail(ticket.error());
-  }
+  options.ticket = LOCKSTEP_TRY(ticketOf(arguments));
   if (!arguments.command.empty()) {
-    return joinWithCommand(arguments, std::move(ticket).value());
+    return joinWithCommand(arguments, std::move(options.ticket));
   }
-  options.ticket = std::move(ticket).value();
-  auto place = placeOf(arguments);
-  if (!place.ok()) {
-    return fail(place.error());
-  }
-  options.place = std::move(place).value();
+  options.place = LOCKSTEP_TRY(placeOf(arguments));
   options.patience = patienceOf(arguments);
-  const auto joined = launch::joinRun(options);
-  return joined.ok() ? static_cast<int>(joined.value()) : fail(joined.error());
+  const auto joined = LOCKSTEP_TRY(launch::joinRun(options));
+  return static_cast<int>(joined);
 }
 
 #else
 
-int join(const JoinArguments&) {
-  return fail(base::Error{base::ExitCode::kEnvironment,
-                          "this build has no ranks on other hosts, which need ZeroMQ; install "
-                          "libzmq3-dev and build again",
-                          "join"});
+base::Result<int> join(const JoinArguments&) {
+  return base::Error{base::ExitCode::kEnvironment,
+                     "this build has no ranks on other hosts, which need ZeroMQ; install "
+                     "libzmq3-dev and build again",
+                     "join"};
 }
 
 #endif
@@ -120,12 +102,12 @@ int join(const JoinArguments&) {
 }  // namespace
 
 void addJoin(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand(
-      "join",
+  auto [command, arguments] = addCommand(
+      app, chosen, "join",
       "Supervise ranks of a run whose recorder is on another host; started by mpirun, "
       "srun, torchrun --no-python, or by hand. With a command: start this host's part of a job "
-      "that lockstep record --listen records there");
-  auto arguments = std::make_shared<JoinArguments>();
+      "that lockstep record --listen records there",
+      join);
   command->add_option("--token-file", arguments->tokenFile,
                       "The file of the run's token; default: LOCKSTEP_RECORDER and "
                       "LOCKSTEP_RUN_TOKEN of the environment");
@@ -150,7 +132,6 @@ void addJoin(CLI::App& app, Command& chosen) {
       ->option_text("[-- COMMAND ...]");
   addWatching(*command, arguments->watching);
   command->positionals_at_end();
-  command->callback([&chosen, arguments] { chosen = [arguments] { return join(*arguments); }; });
 }
 
 }  // namespace lockstep::cli

@@ -1,14 +1,13 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <memory>
 #include <optional>
 
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/Complaint.h"
 #include "engine/base/ShippedFiles.h"
+#include "engine/base/Try.h"
 #include "engine/experiment/Listing.h"
 
 namespace lockstep::cli {
@@ -26,15 +25,15 @@ std::optional<fs::path> shippedExperiments() {
   return std::nullopt;
 }
 
-int list(const std::string& folder) {
+base::Result<int> list(const std::string& folder) {
   fs::path where = folder;
   if (folder.empty()) {
     const auto shipped = shippedExperiments();
     if (!shipped) {
-      return fail(base::Error{base::ExitCode::kBadInput,
-                              "no experiments stand near this program; name a folder: "
-                              "lockstep list FOLDER",
-                              ""});
+      return base::Error{base::ExitCode::kBadInput,
+                         "no experiments stand near this program; name a folder: "
+                         "lockstep list FOLDER",
+                         ""};
     }
     // Shown as the user would type it: from here on, unless the way up and down again is longer.
     std::error_code error;
@@ -43,16 +42,13 @@ int list(const std::string& folder) {
       where = *shipped;
     }
   }
-  const auto listed = experiment::listExperiments(where);
-  if (!listed.ok()) {
-    return fail(listed.error());
-  }
+  const auto listed = LOCKSTEP_TRY(experiment::listExperiments(where));
   std::size_t width = 0;
-  for (const auto& entry : listed.value()) {
+  for (const auto& entry : listed) {
     width = std::max(width, entry.path.string().size());
   }
   int exitCode = 0;
-  for (const auto& entry : listed.value()) {
+  for (const auto& entry : listed) {
     if (entry.mistakes.empty()) {
       printPlain(fmt::format("{:<{}}  {}\n", entry.path.string(), width,
                              entry.shows.empty() ? entry.name : entry.shows));
@@ -62,7 +58,7 @@ int list(const std::string& folder) {
       exitCode = fail(entry.mistakes);
     }
   }
-  if (listed.value().empty()) {
+  if (listed.empty()) {
     fmt::print("no experiments (*.toml) in {}\n", where.string());
   }
   return exitCode;
@@ -71,11 +67,9 @@ int list(const std::string& folder) {
 }  // namespace
 
 void addList(CLI::App& app, Command& chosen) {
-  auto* command =
-      app.add_subcommand("list", "List the experiments in a folder and what each shows");
-  auto folder = std::make_shared<std::string>();
+  auto [command, folder] =
+      addCommand(app, chosen, "list", "List the experiments in a folder and what each shows", list);
   command->add_option("FOLDER", *folder, "Folder to look in; default: those that are shipped");
-  command->callback([&chosen, folder] { chosen = [folder] { return list(*folder); }; });
 }
 
 }  // namespace lockstep::cli

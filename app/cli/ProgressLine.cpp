@@ -84,15 +84,9 @@ void ProgressLine::show(const launch::LaunchProgress& progress) {
   }
   const std::string text = progressText(progress, rate);
   if (style_ == Style::kTerminal) {
-    std::string line = progress.recorder.plannedSteps == 0
-                           ? text
-                           : progressBar(done, progress.recorder.plannedSteps, kBarWidth) + " " + text;
-    // A line that fills its last column goes on in the next one of the terminal, and \r then
-    // returns to the beginning of that alone: each would leave its first half standing.
-    line.resize(std::min(line.size(), terminalColumns(stream_) - 1));
-    fmt::print(stream_, "\r{}\x1b[K", line);
-    std::fflush(stream_);
-    drawn_ = true;
+    line_.draw(progress.recorder.plannedSteps == 0
+                   ? text
+                   : progressBar(done, progress.recorder.plannedSteps, kBarWidth) + " " + text);
     return;
   }
   // In a log every new stage of starting up is worth a line of its own, at once; steps have one
@@ -106,7 +100,17 @@ void ProgressLine::show(const launch::LaunchProgress& progress) {
   }
 }
 
-void ProgressLine::clear() {
+void TerminalLine::draw(std::string text) {
+  if (isatty(fileno(stream_)) != 1) {
+    return;
+  }
+  text.resize(std::min(text.size(), terminalColumns(stream_) - 1));
+  fmt::print(stream_, "\r{}\x1b[K", text);
+  std::fflush(stream_);
+  drawn_ = true;
+}
+
+void TerminalLine::clear() {
   if (drawn_) {
     fmt::print(stream_, "\r\x1b[K");
     std::fflush(stream_);

@@ -10,6 +10,23 @@
 
 namespace lockstep::cli {
 
+/// A line that is drawn anew on a terminal, and gone in the end; nothing elsewhere.
+class TerminalLine {
+ public:
+  explicit TerminalLine(std::FILE* stream = stderr) : stream_(stream) {}
+  ~TerminalLine() { clear(); }
+  TerminalLine(const TerminalLine&) = delete;
+  TerminalLine& operator=(const TerminalLine&) = delete;
+
+  /// Draws as much of the text as the terminal is wide.
+  void draw(std::string text);
+  void clear();
+
+ private:
+  std::FILE* stream_;
+  bool drawn_ = false;
+};
+
 /// Shows how a run gets on: one line that is drawn anew on a terminal, a plain line every few
 /// seconds elsewhere. One thread.
 class ProgressLine {
@@ -19,18 +36,18 @@ class ProgressLine {
   /// Chooses kTerminal where `stream` is one, else kPlain; kNone when `quiet`.
   static Style styleFor(std::FILE* stream, bool quiet);
 
-  ProgressLine(std::FILE* stream, Style style) : stream_(stream), style_(style) {}
+  ProgressLine(std::FILE* stream, Style style) : stream_(stream), line_(stream), style_(style) {}
   void show(const launch::LaunchProgress& progress);
 
   /// Takes the terminal's line away, so that other text starts on a clean one.
-  void clear();
+  void clear() { line_.clear(); }
 
  private:
   std::FILE* stream_;
+  TerminalLine line_;
   Style style_;
   std::string lastStage_;
   std::optional<std::chrono::milliseconds> nextPlain_;
-  bool drawn_ = false;
   // Where the rate is measured from: the first look at a finished step, since start-up and
   // the first step are no measure of the rest.
   std::optional<std::chrono::milliseconds> rateFrom_;

@@ -1,19 +1,16 @@
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/FreshRunFile.h"
 #include "app/cli/JobEnvironment.h"
 #include "app/cli/RunReport.h"
 #include "engine/base/ShellWords.h"
+#include "engine/base/Try.h"
 #include "engine/launch/Job.h"
 
 namespace lockstep::cli {
@@ -33,35 +30,26 @@ struct RecordArguments {
   bool quiet = false;
 };
 
-int record(const RecordArguments& arguments) {
+base::Result<int> record(const RecordArguments& arguments) {
   if (arguments.command.empty()) {
-    return fail(Error{ExitCode::kBadInput,
-                      "needs a command behind --, as in lockstep record -- python train.py",
-                      "record"});
+    return Error{ExitCode::kBadInput,
+                 "needs a command behind --, as in lockstep record -- python train.py", "record"};
   }
   if (!arguments.tokenFile.empty() && !arguments.listen) {
-    return fail(Error{ExitCode::kBadInput, "is for relays of other hosts, which come with --listen",
-                      "--token-file"});
-  }
-  auto environment = jobEnvironment(arguments.watching);
-  if (!environment.ok()) {
-    return fail(environment.error());
+    return Error{ExitCode::kBadInput, "is for relays of other hosts, which come with --listen",
+                 "--token-file"};
   }
   launch::JobOptions options;
   options.command = arguments.command;
   options.name = arguments.name.empty() ? base::commandName(arguments.command) : arguments.name;
-  options.environment = std::move(environment).value();
+  options.environment = LOCKSTEP_TRY(jobEnvironment(arguments.watching));
   options.runFile = arguments.out.empty() ? freshRunFile(options.name) : fs::path(arguments.out);
   options.numberIfTaken = arguments.out.empty();
   options.wrote = passOn;
   options.listen = arguments.listen;
   options.tokenFile = arguments.tokenFile;
   options.announce = [](const std::string& text) { complain(text); };
-  const auto outcome = launch::recordJob(options);
-  if (!outcome.ok()) {
-    return fail(outcome.error());
-  }
-  const launch::JobOutcome& job = outcome.value();
+  const launch::JobOutcome job = LOCKSTEP_TRY(launch::recordJob(options));
   if (!job.failure.empty()) {
     complain(job.state == trace::RunState::kDiverged ? "diverged: " + job.failure : job.failure);
   }
@@ -82,12 +70,12 @@ int record(const RecordArguments& arguments) {
 }  // namespace
 
 void addRecord(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand(
-      "record",
+  auto [command, arguments] = addCommand(
+      app, chosen, "record",
       "Start a job that trains with PyTorch (python train.py, torchrun ...) and record it; ends as "
       "it ends, with its exit code. On several hosts: this with --listen on one of them, lockstep "
-      "join -- COMMAND on the others");
-  auto arguments = std::make_shared<RecordArguments>();
+      "join -- COMMAND on the others",
+      record);
   command->add_option("COMMAND", arguments->command, "The command and its arguments, behind --")
       ->option_text("-- COMMAND ...");
   command->add_option("--out", arguments->out,
@@ -105,7 +93,6 @@ void addRecord(CLI::App& app, Command& chosen) {
                       "default: a file that is named when it starts");
   command->add_flag("--quiet", arguments->quiet, "No summary behind the job's own output");
   command->positionals_at_end();
-  command->callback([&chosen, arguments] { chosen = [arguments] { return record(*arguments); }; });
 }
 
 }  // namespace lockstep::cli

@@ -1,20 +1,19 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <map>
-#include <memory>
 #include <vector>
 
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/FreshRunFile.h"
 #include "app/cli/ProgressLine.h"
 #include "app/cli/ReadExperiment.h"
 #include "app/cli/RunReport.h"
 #include "engine/base/NumberText.h"
+#include "engine/base/Try.h"
 #include "engine/experiment/Schema.h"
 #include "engine/launch/Supervisor.h"
 
@@ -233,14 +232,10 @@ experiment::Overrides launchOverrides(const RunArguments& arguments,
   return overrides;
 }
 
-int run(const RunArguments& arguments) {
-  const auto sets = overridesOf(arguments.sets, "--set");
-  if (!sets.ok()) {
-    return fail(sets.error());
-  }
-  experiment::Overrides overrides = launchOverrides(arguments, sets.value());
-  // The later of two values of one key counts.
-  overrides.insert(overrides.end(), sets.value().begin(), sets.value().end());
+base::Result<int> run(const RunArguments& arguments) {
+  const auto sets = LOCKSTEP_TRY(overridesOf(arguments.sets, "--set"));
+  experiment::Overrides overrides = launchOverrides(arguments, sets);
+  overrides.insert(overrides.end(), sets.begin(), sets.end());
   auto swept = readSweep(arguments.file, overrides);
   if (!swept.mistakes.empty()) {
     return fail(swept.mistakes);
@@ -257,8 +252,8 @@ int run(const RunArguments& arguments) {
 }  // namespace
 
 void addRun(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand("run", "Run an experiment and record it");
-  auto arguments = std::make_shared<RunArguments>();
+  auto [command, arguments] =
+      addCommand(app, chosen, "run", "Run an experiment and record it", run);
   command->add_option("FILE", arguments->file, "Experiment file (TOML)")->required();
   command->add_option("--set", arguments->sets, "Override one key, e.g. --set ddp.bucket_cap_mb=4")
       ->option_text("KEY=VALUE ...")
@@ -288,7 +283,6 @@ void addRun(CLI::App& app, Command& chosen) {
   command->add_flag("--quiet", arguments->quiet,
                     "Print errors only, and for --launcher external what to start");
   command->footer([] { return "Keys of an experiment file:\n" + experiment::describeSchema(); });
-  command->callback([&chosen, arguments] { chosen = [arguments] { return run(*arguments); }; });
 }
 
 }  // namespace lockstep::cli

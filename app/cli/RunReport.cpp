@@ -6,6 +6,7 @@
 #include "app/cli/DdpLogging.h"
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/analysis/StepOverlap.h"
+#include "engine/base/Try.h"
 #include "engine/trace/UserPhases.h"
 #include "engine/trace/WholeRun.h"
 
@@ -100,11 +101,8 @@ class Gathering {
 
 base::Result<RunReport> readRunReport(const std::filesystem::path& runFile) {
   Gathering gathering;
-  const base::Status read = trace::readWholeRun(
-      runFile, [&gathering](trace::RunUpdate& update) { gathering.take(std::move(update)); });
-  if (!read.ok()) {
-    return read.error();
-  }
+  LOCKSTEP_TRY(trace::readWholeRun(
+      runFile, [&gathering](trace::RunUpdate& update) { gathering.take(std::move(update)); }));
   return gathering.finish();
 }
 

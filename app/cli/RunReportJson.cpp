@@ -1,11 +1,10 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <system_error>
 
 #include "app/cli/RunReport.h"
+#include "engine/base/ReadNumber.h"
 
 namespace lockstep::cli {
 namespace {
@@ -46,21 +45,13 @@ Json layoutsOf(const RunReport& report) {
   return layouts;
 }
 
-template <typename Number>
-std::optional<Number> numberOf(const std::string& text) {
-  Number number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole ? std::optional(number) : std::nullopt;
-}
-
 /// Numbers become numbers, all else stays text.
 Json fieldsOf(const std::map<std::string, std::string>& fields) {
   Json object = Json::object();
   for (const auto& [name, text] : fields) {
-    if (const auto integer = numberOf<std::int64_t>(text)) {
+    if (const auto integer = base::readNumber<std::int64_t>(text)) {
       object[name] = *integer;
-    } else if (const auto real = numberOf<double>(text); real && std::isfinite(*real)) {
+    } else if (const auto real = base::readNumber<double>(text); real && std::isfinite(*real)) {
       object[name] = *real;
     } else {
       object[name] = text;

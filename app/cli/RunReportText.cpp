@@ -215,33 +215,40 @@ std::string loggingTable(const std::map<std::string, std::string>& fields) {
   return table.text();
 }
 
-}  // namespace
-
-std::string summaryText(const RunReport& report, const std::filesystem::path& runFile) {
-  std::string text = fmt::format("{}: {}\n", trace::name(report.info.state), figures(report));
-  const auto line = [&](const char* label, const std::string& value) {
+/// Text whose lines have labels; a line that says nothing is left out.
+class LabelledLines {
+ public:
+  void operator()(const char* label, const std::string& value) {
     if (!value.empty()) {
       text += fmt::format("{:<15}{}\n", label, value);
     }
-  };
-  line("communication", communication(report));
-  line("late", ranksText(report));
-  line("cores", coresText(report));
-  line("machine", stolenText(report));
+  }
+  void addTimes(const RunReport& report) {
+    (*this)("communication", communication(report));
+    (*this)("late", ranksText(report));
+    (*this)("cores", coresText(report));
+    (*this)("machine", stolenText(report));
+  }
+
+  std::string text;
+};
+
+}  // namespace
+
+std::string summaryText(const RunReport& report, const std::filesystem::path& runFile) {
+  LabelledLines line;
+  line.text = fmt::format("{}: {}\n", trace::name(report.info.state), figures(report));
+  line.addTimes(report);
   line("parameters", hashText(report));
   line("events", eventsText(report));
   line("run file", runFile.string());
-  return text;
+  return line.text;
 }
 
 std::string infoText(const RunReport& report) {
   const trace::RunInfo& info = report.info;
-  std::string text;
-  const auto line = [&](const char* label, const std::string& value) {
-    if (!value.empty()) {
-      text += fmt::format("{:<15}{}\n", label, value);
-    }
-  };
+  LabelledLines line;
+  std::string& text = line.text;
   line("run", fmt::format("{} ({})", info.name, info.runId));
   const bool imported = info.kind == trace::RunKind::kImported;
   line(imported ? "imported from" : "command", info.command);
@@ -257,10 +264,7 @@ std::string infoText(const RunReport& report) {
   line("started", info.startedAt.empty() ? "" : info.startedAt + on);
   line("finished", info.finishedAt);
   line("training", figures(report));
-  line("communication", communication(report));
-  line("late", ranksText(report));
-  line("cores", coresText(report));
-  line("machine", stolenText(report));
+  line.addTimes(report);
   line("checks", checksText(report));
   line("replicas", replicasText(report));
   line("gradients", sanityText(report));

@@ -1,19 +1,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/ReadExperiment.h"
+#include "engine/base/Try.h"
 #include "engine/launch/ControlSocket.h"
 #include "engine/plugin/ResolveHooks.h"
 #include "engine/trace/RunFile.h"
@@ -61,58 +59,43 @@ Error cannotChange(const std::string& key, const std::map<std::string, std::stri
           run};
 }
 
-int set(const std::string& run, const std::vector<std::string>& sets) {
-  const auto overrides = overridesOf(sets, "set");
-  if (!overrides.ok()) {
-    return fail(overrides.error());
-  }
-  const auto summary = trace::readRunSummary(run);
-  if (!summary.ok()) {
-    return fail(summary.error());
-  }
-  // Checked as the experiment file that would say the same.
-  auto parsed =
-      experiment::parseText(summary.value().info.experimentToml, run, {}, overrides.value());
-  const auto live = liveValues(plugin::resolveHooks(parsed, ""));
-  if (!parsed.mistakes.empty()) {
-    return fail(parsed.mistakes);
-  }
-  // All keys are looked at before any is sent: a command with a mistake in it changes nothing.
-  for (const auto& [key, text] : overrides.value()) {
-    if (!live.contains(key)) {
-      return fail(cannotChange(key, live, run));
-    }
-  }
-  for (const auto& [key, text] : overrides.value()) {
-    // Each key is a command of its own, whose step the ranks agree on: two keys of one call may
-    // take effect at two different steps.
-    launch::ControlCommand command{launch::ControlCommand::Kind::kSet};
-    command.change = {key, live.at(key)};
-    if (const auto answer = launch::sendControl(run, command); !answer.ok()) {
-      return fail(answer.error());
-    }
-    fmt::print("{}: {} = {} soon, on all ranks from the same step on\n", run, key, live.at(key));
-  }
-  return 0;
-}
-
 struct SetArguments {
   std::string run;
   std::vector<std::string> sets;
 };
 
+base::Result<int> set(const SetArguments& arguments) {
+  const std::string& run = arguments.run;
+  const auto overrides = LOCKSTEP_TRY(overridesOf(arguments.sets, "set"));
+  const auto summary = LOCKSTEP_TRY(trace::readRunSummary(run));
+  // Checked as the experiment file that would say the same.
+  auto parsed = experiment::parseText(summary.info.experimentToml, run, {}, overrides);
+  const auto live = liveValues(plugin::resolveHooks(parsed, ""));
+  if (!parsed.mistakes.empty()) {
+    return fail(parsed.mistakes);
+  }
+  for (const auto& [key, text] : overrides) {
+    if (!live.contains(key)) {
+      return cannotChange(key, live, run);
+    }
+  }
+  for (const auto& [key, text] : overrides) {
+    launch::ControlCommand command{launch::ControlCommand::Kind::kSet};
+    command.change = {key, live.at(key)};
+    LOCKSTEP_TRY(launch::sendControl(run, command));
+    fmt::print("{}: {} = {} soon, on all ranks from the same step on\n", run, key, live.at(key));
+  }
+  return 0;
+}
+
 }  // namespace
 
 void addSet(CLI::App& app, Command& chosen) {
-  auto* command =
-      app.add_subcommand("set", "Change live parameters of a live run's hook, on all ranks at once");
-  auto arguments = std::make_shared<SetArguments>();
+  auto [command, arguments] = addCommand(
+      app, chosen, "set", "Change live parameters of a live run's hook, on all ranks at once", set);
   command->add_option("RUN", arguments->run, "Run file")->required();
   command->add_option("SETTING", arguments->sets, "KEY=VALUE, for example hook.density=0.05")
       ->required();
-  command->callback([&chosen, arguments] {
-    chosen = [arguments] { return set(arguments->run, arguments->sets); };
-  });
 }
 
 }  // namespace lockstep::cli

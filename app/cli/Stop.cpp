@@ -1,20 +1,14 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <memory>
-
-#include "app/cli/Commands.h"
-#include "app/cli/Complaint.h"
+#include "app/cli/AddCommand.h"
+#include "engine/base/Try.h"
 #include "engine/launch/ControlSocket.h"
 
 namespace lockstep::cli {
 namespace {
 
-int stop(const std::string& run) {
-  const auto answer = launch::sendControl(run, {launch::ControlCommand::Kind::kStop});
-  if (!answer.ok()) {
-    return fail(answer.error());
-  }
+base::Result<int> stop(const std::string& run) {
+  LOCKSTEP_TRY(launch::sendControl(run, {launch::ControlCommand::Kind::kStop}));
   fmt::print("{}: stops after its step\n", run);
   return 0;
 }
@@ -22,10 +16,9 @@ int stop(const std::string& run) {
 }  // namespace
 
 void addStop(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand("stop", "Ask a live run to stop after its step");
-  auto run = std::make_shared<std::string>();
+  auto [command, run] =
+      addCommand(app, chosen, "stop", "Ask a live run to stop after its step", stop);
   command->add_option("RUN", *run, "Run file")->required();
-  command->callback([&chosen, run] { chosen = [run] { return stop(*run); }; });
 }
 
 }  // namespace lockstep::cli

@@ -1,18 +1,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "app/cli/Commands.h"
-#include "app/cli/Complaint.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/ForecastJson.h"
 #include "app/cli/TextTable.h"
 #include "engine/analysis/TuneBuckets.h"
 #include "engine/base/NumberText.h"
+#include "engine/base/Try.h"
 #include "engine/cost/ForecastText.h"
 
 namespace lockstep::cli {
@@ -48,27 +46,21 @@ struct Tuning {
 };
 
 base::Result<Tuning> tune(const std::string& path) {
-  const auto recorded = analysis::readRecordedSteps(path);
-  if (!recorded.ok()) {
-    return recorded.error();
-  }
-  const auto gradients = analysis::timedGradients(recorded.value());
+  const auto recorded = LOCKSTEP_TRY(analysis::readRecordedSteps(path));
+  const auto gradients = analysis::timedGradients(recorded);
   if (!gradients.ok()) {
     return cannotTell(path, gradients.error());
   }
-  const auto made = cost::Forecaster::make(
-      analysis::recordedRun(recorded.value().steps, recorded.value().settings));
+  const auto made =
+      cost::Forecaster::make(analysis::recordedRun(recorded.steps, recorded.settings));
   if (!made.ok()) {
     return cannotTell(path, made.error());
   }
   const cost::Forecaster& forecaster = made.value();
   const cost::TransferCost& cost = forecaster.fit().cost;
-  Tuning tuning{recorded.value().steps.size(), forecaster.fit(), forecaster.own(), {}};
-  // The run's own buckets go through the same forecast as the others. The table shows what was
-  // measured of them; their forecast stands in the JSON, to judge the others' by.
+  Tuning tuning{recorded.steps.size(), forecaster.fit(), forecaster.own(), {}};
   for (const auto& [name, cut] :
-       {std::pair<std::string, analysis::BucketCut>{"run",
-                                                    analysis::ownCut(recorded.value().layout)},
+       {std::pair<std::string, analysis::BucketCut>{"run", analysis::ownCut(recorded.layout)},
         {"mg-wfbp", analysis::mgWfbpCut(gradients.value(), cost)},
         {"exact", analysis::exactCut(gradients.value(), cost, forecaster.mostBytes())}}) {
     Cut& one = tuning.cuts.emplace_back();
@@ -146,19 +138,16 @@ bool isSurelyBetter(const Cut& cut) {
          });
 }
 
-int print(const TuneOptions& options) {
-  const auto tuned = tune(options.path);
-  if (!tuned.ok()) {
-    return fail(tuned.error());
-  }
+base::Result<int> print(const TuneOptions& options) {
+  const auto tuned = LOCKSTEP_TRY(tune(options.path));
   if (options.json) {
-    fmt::print("{}", jsonText(tuned.value()));
+    fmt::print("{}", jsonText(tuned));
     return 0;
   }
-  const auto wanted = std::find_if(tuned.value().cuts.begin(), tuned.value().cuts.end(),
+  const auto wanted = std::find_if(tuned.cuts.begin(), tuned.cuts.end(),
                                    [&](const Cut& cut) { return cut.name == options.rule; });
   const cost::RankForecast* const shown = cost::mostExposed(wanted->ranks);
-  fmt::print("{}\n{}The buckets by \"{}\", for [ddp]{}:\n\n{}\n", tableText(tuned.value()),
+  fmt::print("{}\n{}The buckets by \"{}\", for [ddp]{}:\n\n{}\n", tableText(tuned),
              shown == nullptr ? "" : cost::forecastText(*shown) + "\n\n", options.rule,
              isSurelyBetter(*wanted) ? "" : ", which may do no better than those of this run",
              capList(*wanted));
@@ -168,9 +157,8 @@ int print(const TuneOptions& options) {
 }  // namespace
 
 void addTune(CLI::App& app, Command& chosen) {
-  auto* command =
-      app.add_subcommand("tune", "Find the buckets that would have ended a run's steps soonest");
-  auto options = std::make_shared<TuneOptions>();
+  auto [command, options] = addCommand(
+      app, chosen, "tune", "Find the buckets that would have ended a run's steps soonest", print);
   command->add_option("RUN", options->path, "Run file, live or finished")->required();
   command
       ->add_option("--rule", options->rule,
@@ -185,7 +173,6 @@ void addTune(CLI::App& app, Command& chosen) {
       "each\n"
       "cut comes to is forecast as whatif does it, with where a run is expected in nine cases of\n"
       "ten. Give the list to a run with --set or in the experiment file.");
-  command->callback([&chosen, options] { chosen = [options] { return print(*options); }; });
 }
 
 }  // namespace lockstep::cli

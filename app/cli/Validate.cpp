@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
-#include <memory>
 #include <vector>
 
-#include "app/cli/Commands.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/ReadExperiment.h"
 
@@ -36,11 +34,10 @@ int validate(const std::vector<std::string>& files) {
 }  // namespace
 
 void addValidate(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand(
-      "validate", "Check experiment files and report every mistake; list the runs of a sweep");
-  auto files = std::make_shared<std::vector<std::string>>();
+  auto [command, files] = addCommand(
+      app, chosen, "validate",
+      "Check experiment files and report every mistake; list the runs of a sweep", validate);
   command->add_option("FILE", *files, "Experiment files (TOML)")->required();
-  command->callback([&chosen, files] { chosen = [files] { return validate(*files); }; });
 }
 
 }  // namespace lockstep::cli

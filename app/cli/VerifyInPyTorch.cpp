@@ -8,9 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "app/cli/PythonFolder.h"
+#include "app/cli/JobEnvironment.h"
 #include "app/cli/TextTable.h"
 #include "engine/base/NumberText.h"
+#include "engine/base/Try.h"
 #include "engine/plugin/VerifyHook.h"
 
 namespace lockstep::cli {
@@ -43,13 +44,10 @@ std::vector<std::string> cells(const HookInPyTorch& hook) {
 
 base::Result<bool> verifyEachInPyTorch(std::vector<HookInPyTorch>& hooks, const std::string& python,
                                        std::chrono::milliseconds timeLimit) {
-  const auto packages = pythonFolder();
-  if (!packages.ok()) {
-    return packages.error();
-  }
+  const auto packages = LOCKSTEP_TRY(pythonFolder());
   plugin::ComparePyTorchOptions options;
   options.python = python;
-  options.packages = packages.value().string();
+  options.packages = packages.string();
   options.timeLimit = timeLimit;
   const bool shows = isatty(STDERR_FILENO) != 0;
   std::size_t done = 0;

@@ -1,20 +1,18 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "app/cli/Commands.h"
-#include "app/cli/Complaint.h"
+#include "app/cli/AddCommand.h"
 #include "app/cli/ForecastJson.h"
 #include "app/cli/TextTable.h"
 #include "engine/analysis/RecordedSteps.h"
 #include "engine/analysis/WhatIfCap.h"
 #include "engine/base/NumberText.h"
+#include "engine/base/Try.h"
 #include "engine/cost/ForecastText.h"
 
 namespace lockstep::cli {
@@ -36,37 +34,26 @@ struct CapForecast {
   std::vector<cost::RankForecast> ranks;
 };
 
+base::Result<CapForecast> replay(const analysis::RecordedSteps& recorded, std::uint64_t capBytes) {
+  const auto& ddp = recorded.settings.experiment.ddp;
+  const auto plan = LOCKSTEP_TRY(
+      analysis::planWithCap(recorded.parameters, recorded.layout, analysis::capsOf(ddp), capBytes));
+  const auto forecaster = LOCKSTEP_TRY(
+      cost::Forecaster::make(analysis::recordedRun(recorded.steps, recorded.settings)));
+  auto ranks = LOCKSTEP_TRY(forecaster.forecast(plan));
+  return CapForecast{ddp.bucketCapMb,  recorded.layout.buckets.size(),
+                     plan.size(),      recorded.steps.size(),
+                     forecaster.fit(), std::move(ranks)};
+}
+
 base::Result<CapForecast> forecastCap(const WhatIfOptions& options) {
   const auto capBytes = buckets::capBytes(options.capMb);
   if (!capBytes.ok()) {
     return base::Error{base::ExitCode::kBadInput, capBytes.error().what, "--bucket-cap-mb"};
   }
-  const auto recorded = analysis::readRecordedSteps(options.path);
-  if (!recorded.ok()) {
-    return recorded.error();
-  }
-  const auto& settings = recorded.value().settings;
-  const auto& layout = recorded.value().layout;
-  // What DDP would assign with this cap, and not only the old buckets merged or split: parameters
-  // in the order in which the run's gradients came, cut where the cap is reached.
-  const auto plan =
-      analysis::planWithCap(recorded.value().parameters, layout,
-                            analysis::capsOf(settings.experiment.ddp), capBytes.value());
-  if (!plan.ok()) {
-    return cannotTell(options.path, plan.error());
-  }
-  const auto forecaster =
-      cost::Forecaster::make(analysis::recordedRun(recorded.value().steps, settings));
-  if (!forecaster.ok()) {
-    return cannotTell(options.path, forecaster.error());
-  }
-  auto ranks = forecaster.value().forecast(plan.value());
-  if (!ranks.ok()) {
-    return cannotTell(options.path, ranks.error());
-  }
-  return CapForecast{
-      settings.experiment.ddp.bucketCapMb, layout.buckets.size(),    plan.value().size(),
-      recorded.value().steps.size(),       forecaster.value().fit(), std::move(ranks).value()};
+  const auto told =
+      replay(LOCKSTEP_TRY(analysis::readRecordedSteps(options.path)), capBytes.value());
+  return told.ok() ? told : cannotTell(options.path, told.error());
 }
 
 std::string jsonOf(const WhatIfOptions& options, const CapForecast& told) {
@@ -111,21 +98,18 @@ std::string textOf(const WhatIfOptions& options, const CapForecast& told) {
   return text;
 }
 
-int printForecast(const WhatIfOptions& options) {
-  const auto told = forecastCap(options);
-  if (!told.ok()) {
-    return fail(told.error());
-  }
-  fmt::print("{}", options.json ? jsonOf(options, told.value()) : textOf(options, told.value()));
+base::Result<int> printForecast(const WhatIfOptions& options) {
+  const auto told = LOCKSTEP_TRY(forecastCap(options));
+  fmt::print("{}", options.json ? jsonOf(options, told) : textOf(options, told));
   return 0;
 }
 
 }  // namespace
 
 void addWhatIf(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand(
-      "whatif", "Forecast a run's exposed time and step time with another bucket cap");
-  auto options = std::make_shared<WhatIfOptions>();
+  auto [command, options] = addCommand(
+      app, chosen, "whatif", "Forecast a run's exposed time and step time with another bucket cap",
+      printForecast);
   command->add_option("RUN", options->path, "Run file, live or finished")->required();
   command->add_option("--bucket-cap-mb", options->capMb, "The cap, as ddp.bucket_cap_mb")
       ->required();
@@ -137,7 +121,6 @@ void addWhatIf(CLI::App& app, Command& chosen) {
       "figure would fall or rise is said where all of that interval does. Where the replay of\n"
       "the run's own steps misses what was measured, or its transfers do not tell what others\n"
       "would cost, it says so, and exits with 2.");
-  command->callback([&chosen, options] { chosen = [options] { return printForecast(*options); }; });
 }
 
 }  // namespace lockstep::cli

@@ -64,5 +64,6 @@ int main(int argc, char** argv) {
         "import, hooks, set, stop and copy, see lockstep --help");
     return static_cast<int>(base::ExitCode::kBadInput);
   }
-  return chosen();
+  const auto done = chosen();
+  return done.ok() ? done.value() : cli::fail(done.error());
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/rank/TimeAllreduces.h"
+#include "engine/base/Try.h"
 #include "engine/cost/LinkSettings.h"
 #include "engine/process_group/ProcessGroupFactory.h"
 #include "engine/process_group/shaped/ShapedGroup.h"
@@ -74,12 +75,8 @@ process_group::GroupOptions Groups::silentOptions(std::string name, std::uint8_t
 }
 
 Result<std::vector<cost::TransferSample>> Groups::probe() {
-  auto made = makeWorld(silentOptions("probe", 0));
-  if (!made.ok()) {
-    return made.error();
-  }
-  auto times = timeAllreduces(*made.value());
-  // It ends with that, and its connections with it.
+  auto made = LOCKSTEP_TRY(makeWorld(silentOptions("probe", 0)));
+  auto times = timeAllreduces(*made);
   worlds_.pop_back();
   return times;
 }
@@ -97,27 +94,20 @@ Result<std::shared_ptr<Subgroups>> Groups::makeForHook(const plugin::HookChoice&
   const auto own = options(fmt::format("hook '{}'{}", hooks[depth].id,
                                        depth == 0 ? "" : fmt::format(" (inner {})", depth)),
                            number);
-  auto world = makeWorld(own);
-  if (!world.ok()) {
-    return world.error();
-  }
+  auto world = LOCKSTEP_TRY(makeWorld(own));
   return std::make_shared<Subgroups>(
-      std::move(world).value(), backend_, store_, own, static_cast<std::uint8_t>(number + 1),
+      std::move(world), backend_, store_, own, static_cast<std::uint8_t>(number + 1),
       [this](Group group, std::uint8_t subgroup, const std::vector<int>& ranks) {
         return shaped(std::move(group), subgroup, ranks, &tracer_);
       });
 }
 
 Result<Groups::Group> Groups::makeWorld(const process_group::GroupOptions& own) {
-  auto made = process_group::makeProcessGroup(backend_, store_, environment_.rank,
-                                              environment_.worldSize, own);
-  if (!made.ok()) {
-    return made.error();
-  }
-  // A shaped link may differ from rank to rank: which ranks a group has decides how slow it is.
+  auto made = LOCKSTEP_TRY(process_group::makeProcessGroup(backend_, store_, environment_.rank,
+                                                           environment_.worldSize, own));
   std::vector<int> all(static_cast<std::size_t>(environment_.worldSize));
   std::iota(all.begin(), all.end(), 0);
-  auto group = shaped(std::move(made).value(), own.groupNumber, all, own.tracer, own.roundRobin);
+  auto group = shaped(std::move(made), own.groupNumber, all, own.tracer, own.roundRobin);
   if (group.ok()) {
     worlds_.push_back(group.value());
   }
@@ -140,14 +130,9 @@ Result<Groups::Group> Groups::shaped(Group group, std::uint8_t number,
   options.tracer = tracer;
   options.clock = clock_;
   if (!options.simulateAnyway) {
-    // Not on the group that is to be shaped: the sequence numbers, bytes and events of a run would
-    // begin with those of the measurement.
-    auto measured = process_group::makeProcessGroup(
-        backend_, store_, environment_.rank, environment_.worldSize, silentOptions("link", number));
-    if (!measured.ok()) {
-      return measured.error();
-    }
-    options.measuredOn = std::move(measured).value();
+    options.measuredOn = LOCKSTEP_TRY(
+        process_group::makeProcessGroup(backend_, store_, environment_.rank, environment_.worldSize,
+                                        silentOptions("link", number)));
   }
   auto made = process_group::ShapedGroup::make(std::move(group), *store_, options);
   measured_ = measured_ || made.ok();

@@ -7,6 +7,7 @@
 #include "app/rank/Process.h"
 #include "app/rank/Replica.h"
 #include "engine/base/Log.h"
+#include "engine/base/Try.h"
 #include "engine/cost/Probe.h"
 #include "engine/store/Rendezvous.h"
 #include "engine/trace/CoreWait.h"
@@ -16,7 +17,7 @@
 #include "engine/trace/Messages.h"
 #include "engine/train/ComputeDevice.h"
 #include "engine/train/Farewell.h"
-#include "engine/train/ParameterHash.h"
+#include "engine/train/Fingerprint.h"
 #include "engine/train/Safetensors.h"
 #include "engine/train/Threads.h"
 
@@ -56,19 +57,9 @@ RankRun::RankRun(train::TorchrunEnvironment environment, experiment::Experiment 
       lane_(tracer_->lane("step")) {}
 
 base::Result<train::TrainOutcome> RankRun::run(base::ClockReading started, std::int64_t ageNs) {
-  if (auto set = setThreads(); !set.ok()) {
-    return set.error();
-  }
-  auto device = train::chooseDevice(experiment_.processes.device, environment_.localRank);
-  if (!device.ok()) {
-    return device.error();
-  }
-  device_ = device.value();
-  if (auto met = meet(); !met.ok()) {
-    return met.error();
-  }
-  // After the ranks have met, since that takes a while: the longer ago the first reading of the
-  // clock was, the better it is known how many nanoseconds a tick has.
+  LOCKSTEP_TRY(setThreads());
+  device_ = LOCKSTEP_TRY(train::chooseDevice(experiment_.processes.device, environment_.localRank));
+  LOCKSTEP_TRY(meet());
   recordSpawn(started, ageNs);
   return train();
 }
@@ -76,11 +67,7 @@ base::Result<train::TrainOutcome> RankRun::run(base::ClockReading started, std::
 Status RankRun::setThreads() {
   const auto& processes = experiment_.processes;
   if (processes.pinning == "cores") {
-    auto cores = train::pinToCores(environment_.localRank, processes.threadsPerRank);
-    if (!cores.ok()) {
-      return cores.error();
-    }
-    cores_ = std::move(cores).value();
+    cores_ = LOCKSTEP_TRY(train::pinToCores(environment_.localRank, processes.threadsPerRank));
   }
   train::setComputeThreads(processes.threadsPerRank);
   return {};
@@ -100,17 +87,10 @@ Status RankRun::meet() {
     base::logInfo("WORLD_SIZE is {}, processes.world_size {}; the former counts",
                   environment_.worldSize, experiment_.processes.worldSize);
   }
-  auto met = store::rendezvous(environment_, timeLimit(experiment_));
-  if (!met.ok()) {
-    return met.error();
-  }
-  store_ = std::move(met).value().store;
+  auto met = LOCKSTEP_TRY(store::rendezvous(environment_, timeLimit(experiment_)));
+  store_ = std::move(met.store);
   groups_ = std::make_unique<Groups>(experiment_, environment_, store_, *tracer_);
-  auto group = groups_->makeDefault();
-  if (!group.ok()) {
-    return group.error();
-  }
-  group_ = std::move(group).value();
+  group_ = LOCKSTEP_TRY(groups_->makeDefault());
   return measureNetwork();
 }
 
@@ -119,12 +99,8 @@ Status RankRun::measureNetwork() {
   if (!experiment_.capture.enabled || !device_.is_cpu() || environment_.worldSize < 2) {
     return {};
   }
-  // What it found goes out with the environment, which is sent once the first step is known.
-  auto probes = groups_->probe();
-  if (!probes.ok()) {
-    return probes.error();
-  }
-  probe_ = cost::probeText(probes.value());
+  const auto probes = LOCKSTEP_TRY(groups_->probe());
+  probe_ = cost::probeText(probes);
   return {};
 }
 
@@ -136,16 +112,11 @@ base::Result<train::TrainOutcome> RankRun::train() {
       return writable.error().within("train.checkpoint");
     }
   }
-  base::Result<train::Datasets> datasets = [&] {
+  const train::Datasets datasets = LOCKSTEP_TRY([&] {
     const auto span = stage(StartupStage::kData);
     return train::makeDatasets(experiment_);
-  }();
-  if (!datasets.ok()) {
-    return datasets.error();
-  }
-  // A sampler that pads gives each rank at least one sample. One that leaves the rest out can give
-  // some nothing, and a rank without a batch has no place in the first collective.
-  const auto samples = datasets.value().train->size();
+  }());
+  const auto samples = datasets.train->size();
   if (samples < environment_.worldSize && experiment_.data.dropLast) {
     return Error{ExitCode::kBadInput,
                  fmt::format("{} samples are fewer than {} ranks, and data.drop_last leaves none",
@@ -164,22 +135,15 @@ base::Result<train::TrainOutcome> RankRun::train() {
   Replica replica(experiment_, hooks_, *groups_, group_, *tracer_, lane_, faults, hookStuck);
   {
     const auto span = stage(StartupStage::kModel);
-    if (auto made = replica.makeModel(datasets.value().train->shape(), device_); !made.ok()) {
-      return made.error();
-    }
+    LOCKSTEP_TRY(replica.makeModel(datasets.train->shape(), device_));
   }
   {
     const auto span = stage(StartupStage::kBuckets);
-    if (auto distributed = replica.distribute(); !distributed.ok()) {
-      return distributed.error();
-    }
+    LOCKSTEP_TRY(replica.distribute());
   }
-  // From here on the first SIGTERM or SIGINT is a wish, which the loop brings before all ranks.
-  train::TrainLoop loop(replica.parts(datasets.value(), *store_, listenForStop()));
+  train::TrainLoop loop(replica.parts(datasets, *store_, listenForStop()));
   if (!experiment_.train.resumeFrom.empty()) {
-    if (auto resumed = loop.resume(replica.position()); !resumed.ok()) {
-      return resumed.error();
-    }
+    LOCKSTEP_TRY(loop.resume(replica.position()));
   }
   sendEnvironment(replica.position().step, loop.plannedSteps());
   if (!tracer_->recording()) {
@@ -187,9 +151,7 @@ base::Result<train::TrainOutcome> RankRun::train() {
   }
   auto outcome = loop.run();
   if (outcome.ok()) {
-    if (auto finished = finish(outcome.value(), replica.model()); !finished.ok()) {
-      return finished.error();
-    }
+    LOCKSTEP_TRY(finish(outcome.value(), replica.model()));
   }
   return outcome;
 }
@@ -203,13 +165,8 @@ Status RankRun::finish(const train::TrainOutcome& outcome, const train::Model& m
                   outcome.stopped ? "stopped" : "done", summary.steps, summary.loss,
                   summary.parameterHash);
   }
-  if (auto left = train::leaveTogether(*store_, environment_.rank, environment_.worldSize,
-                                       environment_.hostsStore, timeLimit(experiment_));
-      !left.ok()) {
-    return left;
-  }
-  // Last of all. A rank has ended well when this is set and it exits with 0: the 0 alone might come
-  // from a library that called exit() in the middle of a step.
+  LOCKSTEP_TRY(train::leaveTogether(*store_, environment_.rank, environment_.worldSize,
+                                    environment_.hostsStore, timeLimit(experiment_)));
   tracer_->lastWords().finished.store(1, std::memory_order_release);
   return {};
 }

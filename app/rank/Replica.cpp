@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/base/Log.h"
+#include "engine/base/Try.h"
 #include "engine/hooks/MakeHook.h"
 #include "engine/hooks/ThenOptimizerHook.h"
 #include "engine/trace/DivergenceWatch.h"
@@ -70,17 +71,9 @@ Status Replica::makeModel(const train::DataShape& shape, c10::Device device) {
   // The same on every rank, and drawn by the host whatever the device, since the model is moved
   // only then: a run begins with the same parameters on every rank and kind of device.
   at::manual_seed(static_cast<std::uint64_t>(experiment_.train.seed));
-  auto made = train::makeModel(experiment_.model, shape);
-  if (!made.ok()) {
-    return made.error();
-  }
-  model_ = std::move(made).value();
+  model_ = LOCKSTEP_TRY(train::makeModel(experiment_.model, shape));
   model_->to(device);
-  auto optimizer = train::makeOptimizer(experiment_.optimizer, model_->parameters());
-  if (!optimizer.ok()) {
-    return optimizer.error();
-  }
-  optimizer_ = std::move(optimizer).value();
+  optimizer_ = LOCKSTEP_TRY(train::makeOptimizer(experiment_.optimizer, model_->parameters()));
   if (experiment_.optimizer.inBackward) {
     std::vector<at::Tensor> reduced;
     // Before DDP is made, hence from the model itself. The ThenOptimizerHook finds a bucket's
@@ -88,22 +81,14 @@ Status Replica::makeModel(const train::DataShape& shape, c10::Device device) {
     for (const ddp::NamedTensor& parameter : trainedParameters()) {
       reduced.push_back(parameter.tensor);
     }
-    auto early = optim::ParameterOptimizer::make(experiment_.optimizer, std::move(reduced));
-    if (!early.ok()) {
-      return early.error();
-    }
-    inBackward_ = std::move(early).value();
+    inBackward_ =
+        LOCKSTEP_TRY(optim::ParameterOptimizer::make(experiment_.optimizer, std::move(reduced)));
   }
   if (experiment_.train.resumeFrom.empty()) {
     return {};
   }
-  // Into the usual optimizer, of which checkpoints are: a run may go on with its steps in the
-  // backward, or without, whatever the run before did.
-  auto loaded = train::loadCheckpoint(experiment_.train.resumeFrom, *model_, *optimizer_);
-  if (!loaded.ok()) {
-    return loaded.error();
-  }
-  position_ = loaded.value();
+  position_ =
+      LOCKSTEP_TRY(train::loadCheckpoint(experiment_.train.resumeFrom, *model_, *optimizer_));
   return inBackward_ == nullptr ? Status() : train::copyState(*optimizer_, *inBackward_);
 }
 
@@ -113,11 +98,7 @@ Status Replica::distribute() {
 }
 
 Status Replica::distributeOverRanks() {
-  auto made = makeHook();
-  if (!made.ok()) {
-    return made.error();
-  }
-  std::shared_ptr<hooks::CommHook> hook = std::move(made).value();
+  std::shared_ptr<hooks::CommHook> hook = LOCKSTEP_TRY(makeHook());
   sendWhatMayDiffer(*hook);
   if (inBackward_ != nullptr) {
     hook = std::make_shared<hooks::ThenOptimizerHook>(std::move(hook), inBackward_, &tracer_);
@@ -128,16 +109,12 @@ Status Replica::distributeOverRanks() {
   options.gradientCheckEvery = experiment_.capture.gradientCheckEvery;
   options.deviceSpans = makeDeviceSpans();
   if (experiment_.ddp.syncBatchNorm) {
-    if (auto synchronised = synchroniseBatchNorm(); !synchronised.ok()) {
-      return synchronised;
-    }
+    LOCKSTEP_TRY(synchroniseBatchNorm());
   }
   deviceSpans_ = makeDeviceSpans();
   ddp_ = std::make_unique<ddp::DistributedDataParallel>(model_, group_, options);
   if (plugin_ != nullptr) {
-    if (auto prepared = preparePlugin(); !prepared.ok()) {
-      return prepared;
-    }
+    LOCKSTEP_TRY(preparePlugin());
   }
   log_ = std::make_unique<train::DdpLog>(
       *ddp_, tracer_,
@@ -191,11 +168,8 @@ base::Result<std::shared_ptr<hooks::CommHook>> Replica::makeHook() {
   options.stuck = hookStuck_;
   // Collective: all ranks have the same hooks, and so make the same groups in the same order.
   for (std::size_t depth = 0; depth < hooks_.size(); ++depth) {
-    auto groups = groups_.makeForHook(hooks_, depth);
-    if (!groups.ok()) {
-      return groups.error();
-    }
-    options.groups.push_back(std::move(groups).value());
+    auto groups = LOCKSTEP_TRY(groups_.makeForHook(hooks_, depth));
+    options.groups.push_back(std::move(groups));
   }
   plugin_ = std::make_shared<hooks::PluginHook>(std::move(options));
   return std::shared_ptr<hooks::CommHook>(plugin_);
@@ -240,13 +214,7 @@ Status Replica::preparePlugin() {
 }
 
 Status Replica::loadPluginState() {
-  auto states = train::loadSavedHook(experiment_.train.resumeFrom);
-  if (!states.ok()) {
-    return states.error();
-  }
-  const auto& saved = states.value();
-  // Of another hook the state is nothing that this one could read. The run goes on with an empty
-  // one, which is what whoever changes the hook in mid-run wants.
+  const auto saved = LOCKSTEP_TRY(train::loadSavedHook(experiment_.train.resumeFrom));
   if (saved.hook != plugin_->name()) {
     base::logInfo("{} holds no state of hook '{}', which starts anew",
                   experiment_.train.resumeFrom, plugin_->name());

@@ -3,16 +3,18 @@
 
 #include <CLI/CLI.hpp>
 
-#include "app/rank/Describe.h"
 #include "app/rank/Ending.h"
 #include "app/rank/Process.h"
 #include "app/rank/RankRun.h"
 #include "engine/base/FreedMemory.h"
 #include "engine/base/Log.h"
 #include "engine/base/Thread.h"
+#include "engine/base/Try.h"
 #include "engine/experiment/Parse.h"
 #include "engine/plugin/ResolveHooks.h"
 #include "engine/process_group/EndBackends.h"
+#include "engine/train/data/Dataset.h"
+#include "engine/train/models/MakeModel.h"
 
 namespace {
 
@@ -30,7 +32,14 @@ struct Arguments {
   rank::leave(error.code);
 }
 
-// All mistakes of a file, a line each, as `lockstep validate` would tell them.
+template <typename T>
+T orFail(const std::string& who, base::Result<T> result, const char* where = nullptr) {
+  if (!result.ok()) {
+    fail(who, where == nullptr ? result.error() : result.error().within(where));
+  }
+  return std::move(result).value();
+}
+
 experiment::Experiment accept(const std::string& who, experiment::ParseOutcome outcome) {
   if (outcome.mistakes.empty()) {
     return std::move(outcome.experiment);
@@ -53,6 +62,12 @@ experiment::Overrides splitOverrides(const Arguments& arguments) {
   return overrides;
 }
 
+base::Result<std::string> describeModel(const experiment::Experiment& experiment) {
+  const auto shape = LOCKSTEP_TRY(train::expectedShape(experiment));
+  const auto model = LOCKSTEP_TRY(train::makeModel(experiment.model, shape));
+  return train::describeModelJson(experiment.model.kind, *model);
+}
+
 struct Asked {
   experiment::Experiment experiment;
   plugin::HookChoice hooks;
@@ -70,13 +85,10 @@ Asked readExperiment(const std::string& who, const Arguments& arguments,
     return Asked{accept(who, std::move(parsed)), std::move(hooks)};
   };
   if (environment.experimentFd) {
-    const auto text = rank::readFromStart(*environment.experimentFd);
-    if (!text.ok()) {
-      fail(who, text.error().within("LOCKSTEP_EXPERIMENT_FD"));
-    }
-    return withHooks(experiment::parseText(text.value(), "experiment",
-                                           std::filesystem::current_path(), overrides),
-                     "");
+    const auto text =
+        orFail(who, rank::readFromStart(*environment.experimentFd), "LOCKSTEP_EXPERIMENT_FD");
+    return withHooks(
+        experiment::parseText(text, "experiment", std::filesystem::current_path(), overrides), "");
   }
   if (arguments.file.empty()) {
     fail(who,
@@ -91,44 +103,34 @@ std::unique_ptr<trace::Tracer> makeTracer(const std::string& who,
     // Nobody records: all of the engine calls the tracer just the same, and it writes nothing.
     return std::make_unique<trace::Tracer>();
   }
-  auto segment = trace::Segment::attach(*environment.traceFd);
-  if (!segment.ok()) {
-    fail(who, segment.error().within("LOCKSTEP_TRACE_FD"));
-  }
-  return std::make_unique<trace::Tracer>(std::move(segment).value());
+  return std::make_unique<trace::Tracer>(
+      orFail(who, trace::Segment::attach(*environment.traceFd), "LOCKSTEP_TRACE_FD"));
 }
 
 [[noreturn]] void describe(const Arguments& arguments) {
   const auto experiment =
       accept("lockstep-rank", experiment::parseFile(arguments.describe, splitOverrides(arguments)));
-  const auto json = rank::describeModel(experiment);
-  if (!json.ok()) {
-    fail("lockstep-rank", json.error());
-  }
-  fmt::print("{}\n", json.value());
+  fmt::print("{}\n", orFail("lockstep-rank", describeModel(experiment)));
   rank::leave(ExitCode::kOk);
 }
 
 [[noreturn]] void runRank(const Arguments& arguments, base::ClockReading started,
                           std::int64_t ageNs) {
-  auto environment = train::torchrunEnvironment();
-  if (!environment.ok()) {
-    fail("lockstep-rank", environment.error());
-  }
-  const std::string who = fmt::format("rank {}", environment.value().rank);
+  const auto environment = orFail("lockstep-rank", train::torchrunEnvironment());
+  const std::string who = fmt::format("rank {}", environment.rank);
   base::configureLog(who);
   base::nameThisThread("step");
-  if (const auto supervisor = environment.value().supervisorPid) {
+  if (const auto supervisor = environment.supervisorPid) {
     if (const auto tied = rank::dieWith(*supervisor); !tied.ok()) {
       fail(who, tied.error());
     }
   }
-  auto tracer = makeTracer(who, environment.value());
+  auto tracer = makeTracer(who, environment);
   rank::tellOfCrashes(tracer->lastWords(), who);
-  auto [experiment, hooks] = readExperiment(who, arguments, environment.value());
+  auto [experiment, hooks] = readExperiment(who, arguments, environment);
   // Stays alive until the process has ended: its threads may be in the middle of anything.
-  auto& run = *new rank::RankRun(environment.value(), std::move(experiment), std::move(hooks),
-                                 std::move(tracer));
+  auto& run =
+      *new rank::RankRun(environment, std::move(experiment), std::move(hooks), std::move(tracer));
   rank::Culprits culprits;
   base::Result<train::TrainOutcome> outcome = [&]() -> base::Result<train::TrainOutcome> {
     try {

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
+
+#include "engine/base/ReadNumber.h"
 
 namespace lockstep::base {
 
@@ -20,15 +21,13 @@ std::optional<std::int64_t> EnvironmentReader::optionalNumber(
     if (!text) {
       continue;
     }
-    std::int64_t number = 0;
-    const char* end = text->data() + text->size();
-    const auto [stop, failure] = std::from_chars(text->data(), end, number);
-    if (failure != std::errc() || stop != end || text->empty()) {
+    const auto number = readNumber<std::int64_t>(*text);
+    if (!number) {
       fail(fmt::format("is \"{}\", a whole number is needed", *text), name);
       return std::nullopt;
     }
-    if (number < lowest || number > highest) {
-      fail(fmt::format("is {}; allowed: {} to {}", number, lowest, highest), name);
+    if (*number < lowest || *number > highest) {
+      fail(fmt::format("is {}; allowed: {} to {}", *number, lowest, highest), name);
       return std::nullopt;
     }
     return number;

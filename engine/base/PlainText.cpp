@@ -55,4 +55,9 @@ std::string plainText(std::string_view text) {
   return plain;
 }
 
+std::string lastLine(std::string_view text) {
+  const std::string_view lines = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+  return std::string(lines.substr(lines.find_last_of('\n') + 1));
+}
+
 }  // namespace lockstep::base

@@ -10,4 +10,8 @@ namespace lockstep::base {
 /// out, "\x1b[2J". So they are seen, and steer nothing.
 std::string plainText(std::string_view text);
 
+/// Returns the last line of a text that is not blank, without blanks and ends of lines behind it;
+/// "" where there is none. As a rule it says why a program ended.
+std::string lastLine(std::string_view text);
+
 }  // namespace lockstep::base

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "engine/base/Try.h"
+
 namespace lockstep::base {
 namespace {
 
@@ -26,9 +28,7 @@ class Words {
       if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
         endWord();
       } else if (c == '\'' || c == '"') {
-        if (auto quoted = readQuoted(c); !quoted.ok()) {
-          return quoted.error();
-        }
+        LOCKSTEP_TRY(readQuoted(c));
       } else if (c == '\\' && at_ + 1 < line_.size()) {
         add(line_[++at_]);
       } else if (std::string_view("|&;<>()$`").find(c) != std::string_view::npos) {

@@ -6,9 +6,19 @@ namespace lockstep::base {
 
 namespace fs = std::filesystem;
 
+Result<fs::path> programFile() {
+  std::error_code error;
+  fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) {
+    return Error{ExitCode::kEnvironment,
+                 "cannot tell where this program stands: " + error.message(), "/proc/self/exe"};
+  }
+  return program;
+}
+
 fs::path programFolder() {
-  std::error_code ignored;
-  return fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  const auto program = programFile();
+  return program.ok() ? program.value().parent_path() : fs::path();
 }
 
 std::vector<fs::path> shippedPlaces(const fs::path& installed, const fs::path& inTree) {

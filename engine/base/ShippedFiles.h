@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/Result.h"
+
 /// Where programs find what comes with them. Everything is looked for from the executable on, and
 /// no path is compiled in: a source tree with its build folder can be moved, and so can an
 /// installation, whose folders are
@@ -13,8 +15,11 @@
 ///     share/lockstep/      experiments/ datasets/ python/
 namespace lockstep::base {
 
-/// Returns the folder of the running program; empty if /proc does not tell. Links are followed, so
-/// that a program that was called by a link elsewhere finds its own files.
+/// Returns the running program's own file. Links are followed, so that a program that was called by
+/// a link elsewhere finds its own files. Error (kEnvironment): /proc does not tell.
+Result<std::filesystem::path> programFile();
+
+/// Returns the folder of the running program; empty if /proc does not tell.
 std::filesystem::path programFolder();
 
 /// Returns where something that is shipped may stand, the first that exists being it: `installed`

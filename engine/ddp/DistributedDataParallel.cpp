@@ -4,8 +4,6 @@
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "engine/base/Log.h"
 #include "engine/ddp/CoalescedBroadcast.h"
 #include "engine/ddp/DdpError.h"

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <string_view>
 #include <utility>
 
 #include "engine/ddp/DdpError.h"
+#include "engine/ddp/GatherAll.h"
 #include "engine/process_group/Majority.h"
 
 namespace lockstep::ddp {
@@ -42,33 +42,6 @@ std::vector<std::string_view> lines(std::string_view text) {
     text.remove_prefix(std::min(text.size(), end + 1));
   }
   return result;
-}
-
-std::vector<at::Tensor> gatherAll(process_group::ProcessGroup& group, const at::Tensor& input) {
-  std::vector<at::Tensor> outputs;
-  for (int rank = 0; rank < group.size(); ++rank) {
-    outputs.push_back(at::empty_like(input));
-  }
-  group.allgather(outputs, input)->wait();
-  return outputs;
-}
-
-std::vector<std::string> gatherTexts(process_group::ProcessGroup& group, const std::string& text) {
-  const auto sizes =
-      gatherAll(group, at::full({1}, static_cast<std::int64_t>(text.size()), at::kLong));
-  std::int64_t longest = 0;
-  for (const at::Tensor& size : sizes) {
-    longest = std::max(longest, size.item<std::int64_t>());
-  }
-  at::Tensor padded = at::zeros({longest}, at::kByte);
-  std::memcpy(padded.data_ptr(), text.data(), text.size());
-  const auto gathered = gatherAll(group, padded);
-  std::vector<std::string> texts;
-  for (std::size_t rank = 0; rank < gathered.size(); ++rank) {
-    texts.emplace_back(static_cast<const char*>(gathered[rank].data_ptr()),
-                       static_cast<std::size_t>(sizes[rank].item<std::int64_t>()));
-  }
-  return texts;
 }
 
 std::pair<std::string_view, std::string_view> subjectAndFact(std::string_view line) {
@@ -119,15 +92,11 @@ void verifySameOnAllRanks(process_group::ProcessGroup& group, const std::vector<
   at::Tensor own = at::empty({2}, at::kLong);
   own.data_ptr<std::int64_t>()[0] = static_cast<std::int64_t>(hash(text, 0));
   own.data_ptr<std::int64_t>()[1] = static_cast<std::int64_t>(hash(text, 0x9e3779b97f4a7c15));
-  const auto hashes = gatherAll(group, own);
-  const bool same = std::all_of(hashes.begin(), hashes.end(), [&](const at::Tensor& other) {
-    return at::equal(other, hashes.front());
-  });
-  if (same) {
+  const at::Tensor hashes = gatherAll(group, own);
+  if (at::equal(hashes, own.expand_as(hashes))) {
     return;
   }
-  // All ranks see the same hashes, so all come here, and this second exchange is matched.
-  const auto texts = gatherTexts(group, text);
+  const auto texts = gatherTexts(group, text, Readers::kAll);
   std::vector<std::pair<int, std::uint64_t>> values;
   for (const std::string& of : texts) {
     values.emplace_back(static_cast<int>(values.size()), hash(of, 0));

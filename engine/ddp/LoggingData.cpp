@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 #include <torch/nn/module.h>
 
-#include <algorithm>
 #include <numeric>
 #include <set>
 

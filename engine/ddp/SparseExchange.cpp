@@ -2,37 +2,19 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
 #include <vector>
 
+#include "engine/ddp/GatherAll.h"
+
 namespace lockstep::ddp {
-
-namespace {
-
-std::vector<at::Tensor> gatherAll(process_group::ProcessGroup& group, const at::Tensor& input,
-                                  const process_group::CallOptions& options) {
-  std::vector<at::Tensor> outputs;
-  for (int rank = 0; rank < group.size(); ++rank) {
-    outputs.push_back(at::empty_like(input));
-  }
-  group.allgather(outputs, input, options)->wait();
-  return outputs;
-}
-
-}  // namespace
 
 at::Tensor sumSparse(process_group::ProcessGroup& group, const at::Tensor& own,
                      at::IntArrayRef size, at::ScalarType type,
                      const process_group::CallOptions& options) {
   const at::Tensor mine = own.defined() ? own.coalesce() : at::Tensor();
   const std::int64_t entries = mine.defined() ? mine._nnz() : 0;
-  std::vector<std::int64_t> counts;
-  for (const at::Tensor& count :
-       gatherAll(group, at::full({1}, entries, at::TensorOptions().dtype(at::kLong)), options)) {
-    counts.push_back(count.item<std::int64_t>());
-  }
-  // An allgather takes as much from every rank, so that all pad to the longest.
-  const std::int64_t longest = *std::max_element(counts.begin(), counts.end());
+  const at::Tensor counts = gatherAll(group, at::full({1}, entries, at::kLong), options);
+  const auto longest = counts.max().item<std::int64_t>();
   const auto ofType = at::TensorOptions().dtype(type);
   // Every rank sees this, and none calls the collectives below.
   if (longest == 0) {
@@ -46,14 +28,16 @@ at::Tensor sumSparse(process_group::ProcessGroup& group, const at::Tensor& own,
     indices.narrow(0, 0, entries).copy_(mine._indices().select(0, 0));
     values.narrow(0, 0, entries).copy_(mine._values());
   }
-  const auto allIndices = gatherAll(group, indices, options);
+  const at::Tensor allIndices = gatherAll(group, indices, options);
   const bool complex = values.is_complex();
-  const auto allValues = gatherAll(group, complex ? at::view_as_real(values) : values, options);
+  const at::Tensor allValues =
+      gatherAll(group, complex ? at::view_as_real(values) : values, options);
   std::vector<at::Tensor> indexParts;
   std::vector<at::Tensor> valueParts;
-  for (std::size_t rank = 0; rank < counts.size(); ++rank) {
-    indexParts.push_back(allIndices[rank].narrow(0, 0, counts[rank]));
-    valueParts.push_back(allValues[rank].narrow(0, 0, counts[rank]));
+  for (std::int64_t rank = 0; rank < group.size(); ++rank) {
+    const auto count = counts[rank].item<std::int64_t>();
+    indexParts.push_back(allIndices[rank].narrow(0, 0, count));
+    valueParts.push_back(allValues[rank].narrow(0, 0, count));
   }
   const at::Tensor joined = at::cat(valueParts);
   // coalesce() adds up what several ranks have for one row, in the order of the ranks.

@@ -9,6 +9,7 @@
 
 #include "engine/base/Clock.h"
 #include "engine/ddp/DdpError.h"
+#include "engine/ddp/GatherAll.h"
 #include "engine/ddp/TensorText.h"
 #include "engine/trace/Event.h"
 
@@ -34,8 +35,7 @@ void BatchNormExchange::record(std::uint64_t startTicks, std::uint64_t bytes) {
 
 at::Tensor BatchNormExchange::gather(const at::Tensor& own) {
   const std::uint64_t startTicks = base::ticks();
-  at::Tensor all = at::empty({group_->size(), own.numel()}, own.options());
-  group_->allgather(all.unbind(0), own, callOptions())->wait();
+  at::Tensor all = gatherAll(*group_, own, callOptions());
   record(startTicks, own.nbytes());
   return all;
 }

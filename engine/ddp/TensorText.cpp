@@ -4,38 +4,34 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 namespace lockstep::ddp {
 
 std::string dtypeName(at::ScalarType type) {
-  switch (type) {
-    case at::kByte:
-      return "uint8";
-    case at::kChar:
-      return "int8";
-    case at::kShort:
-      return "int16";
-    case at::kInt:
-      return "int32";
-    case at::kLong:
-      return "int64";
-    case at::kHalf:
-      return "float16";
-    case at::kFloat:
-      return "float32";
-    case at::kDouble:
-      return "float64";
-    case at::kComplexFloat:
-      return "complex64";
-    case at::kComplexDouble:
-      return "complex128";
-    case at::kBool:
-      return "bool";
-    case at::kBFloat16:
-      return "bfloat16";
-    default:
-      return c10::toString(type);
+  static const std::map<at::ScalarType, const char*> kNames = {{at::kByte, "uint8"},
+                                                               {at::kChar, "int8"},
+                                                               {at::kShort, "int16"},
+                                                               {at::kInt, "int32"},
+                                                               {at::kLong, "int64"},
+                                                               {at::kHalf, "float16"},
+                                                               {at::kFloat, "float32"},
+                                                               {at::kDouble, "float64"},
+                                                               {at::kComplexFloat, "complex64"},
+                                                               {at::kComplexDouble, "complex128"},
+                                                               {at::kBool, "bool"},
+                                                               {at::kBFloat16, "bfloat16"}};
+  const auto known = kNames.find(type);
+  return known == kNames.end() ? c10::toString(type) : known->second;
+}
+
+std::optional<at::ScalarType> floatingType(const std::string& name) {
+  for (const auto type : {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16}) {
+    if (dtypeName(type) == name) {
+      return type;
+    }
   }
+  return std::nullopt;
 }
 
 std::string describe(const at::Tensor& tensor) {

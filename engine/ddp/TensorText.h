@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,10 @@ namespace lockstep::ddp {
 
 /// Returns "float32", "int64", "bfloat16", ... as messages and error texts name a dtype.
 std::string dtypeName(at::ScalarType type);
+
+/// The type of floating-point numbers of such a name ("float32", "float64", "float16", "bfloat16");
+/// nothing for another.
+std::optional<at::ScalarType> floatingType(const std::string& name);
 
 /// Returns "float32 [10, 5]".
 std::string describe(const at::Tensor& tensor);

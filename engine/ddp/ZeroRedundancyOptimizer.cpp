@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/ddp/DdpError.h"
+#include "engine/ddp/GatherAll.h"
 #include "engine/ddp/Handshake.h"
 #include "engine/ddp/TensorText.h"
 #include "engine/trace/Event.h"
@@ -139,15 +140,12 @@ void ZeroRedundancyOptimizer::shadow(std::uint32_t step) {
 void ZeroRedundancyOptimizer::passGradients(bool live) {
   at::NoGradGuard noGrad;
   // Every rank tells whether it is live and which gradients it has.
-  const auto count = static_cast<std::int64_t>(parameters_.size());
   std::vector<std::int32_t> own{live ? 1 : 0};
   for (const NamedTensor& parameter : parameters_) {
     own.push_back(live && parameter.tensor.grad().defined() ? 1 : 0);
   }
   const at::Tensor flags = at::tensor(own, at::kInt).to(joinDevice());
-  at::Tensor gathered = at::empty({group_->size(), count + 1}, flags.options());
-  group_->allgather(gathered.unbind(0), flags, callOptions())->wait();
-  const at::Tensor all = gathered.cpu();
+  const at::Tensor all = gatherAll(*group_, flags, callOptions()).cpu();
   const auto flag = [&](int rank, std::int64_t column) {
     return all[rank][column].item<std::int32_t>() != 0;
   };

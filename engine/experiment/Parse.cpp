@@ -9,7 +9,6 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <set>
 #include <system_error>
 #include <tuple>
@@ -30,10 +29,10 @@ namespace {
 namespace fs = std::filesystem;
 using detail::Entry;
 using detail::kFaults;
+using detail::kOverride;
 using detail::Row;
 using detail::Value;
 
-constexpr const char* kOverride = "--set";
 constexpr std::size_t kLargestFile = 1 << 20;
 
 /// Returns the key that decides whether a key has a meaning ("model.kind"), "" for none.
@@ -152,6 +151,15 @@ class Builder {
     doubtful_.insert(entry.key);
   }
 
+  static std::string isTableText(std::string_view table) {
+    return fmt::format("is a table: write its keys under [{}] ({})", table, keysOfTable(table));
+  }
+
+  /// What a relative path is below.
+  [[nodiscard]] fs::path baseOf(const Entry& entry) const {
+    return entry.file == kOverride ? fs::current_path() : folder_;
+  }
+
   /// Reports an unknown table once, instead of each of its keys.
   void checkTable(const detail::TableEntry& table) {
     if (isTable(table.name)) {
@@ -184,10 +192,7 @@ class Builder {
       return;
     }
     if (isTable(entry.key)) {
-      report(entry,
-             fmt::format("is a table: write its keys under [{0}] ({1})", entry.key,
-                         keysOfTable(entry.key)),
-             true);
+      report(entry, isTableText(entry.key), true);
       return;
     }
     const auto parts = detail::splitKey(entry.key);
@@ -276,8 +281,8 @@ class Builder {
   void apply(const Entry& entry) {
     const Row* row = detail::findRow(entry.key);
     if (row == nullptr && detail::isHookKey(entry.key)) {
-      const fs::path base = entry.file == kOverride ? fs::current_path() : folder_;
-      if (auto wrong = detail::setHookKey(entry.key, entry.value, base, experiment_.hook)) {
+      if (auto wrong =
+              detail::setHookKey(entry.key, entry.value, baseOf(entry), experiment_.hook)) {
         report(entry, std::move(*wrong));
       }
       return;
@@ -302,8 +307,7 @@ class Builder {
     Value value = entry.value;
     if (auto* path = std::get_if<std::string>(&value);
         row->field.type == FieldType::kPath && path != nullptr && !path->empty()) {
-      const fs::path base = entry.file == kOverride ? fs::current_path() : folder_;
-      *path = (base / *path).lexically_normal().string();
+      *path = (baseOf(entry) / *path).lexically_normal().string();
     }
     if (auto wrong = detail::write(*row, value, experiment_)) {
       report(entry, std::move(*wrong));
@@ -317,8 +321,7 @@ class Builder {
         mistakes_.push_back(
             {name_, element.place.line, element.place.column, element.list,
              isTable(element.list)
-                 ? fmt::format("is a table: write its keys under [{}] ({})", element.list,
-                               keysOfTable(element.list))
+                 ? isTableText(element.list)
                  : fmt::format("unknown list of tables; the only one is [[{}]]", kFaults)});
         doubtful_.insert(element.list);
       }
@@ -436,45 +439,6 @@ class Builder {
 };
 
 }  // namespace
-
-Mistake ParseOutcome::at(const std::string& key, std::string text, bool atName) const {
-  const auto found = written.find(key);
-  if (found == written.end()) {
-    return {file, 0, 0, key, std::move(text)};
-  }
-  const WrittenKey& place = found->second;
-  return {place.file, atName ? place.line : place.valueLine,
-          atName ? place.column : place.valueColumn, key, std::move(text)};
-}
-
-void ParseOutcome::add(std::vector<Mistake> found) {
-  if (found.empty()) {
-    return;
-  }
-  mistakes.insert(mistakes.end(), std::make_move_iterator(found.begin()),
-                  std::make_move_iterator(found.end()));
-  std::stable_sort(mistakes.begin(), mistakes.end(), [](const Mistake& a, const Mistake& b) {
-    // Those of the file first, in its order.
-    return std::tuple(a.file == kOverride, a.line, a.column) <
-           std::tuple(b.file == kOverride, b.line, b.column);
-  });
-  // So that nobody trains with half of it. The three that stay name it in lists, and say how many
-  // hosts wait for it.
-  Experiment unusable;
-  unusable.name = std::move(experiment.name);
-  unusable.shows = std::move(experiment.shows);
-  unusable.launch.nnodes = experiment.launch.nnodes;
-  experiment = std::move(unusable);
-}
-
-std::string Mistake::message() const {
-  std::string text = file;
-  if (line > 0) {
-    text += fmt::format(":{}:{}", line, column);
-  }
-  text += text.empty() ? "" : ": ";
-  return text + (key.empty() ? "" : key + ": ") + this->text;
-}
 
 ParseOutcome detail::parseRun(std::string_view toml, const std::string& name,
                               const fs::path& folder, const Overrides& overrides,

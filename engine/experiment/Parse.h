@@ -74,9 +74,6 @@ ParseOutcome parseFile(const std::filesystem::path& path, const Overrides& overr
 ParseOutcome parseText(std::string_view toml, const std::string& name,
                        const std::filesystem::path& folder, const Overrides& overrides = {});
 
-/// Checks a finished value against ranges, rules that span keys, and files that must exist.
-std::vector<Mistake> check(const Experiment& experiment, const std::string& name);
-
 /// Writes every key that has a meaning for the chosen kinds as TOML; parseText gives the same
 /// experiment back.
 std::string toToml(const Experiment& experiment);

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdio>
 #include <system_error>
 #include <utility>
 
 #include "engine/base/NumberText.h"
+#include "engine/base/Try.h"
 
 #ifdef LOCKSTEP_HAVE_ZLIB
 #include <zlib.h>
@@ -136,10 +136,7 @@ base::Result<std::unique_ptr<ByteSource>> ByteSource::open(const std::filesystem
 }
 
 base::Result<std::vector<char>> readWhole(const std::filesystem::path& path, std::size_t most) {
-  auto source = ByteSource::open(path);
-  if (!source.ok()) {
-    return source.error();
-  }
+  auto source = LOCKSTEP_TRY(ByteSource::open(path));
   std::vector<char> bytes;
   constexpr std::size_t kPart = 1 << 16;
   while (true) {
@@ -147,7 +144,7 @@ base::Result<std::vector<char>> readWhole(const std::filesystem::path& path, std
     // holds nothing but zeros from taking all memory.
     const std::size_t before = bytes.size();
     bytes.resize(before + kPart);
-    const std::size_t got = source.value()->read(bytes.data() + before, kPart);
+    const std::size_t got = source->read(bytes.data() + before, kPart);
     bytes.resize(before + got);
     if (got == 0) {
       break;
@@ -159,9 +156,7 @@ base::Result<std::vector<char>> readWhole(const std::filesystem::path& path, std
           path.string()};
     }
   }
-  if (base::Status status = source.value()->status(); !status.ok()) {
-    return status.error();
-  }
+  LOCKSTEP_TRY(source->status());
   return bytes;
 }
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 
+#include "engine/base/Try.h"
 #include "engine/import/ByteSource.h"
 #include "engine/import/Pickle.h"
 
@@ -116,15 +116,12 @@ base::Result<FlightEntry> entryOf(const json& object, std::size_t number,
 }
 
 base::Result<json> contentOf(const std::filesystem::path& path) {
-  auto bytes = readWhole(path, kLargest);
-  if (!bytes.ok()) {
-    return bytes.error();
-  }
+  auto bytes = LOCKSTEP_TRY(readWhole(path, kLargest));
   constexpr char kPickle = static_cast<char>(0x80);
-  if (!bytes.value().empty() && bytes.value().front() == kPickle) {
-    return readPickle(bytes.value(), path.string());
+  if (!bytes.empty() && bytes.front() == kPickle) {
+    return readPickle(bytes, path.string());
   }
-  json content = json::parse(bytes.value(), nullptr, false);
+  json content = json::parse(bytes, nullptr, false);
   if (content.is_discarded()) {
     return Error{ExitCode::kBadInput, "is cut off or damaged: it is no JSON", path.string()};
   }
@@ -134,11 +131,7 @@ base::Result<json> contentOf(const std::filesystem::path& path) {
 }  // namespace
 
 base::Result<FlightDump> readFlightDump(const std::filesystem::path& path) {
-  auto read = contentOf(path);
-  if (!read.ok()) {
-    return read.error();
-  }
-  const json& content = read.value();
+  const json content = LOCKSTEP_TRY(contentOf(path));
   const auto entries = content.is_object() ? content.find("entries") : content.end();
   if (!content.is_object() || entries == content.end() || !entries->is_array()) {
     return Error{ExitCode::kBadInput,
@@ -158,20 +151,16 @@ base::Result<FlightDump> readFlightDump(const std::filesystem::path& path) {
     }
   }
   for (std::size_t i = 0; i < entries->size(); ++i) {
-    auto entry = entryOf((*entries)[i], i, path.string());
-    if (!entry.ok()) {
-      return entry.error();
-    }
-    // Sends and receives have numbers of their own, which say nothing of the group's collectives.
+    auto entry = LOCKSTEP_TRY(entryOf((*entries)[i], i, path.string()));
     const bool pairwise = (*entries)[i].contains("is_p2p") && (*entries)[i].at("is_p2p") == true;
     if (!pairwise) {
       const json& group = (*entries)[i].at("process_group");
-      entry.value().facts.group = entry.value().group;
-      entry.value().facts.isDefault = group.size() > 1 && group[1] == "default_pg";
+      entry.facts.group = entry.group;
+      entry.facts.isDefault = group.size() > 1 && group[1] == "default_pg";
       if (group.size() > 1 && group[1].is_string()) {
-        dump.groups[entry.value().group].description = group[1].get<std::string>();
+        dump.groups[entry.group].description = group[1].get<std::string>();
       }
-      dump.entries.push_back(std::move(entry).value());
+      dump.entries.push_back(std::move(entry));
     }
   }
   return dump;

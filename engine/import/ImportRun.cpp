@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/base/NumberText.h"
+#include "engine/base/Try.h"
 #include "engine/import/FlightRecorder.h"
 #include "engine/import/ImportSources.h"
 #include "engine/import/JobClock.h"
@@ -31,35 +32,21 @@ class Import {
   // are and how their clocks stand to each other is known only after the last. A trace is in memory
   // as its RankTimeline, which is a small part of the file.
   base::Result<ImportReport> run() {
-    auto sources = sourcesOf(options_.paths);
-    if (!sources.ok()) {
-      return sources.error();
-    }
-    report_.leftOut = sources.value().leftOut;
-    const auto& files = sources.value().files;
+    const auto [files, leftOut] = LOCKSTEP_TRY(sourcesOf(options_.paths));
+    report_.leftOut = leftOut;
     for (std::size_t i = 0; i < files.size(); ++i) {
       if (options_.progress && !options_.progress(files[i].path, i + 1, files.size())) {
         return Error{ExitCode::kInterrupted, "interrupted", {}};
       }
       // A single file that names no rank is rank 0; of several, none can be guessed.
       const bool alone = files.size() == 1;
-      const base::Status taken =
-          files[i].kind == FileKind::kKineto          ? takeTrace(files[i].path, alone)
-          : files[i].kind == FileKind::kNcclInspector ? takeLog(files[i].path)
-                                                      : takeDump(files[i].path, alone);
-      if (!taken.ok()) {
-        return taken.error();
-      }
+      LOCKSTEP_TRY(files[i].kind == FileKind::kKineto          ? takeTrace(files[i].path, alone)
+                   : files[i].kind == FileKind::kNcclInspector ? takeLog(files[i].path)
+                                                               : takeDump(files[i].path, alone));
     }
-    // Traces first: a rank that has one is not shown by its dump, and logs may not be mixed with
-    // either.
-    if (base::Status joined = joinRanks(); !joined.ok()) {
-      return joined.error();
-    }
+    LOCKSTEP_TRY(joinRanks());
     joinDumps();
-    if (base::Status joined = joinLogs(); !joined.ok()) {
-      return joined.error();
-    }
+    LOCKSTEP_TRY(joinLogs());
     JobFacts facts;
     facts.name = options_.name.empty() ? nameOf(options_.paths.front()) : options_.name;
     for (const fs::path& path : options_.paths) {
@@ -69,13 +56,10 @@ class Import {
     // At least as many ranks as the highest that was seen.
     facts.worldSize = std::max(worldSize_, job_.empty() ? 0 : job_.rbegin()->first + 1);
     say(facts);
-    auto written = writeJob(job_, facts, options_.runFile);
-    if (!written.ok()) {
-      return written.error();
-    }
+    auto written = LOCKSTEP_TRY(writeJob(job_, facts, options_.runFile));
     report_.ranks = job_.size();
-    report_.events = written.value().events;
-    report_.problems = std::move(written.value().problems);
+    report_.events = written.events;
+    report_.problems = std::move(written.problems);
     for (const auto& [rank, here] : job_) {
       report_.steps = std::max(report_.steps, here.timeline.steps);
     }
@@ -122,16 +106,9 @@ class Import {
   }
 
   base::Status takeTrace(const fs::path& path, bool alone) {
-    auto read = readKineto(path);
-    if (!read.ok()) {
-      return read.error();
-    }
-    const KinetoTrace& trace = read.value();
-    const auto rank = rankOf(path, trace.rank, alone);
-    if (!rank.ok()) {
-      return rank.error();
-    }
-    JobRank& here = traces_[rank.value()].emplace_back();
+    const KinetoTrace trace = LOCKSTEP_TRY(readKineto(path));
+    const auto rank = LOCKSTEP_TRY(rankOf(path, trace.rank, alone));
+    JobRank& here = traces_[rank].emplace_back();
     here.timeline = timelineOf(trace);
     here.hostName = trace.hostName;
     here.backend = trace.backend;
@@ -147,18 +124,11 @@ class Import {
   }
 
   base::Status takeDump(const fs::path& path, bool alone) {
-    auto read = readFlightDump(path);
-    if (!read.ok()) {
-      return read.error();
-    }
-    const auto rank = rankOf(path, std::nullopt, alone);
-    if (!rank.ok()) {
-      return rank.error();
-    }
-    if (const auto [at, isNew] = dumps_.try_emplace(rank.value(), std::move(read).value());
-        !isNew) {
+    auto read = LOCKSTEP_TRY(readFlightDump(path));
+    const int rank = LOCKSTEP_TRY(rankOf(path, std::nullopt, alone));
+    if (const auto [at, isNew] = dumps_.try_emplace(rank, std::move(read)); !isNew) {
       return Error{ExitCode::kBadInput,
-                   fmt::format("is of rank {}, as {} is: import one dump a rank", rank.value(),
+                   fmt::format("is of rank {}, as {} is: import one dump a rank", rank,
                                at->second.path.string()),
                    path.string()};
     }
@@ -167,11 +137,8 @@ class Import {
   }
 
   base::Status takeLog(const fs::path& path) {
-    auto read = readInspectorLog(path);
-    if (!read.ok()) {
-      return read.error();
-    }
-    logs_.push_back(std::move(read).value());
+    auto read = LOCKSTEP_TRY(readInspectorLog(path));
+    logs_.push_back(std::move(read));
     ++report_.logs;
     return {};
   }
@@ -188,11 +155,7 @@ class Import {
                                job_.begin()->second.source),
                    logs_.front().path.string()};
     }
-    auto made = jobOf(std::move(logs_), notes_);
-    if (!made.ok()) {
-      return made.error();
-    }
-    job_ = std::move(made).value();
+    job_ = LOCKSTEP_TRY(jobOf(std::move(logs_), notes_));
     for (const auto& [rank, here] : job_) {
       worldSize_ = std::max(worldSize_, here.worldSize);
     }
@@ -201,12 +164,9 @@ class Import {
 
   base::Status joinRanks() {
     for (auto& [rank, traces] : traces_) {
-      auto joined = joinTraces(rank, std::move(traces));
-      if (!joined.ok()) {
-        return joined.error();
-      }
-      worldSize_ = std::max(worldSize_, joined.value().worldSize);
-      job_[rank] = std::move(joined).value();
+      auto joined = LOCKSTEP_TRY(joinTraces(rank, std::move(traces)));
+      worldSize_ = std::max(worldSize_, joined.worldSize);
+      job_[rank] = std::move(joined);
     }
     return {};
   }

@@ -5,6 +5,8 @@
 #include <string>
 #include <system_error>
 
+#include "engine/base/Try.h"
+
 namespace lockstep::imports {
 namespace {
 
@@ -21,19 +23,14 @@ base::Result<Sources> sourcesOf(const std::vector<fs::path>& paths) {
   for (const fs::path& path : paths) {
     std::error_code code;
     if (!fs::is_directory(path, code)) {
-      auto kind = kindOf(path);
-      if (!kind.ok()) {
-        return kind.error();
-      }
-      // A path that was given by name must be something. In a folder other files are left out and
-      // counted.
-      if (kind.value() == FileKind::kUnknown) {
+      const auto kind = LOCKSTEP_TRY(kindOf(path));
+      if (kind == FileKind::kUnknown) {
         return Error{ExitCode::kBadInput,
                      "is neither a trace of torch.profiler nor a dump of a Flight Recorder nor a "
                      "log of an NCCL Inspector",
                      path.string()};
       }
-      sources.files.push_back({path, kind.value()});
+      sources.files.push_back({path, kind});
       continue;
     }
     std::vector<fs::path> inside;
@@ -49,14 +46,11 @@ base::Result<Sources> sourcesOf(const std::vector<fs::path>& paths) {
     std::sort(inside.begin(), inside.end());
     const std::size_t before = sources.files.size();
     for (const fs::path& file : inside) {
-      auto kind = kindOf(file);
-      if (!kind.ok()) {
-        return kind.error();
-      }
-      if (kind.value() == FileKind::kUnknown) {
+      const auto kind = LOCKSTEP_TRY(kindOf(file));
+      if (kind == FileKind::kUnknown) {
         ++sources.leftOut;
       } else {
-        sources.files.push_back({file, kind.value()});
+        sources.files.push_back({file, kind});
       }
     }
     if (sources.files.size() == before) {

@@ -1,9 +1,10 @@
 #include "engine/import/KinetoEvent.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <utility>
+
+#include "engine/base/ReadNumber.h"
 
 namespace lockstep::imports {
 namespace {
@@ -96,13 +97,11 @@ std::string KinetoSorter::takeMark(KinetoEvent& event) {
   constexpr std::string_view kStep = "ProfilerStep#";
   constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
   if (startsWith(name, kStep)) {
-    std::uint32_t number = 0;
-    const auto [rest, code] =
-        std::from_chars(name.data() + kStep.size(), name.data() + name.size(), number);
-    if (code != std::errc() || rest != name.data() + name.size()) {
+    const auto number = base::readNumber<std::uint32_t>(name.substr(kStep.size()));
+    if (!number) {
       return "a ProfilerStep without a number";
     }
-    takeOp(event, HostOpKind::kStep, number);
+    takeOp(event, HostOpKind::kStep, *number);
   } else if (name == "DistributedDataParallel.forward") {
     takeOp(event, HostOpKind::kForward);
   } else if (startsWith(name, "Optimizer.step#")) {

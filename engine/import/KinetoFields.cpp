@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <map>
 #include <unordered_map>
 
 namespace lockstep::imports {
@@ -52,55 +53,31 @@ Field argumentNamed(const std::string& key) {
 }
 
 void setNumber(KinetoEvent& event, Field argument, std::int64_t number) {
-  switch (argument) {
-    case Field::kExternalId:
-      event.externalId = number;
-      break;
-    case Field::kCorrelation:
-      event.correlation = number;
-      break;
-    case Field::kStream:
-      event.stream = number;
-      break;
-    case Field::kElementsIn:
-      event.elementsIn = number;
-      break;
-    case Field::kElementsOut:
-      event.elementsOut = number;
-      break;
-    case Field::kSequence:
-      event.sequence = number;
-      break;
-    case Field::kStep:
-      event.step = number;
-      break;
-    case Field::kBucket:
-      event.bucket = number;
-      break;
-    default:
-      break;
+  using E = KinetoEvent;
+  static const std::map<Field, std::optional<std::int64_t> E::*> kNumbers = {
+      {Field::kExternalId, &E::externalId},
+      {Field::kCorrelation, &E::correlation},
+      {Field::kStream, &E::stream},
+      {Field::kSequence, &E::sequence},
+      {Field::kStep, &E::step},
+      {Field::kBucket, &E::bucket}};
+  if (argument == Field::kElementsIn || argument == Field::kElementsOut) {
+    (argument == Field::kElementsIn ? event.elementsIn : event.elementsOut) = number;
+  } else if (const auto member = kNumbers.find(argument); member != kNumbers.end()) {
+    event.*(member->second) = number;
   }
 }
 
 void setText(KinetoEvent& event, Field argument, const std::string& text) {
-  switch (argument) {
-    case Field::kCollective:
-      event.collective = text;
-      break;
-    case Field::kDtype:
-      event.dtype = text;
-      break;
-    case Field::kGroupName:
-      event.groupName = text;
-      break;
-    case Field::kGroupRanks:
-      event.groupRanks = text;
-      break;
-    case Field::kGroupDescription:
-      event.groupDescription = text;
-      break;
-    default:
-      break;
+  using E = KinetoEvent;
+  static const std::map<Field, std::string E::*> kTexts = {
+      {Field::kCollective, &E::collective},
+      {Field::kDtype, &E::dtype},
+      {Field::kGroupName, &E::groupName},
+      {Field::kGroupRanks, &E::groupRanks},
+      {Field::kGroupDescription, &E::groupDescription}};
+  if (const auto member = kTexts.find(argument); member != kTexts.end()) {
+    event.*(member->second) = text;
   }
 }
 

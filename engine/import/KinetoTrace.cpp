@@ -4,8 +4,8 @@
 #include <array>
 #include <cctype>
 #include <string_view>
-#include <utility>
 
+#include "engine/base/Try.h"
 #include "engine/import/ByteSource.h"
 
 namespace lockstep::imports {
@@ -117,21 +117,17 @@ bool KinetoTrace::tellsTheTime() const {
 }
 
 base::Result<FileKind> kindOf(const std::filesystem::path& path) {
-  auto source = ByteSource::open(path);
-  if (!source.ok()) {
-    return source.error();
-  }
+  auto source = LOCKSTEP_TRY(ByteSource::open(path));
   std::string head(1 << 16, '\0');
   std::size_t size = 0;
   while (size < head.size()) {
-    const std::size_t got = source.value()->read(head.data() + size, head.size() - size);
+    const std::size_t got = source->read(head.data() + size, head.size() - size);
     if (got == 0) {
       break;
     }
     size += got;
   }
-  // A file that is cut off later is still of a kind, and its reader names the place.
-  if (base::Status status = source.value()->status(); !status.ok() && size == 0) {
+  if (base::Status status = source->status(); !status.ok() && size == 0) {
     return status.error();
   }
   head.resize(size);

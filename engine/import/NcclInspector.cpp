@@ -6,9 +6,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string_view>
 #include <utility>
 
+#include "engine/base/Try.h"
 #include "engine/import/ByteSource.h"
 #include "engine/import/KinetoTrace.h"
 
@@ -166,14 +166,11 @@ class LogReader {
 }  // namespace
 
 base::Result<InspectorLog> readInspectorLog(const std::filesystem::path& path) {
-  auto source = ByteSource::open(path);
-  if (!source.ok()) {
-    return source.error();
-  }
+  auto source = LOCKSTEP_TRY(ByteSource::open(path));
   InspectorLog log;
   log.path = path;
   LogReader reader(log);
-  Bytes bytes(*source.value());
+  Bytes bytes(*source);
   std::string line;
   std::size_t number = 0;
   std::optional<std::string> wrong;
@@ -210,10 +207,7 @@ base::Result<InspectorLog> readInspectorLog(const std::filesystem::path& path) {
       line += *at;
     }
   }
-  if (base::Status status = source.value()->status(); !status.ok()) {
-    return status.error();
-  }
-  // The last line need not end with a newline.
+  LOCKSTEP_TRY(source->status());
   if (!wrong && !line.empty()) {
     take();
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <string_view>
@@ -97,7 +98,8 @@ class Reader {
     return static_cast<Number>(value);
   }
 
-  void text(std::uint64_t size) { stack_.push(nlohmann::json(std::string(take(size)))); }
+  void push(const auto& value) { stack_.push(nlohmann::json(value)); }
+  void text(std::uint64_t size) { push(std::string(take(size))); }
   void blob(std::uint64_t size) {
     const std::string_view bytes = take(size);
     stack_.push(nlohmann::json::binary({bytes.begin(), bytes.end()}));
@@ -119,135 +121,85 @@ class Reader {
     stack_.push(nlohmann::json(static_cast<std::int64_t>(value)));
   }
 
+  /// BINFLOAT: the high byte first.
+  double real() {
+    std::uint64_t bits = 0;
+    for (const char c : take(sizeof(double))) {
+      bits = bits << 8 | static_cast<unsigned char>(c);
+    }
+    return std::bit_cast<double>(bits);
+  }
+
+  void checkProtocol() {
+    if (const auto protocol = number<std::uint8_t>(); protocol < 2 || protocol > 5) {
+      stack_.refuse(fmt::format("protocol {}", protocol));
+    }
+  }
+
+  struct Step {
+    unsigned char opcode;
+    void (*take)(Reader&);
+  };
+  using u8 = std::uint8_t;
+  using u16 = std::uint16_t;
+  using u32 = std::uint32_t;
+  using u64 = std::uint64_t;
+
   void step(unsigned char opcode) {
-    switch (opcode) {
-      case 0x80:  // PROTO
-        if (const auto protocol = number<std::uint8_t>(); protocol < 2 || protocol > 5) {
-          stack_.refuse(fmt::format("protocol {}", protocol));
-        }
-        break;
-      // Nothing is read ahead here, so that a frame's size is of no use.
-      case 0x95:
-        number<std::uint64_t>();
-        break;  // FRAME: says how much may be read at once
-      case '.':
-        stopped_ = true;
-        break;  // STOP
-      case '0':
-        stack_.drop();
-        break;  // POP
-      case '1':
-        stack_.dropToMark();
-        break;  // POP_MARK
-      case '2':
-        stack_.duplicate();
-        break;  // DUP
-      case '(':
-        stack_.mark();
-        break;  // MARK
-      case 'N':
-        stack_.push(nlohmann::json());
-        break;
-      case 0x88:
-        stack_.push(nlohmann::json(true));
-        break;
-      case 0x89:
-        stack_.push(nlohmann::json(false));
-        break;
-      case 'J':
-        stack_.push(nlohmann::json(number<std::int32_t>()));
-        break;  // BININT
-      case 'K':
-        stack_.push(nlohmann::json(number<std::uint8_t>()));
-        break;  // BININT1
-      case 'M':
-        stack_.push(nlohmann::json(number<std::uint16_t>()));
-        break;  // BININT2
-      case 0x8A:
-        longNumber(number<std::uint8_t>());
-        break;
-      case 0x8B:
-        longNumber(number<std::uint32_t>());
-        break;
-      case 'G': {  // BINFLOAT, the high byte first
-        std::uint64_t bits = 0;
-        for (const char c : take(sizeof(double))) {
-          bits = bits << 8 | static_cast<unsigned char>(c);
-        }
-        stack_.push(nlohmann::json(std::bit_cast<double>(bits)));
-        break;
+    static constexpr Step kSteps[] = {
+        {0x80, [](Reader& r) { r.checkProtocol(); }},
+        {0x95, [](Reader& r) { r.number<u64>(); }},  // FRAME: how much may be read at once
+        {'.', [](Reader& r) { r.stopped_ = true; }},
+        {'0', [](Reader& r) { r.stack_.drop(); }},
+        {'1', [](Reader& r) { r.stack_.dropToMark(); }},
+        {'2', [](Reader& r) { r.stack_.duplicate(); }},
+        {'(', [](Reader& r) { r.stack_.mark(); }},
+        {'N', [](Reader& r) { r.push(nullptr); }},
+        {0x88, [](Reader& r) { r.push(true); }},
+        {0x89, [](Reader& r) { r.push(false); }},
+        {'J', [](Reader& r) { r.push(r.number<std::int32_t>()); }},  // BININT
+        {'K', [](Reader& r) { r.push(r.number<u8>()); }},
+        {'M', [](Reader& r) { r.push(r.number<u16>()); }},
+        {0x8A, [](Reader& r) { r.longNumber(r.number<u8>()); }},
+        {0x8B, [](Reader& r) { r.longNumber(r.number<u32>()); }},
+        {'G', [](Reader& r) { r.push(r.real()); }},
+        {'X', [](Reader& r) { r.text(r.number<u32>()); }},
+        {0x8C, [](Reader& r) { r.text(r.number<u8>()); }},
+        {0x8D, [](Reader& r) { r.text(r.number<u64>()); }},
+        {'B', [](Reader& r) { r.blob(r.number<u32>()); }},
+        {'C', [](Reader& r) { r.blob(r.number<u8>()); }},
+        {0x8E, [](Reader& r) { r.blob(r.number<u64>()); }},
+        {']', [](Reader& r) { r.stack_.pushList(); }},
+        {'}', [](Reader& r) { r.stack_.pushDict(); }},
+        {')', [](Reader& r) { r.stack_.tuple(0); }},
+        {0x85, [](Reader& r) { r.stack_.tuple(1); }},
+        {0x86, [](Reader& r) { r.stack_.tuple(2); }},
+        {0x87, [](Reader& r) { r.stack_.tuple(3); }},
+        {'t', [](Reader& r) { r.stack_.tupleToMark(); }},
+        {'a', [](Reader& r) { r.stack_.append(); }},
+        {'e', [](Reader& r) { r.stack_.appendToMark(); }},
+        {'s', [](Reader& r) { r.stack_.setItem(); }},
+        {'u', [](Reader& r) { r.stack_.setItems(); }},
+        {'q', [](Reader& r) { r.stack_.remember(r.number<u8>()); }},
+        {'r', [](Reader& r) { r.stack_.remember(r.number<u32>()); }},
+        {0x94, [](Reader& r) { r.stack_.rememberNext(); }},  // MEMOIZE
+        {'h', [](Reader& r) { r.stack_.recall(r.number<u8>()); }},
+        {'j', [](Reader& r) { r.stack_.recall(r.number<u32>()); }},
+    };
+    static const std::array<Step, 256> byOpcode = [] {
+      std::array<Step, 256> all{};
+      for (const Step& one : kSteps) {
+        all[one.opcode] = one;
       }
-      case 'X':
-        text(number<std::uint32_t>());
-        break;
-      case 0x8C:
-        text(number<std::uint8_t>());
-        break;
-      case 0x8D:
-        text(number<std::uint64_t>());
-        break;
-      case 'B':
-        blob(number<std::uint32_t>());
-        break;
-      case 'C':
-        blob(number<std::uint8_t>());
-        break;
-      case 0x8E:
-        blob(number<std::uint64_t>());
-        break;
-      case ']':
-        stack_.pushList();
-        break;
-      case '}':
-        stack_.pushDict();
-        break;
-      case ')':
-        stack_.tuple(0);
-        break;
-      case 0x85:
-        stack_.tuple(1);
-        break;
-      case 0x86:
-        stack_.tuple(2);
-        break;
-      case 0x87:
-        stack_.tuple(3);
-        break;
-      case 't':
-        stack_.tupleToMark();
-        break;
-      case 'a':
-        stack_.append();
-        break;
-      case 'e':
-        stack_.appendToMark();
-        break;
-      case 's':
-        stack_.setItem();
-        break;
-      case 'u':
-        stack_.setItems();
-        break;
-      case 'q':
-        stack_.remember(number<std::uint8_t>());
-        break;
-      case 'r':
-        stack_.remember(number<std::uint32_t>());
-        break;
-      case 0x94:
-        stack_.rememberNext();
-        break;  // MEMOIZE
-      case 'h':
-        stack_.recall(number<std::uint8_t>());
-        break;
-      case 'j':
-        stack_.recall(number<std::uint32_t>());
-        break;
-      default:
-        stack_.refuse(
-            nameOf(opcode).empty()
-                ? fmt::format("no opcode {:#04x}", static_cast<unsigned>(opcode))
-                : fmt::format("opcode {}, which data needs not, is not read", nameOf(opcode)));
+      return all;
+    }();
+    if (byOpcode[opcode].take != nullptr) {
+      byOpcode[opcode].take(*this);
+    } else {
+      stack_.refuse(
+          nameOf(opcode).empty()
+              ? fmt::format("no opcode {:#04x}", static_cast<unsigned>(opcode))
+              : fmt::format("opcode {}, which data needs not, is not read", nameOf(opcode)));
     }
   }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <utility>
 
+#include "engine/base/Try.h"
 #include "engine/import/ByteSource.h"
 #include "engine/import/KinetoEvent.h"
 #include "engine/import/KinetoFields.h"
@@ -366,19 +366,14 @@ class Handler {
 }  // namespace
 
 base::Result<KinetoTrace> readKineto(const std::filesystem::path& path) {
-  auto source = ByteSource::open(path);
-  if (!source.ok()) {
-    return source.error();
-  }
+  auto source = LOCKSTEP_TRY(ByteSource::open(path));
   KinetoTrace trace;
   trace.path = path;
   Handler handler(trace);
-  Bytes bytes(*source.value());
+  Bytes bytes(*source);
   const bool whole = nlohmann::json::sax_parse(bytes.begin(), Bytes::end(), &handler,
                                                nlohmann::json::input_format_t::json, true);
-  if (base::Status status = source.value()->status(); !status.ok()) {
-    return status.error();
-  }
+  LOCKSTEP_TRY(source->status());
   if (const std::string problem = handler.problem(); !whole || !problem.empty()) {
     return Error{ExitCode::kBadInput, problem.empty() ? "is damaged" : problem, path.string()};
   }

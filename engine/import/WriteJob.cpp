@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <ctime>
 #include <map>
-#include <memory>
 #include <optional>
-#include <set>
 #include <system_error>
 #include <utility>
 
 #include "engine/base/NumberText.h"
+#include "engine/base/Try.h"
 #include "engine/base/Xxh64.h"
 #include "engine/trace/Event.h"
 #include "engine/trace/RunFile.h"
@@ -54,13 +53,9 @@ class JobWriter {
     }
     writeProblems(file);
     for (const auto& [rank, here] : job_) {
-      if (base::Status status = writeEvents(file, rank, here.timeline); !status.ok()) {
-        return status.error();
-      }
+      LOCKSTEP_TRY(writeEvents(file, rank, here.timeline));
     }
-    if (base::Status status = file.finish(); !status.ok()) {
-      return status.error();
-    }
+    LOCKSTEP_TRY(file.finish());
     return std::move(written_);
   }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/Try.h"
 #include "engine/launch/ControlSocket.h"
 #include "engine/launch/detail/UnixSocket.h"
 #include "engine/trace/HostFacts.h"
@@ -76,7 +77,10 @@ base::Result<std::string> exchange(const std::filesystem::path& socket, const st
 
 }  // namespace
 
-std::filesystem::path controlDirectory() {
+std::filesystem::path controlDirectory(const std::filesystem::path& chosen) {
+  if (!chosen.empty()) {
+    return chosen;
+  }
   // The variable may outlive its folder (su, cron), which then helps nobody.
   if (const char* runtime = std::getenv("XDG_RUNTIME_DIR");
       runtime != nullptr && *runtime == '/' && access(runtime, W_OK | X_OK) == 0) {
@@ -88,11 +92,8 @@ std::filesystem::path controlDirectory() {
 base::Result<std::string> sendControl(const std::filesystem::path& runFile,
                                       const ControlCommand& command,
                                       std::chrono::milliseconds timeout) {
-  const auto summary = trace::readRunSummary(runFile);
-  if (!summary.ok()) {
-    return summary.error();
-  }
-  const trace::RunInfo& info = summary.value().info;
+  const auto summary = LOCKSTEP_TRY(trace::readRunSummary(runFile));
+  const trace::RunInfo& info = summary.info;
   // Whether it lives is not known of a recorder whose host has another name. Its socket can be
   // reached where that is a container of this machine that shares the folder.
   const bool isElsewhere = info.hostName != trace::hostName() && !info.controlSocket.empty() &&

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/base/Try.h"
 #include "engine/launch/ControlSocket.h"
 #include "engine/launch/detail/LineServer.h"
 #include "engine/launch/detail/UnixSocket.h"
@@ -12,10 +13,7 @@ namespace lockstep::launch {
 base::Result<std::unique_ptr<ControlServer>> ControlServer::listen(
     posix::EventLoop& loop, const std::filesystem::path& directory, const std::string& name,
     Handler handler) {
-  // The folder keeps others out; LineServer compares the user once more.
-  if (auto prepared = detail::prepareSocketFolder(directory); !prepared.ok()) {
-    return prepared.error();
-  }
+  LOCKSTEP_TRY(detail::prepareSocketFolder(directory));
   const auto answer = [handler = std::move(handler)](int fd, std::string_view line) {
     const auto command = controlCommandFromJson(line);
     const std::string text =
@@ -25,12 +23,9 @@ base::Result<std::unique_ptr<ControlServer>> ControlServer::listen(
     // An answer is far smaller than a socket's buffer: a client that lets it fill does not read.
     return send(fd, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
   };
-  auto lines =
-      detail::LineServer::listen(loop, directory / (name + ".sock"), {"commands", 16, 16}, answer);
-  if (!lines.ok()) {
-    return lines.error();
-  }
-  return std::unique_ptr<ControlServer>(new ControlServer(std::move(lines).value()));
+  auto lines = LOCKSTEP_TRY(
+      detail::LineServer::listen(loop, directory / (name + ".sock"), {"commands", 16, 16}, answer));
+  return std::unique_ptr<ControlServer>(new ControlServer(std::move(lines)));
 }
 
 ControlServer::ControlServer(std::unique_ptr<detail::LineServer> lines)

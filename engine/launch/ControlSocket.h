@@ -88,8 +88,9 @@ class ControlServer {
   std::unique_ptr<detail::LineServer> lines_;
 };
 
-/// Returns $XDG_RUNTIME_DIR/lockstep, or /tmp/lockstep-<uid> where that cannot be used.
-std::filesystem::path controlDirectory();
+/// Returns the folder that was chosen; of none $XDG_RUNTIME_DIR/lockstep, or /tmp/lockstep-<uid>
+/// where that cannot be used.
+std::filesystem::path controlDirectory(const std::filesystem::path& chosen = {});
 
 /// Sends one command to the supervisor of `runFile` and returns its answer, a JSON object.
 /// Blocks up to `timeout`. Error: the run has ended, its supervisor is gone or on another host,

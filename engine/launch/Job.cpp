@@ -1,37 +1,27 @@
 #include "engine/launch/Job.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <optional>
 #include <system_error>
 #include <utility>
 
 #include "engine/base/ShellWords.h"
+#include "engine/base/Try.h"
 #include "engine/launch/ControlSocket.h"
 #include "engine/launch/SignalQueue.h"
 #include "engine/launch/detail/Head.h"
 #include "engine/launch/detail/LocalPart.h"
 #include "engine/launch/detail/Observation.h"
 #include "engine/launch/detail/Preparation.h"
-#include "engine/trace/HostFacts.h"
 
 namespace lockstep::launch {
 namespace {
 
-trace::RunInfo firstInfo(const JobOptions& options, const std::string& runId,
-                         const std::filesystem::path& controlSocket) {
-  trace::RunInfo info;
-  info.runId = runId;
-  info.name = options.name;
+trace::RunInfo infoOf(const JobOptions& options, const std::string& runId,
+                      const std::filesystem::path& controlSocket) {
+  trace::RunInfo info = detail::firstInfo(runId, options.name, controlSocket);
   info.kind = trace::RunKind::kObserved;
   info.command = base::shellLine(options.command);
-  info.startedAt = detail::utcNow();
-  info.supervisorPid = getpid();
-  info.supervisorStart = trace::processStart(getpid());
-  info.controlSocket = controlSocket.string();
-  info.hostName = trace::hostName();
-  info.environment = detail::hostEnvironment();
   std::error_code unknown;
   // A command's relative paths mean something only with it.
   info.environment["folder"] = std::filesystem::current_path(unknown).string();
@@ -91,60 +81,40 @@ posix::ChildProcess::Options commandOf(const JobOptions& options, const detail::
 // command that looks for them; the run file is made before, too, so that a place that cannot be
 // written costs no training. It is removed again where no process attached.
 base::Result<JobOutcome> recordJob(const JobOptions& options) {
-  auto watch = Watch::create();
-  if (!watch.ok()) {
-    return watch.error();
-  }
-  posix::EventLoop& loop = watch.value().loop;
+  auto watch = LOCKSTEP_TRY(Watch::create());
+  posix::EventLoop& loop = watch.loop;
   const std::string runId = detail::makeRunId();
-  const std::filesystem::path folder =
-      options.controlDirectory.empty() ? controlDirectory() : options.controlDirectory;
-  // The server wants its handler before what the handler asks can be made. It is called by the
-  // event loop alone, which begins to turn later.
+  const std::filesystem::path folder = controlDirectory(options.controlDirectory);
   std::optional<detail::Observation> observation;
-  auto control = ControlServer::listen(
+  auto control = LOCKSTEP_TRY(ControlServer::listen(
       loop, folder, runId,
-      [&observation](const ControlCommand& command) { return observation->answer(command); });
-  if (!control.ok()) {
-    return control.error();
-  }
-  auto here = detail::LocalPart::listen(loop, folder / (runId + ".attach.sock"));
-  if (!here.ok()) {
-    return here.error();
-  }
-  auto head = listenForRelays(options);
-  if (!head.ok()) {
-    return head.error();
-  }
-  auto created = detail::createRunFile(options.runFile, options.numberIfTaken);
-  if (!created.ok()) {
-    return created.error();
-  }
-  const std::filesystem::path runFile = created.value().path;
-  observation.emplace(options, loop, *watch.value().signals, std::move(created.value().writer),
-                      firstInfo(options, runId, control.value()->path()));
+      [&observation](const ControlCommand& command) { return observation->answer(command); }));
+  auto here = LOCKSTEP_TRY(detail::LocalPart::listen(loop, folder / (runId + ".attach.sock")));
+  auto head = LOCKSTEP_TRY(listenForRelays(options));
+  auto created = LOCKSTEP_TRY(detail::createRunFile(options.runFile, options.numberIfTaken));
+  observation.emplace(options, loop, *watch.signals, std::move(created.writer),
+                      infoOf(options, runId, control->path()));
   const std::filesystem::path tokenFile =
       options.tokenFile.empty() ? folder / (runId + ".token") : options.tokenFile;
-  auto elsewhere = head.value().makeParts(tokenFile, runId, loop, observation->watcher());
+  auto elsewhere = head.makeParts(tokenFile, runId, loop, observation->watcher());
   auto started = elsewhere.ok() ? base::Status() : base::Status(elsewhere.error());
   if (started.ok()) {
-    announce(options, head.value().recorder(), tokenFile);
-    started = here.value()->start(commandOf(options, head.value()), observation->watcher());
+    announce(options, head.recorder(), tokenFile);
+    started = here->start(commandOf(options, head), observation->watcher());
   }
   if (!started.ok()) {
     static_cast<void>(observation->finish());
-    removeRunFile(runFile);
+    removeRunFile(created.path);
     return started.error();
   }
-  JobOutcome outcome = observation->run({here.value().get(), elsewhere.value().get()});
-  // Before the file is finished: a command that came now would change a run that has ended.
-  control.value().reset();
+  JobOutcome outcome = observation->run({here.get(), elsewhere.value().get()});
+  control.reset();
   const base::Status finished = observation->finish();
   if (!observation->hasRecorded()) {
-    removeRunFile(runFile);
+    removeRunFile(created.path);
     return outcome;
   }
-  outcome.runFile = runFile;
+  outcome.runFile = created.path;
   if (!finished.ok()) {
     outcome.warning =
         "the run file is incomplete, training was not affected: " + finished.error().message();

@@ -1,7 +1,7 @@
 #include "engine/launch/Join.h"
 
+#include "engine/base/Try.h"
 #include "engine/launch/RankEnvironment.h"
-#include "engine/launch/RankProgram.h"
 #include "engine/launch/detail/JobRelay.h"
 #include "engine/launch/detail/Relay.h"
 
@@ -69,35 +69,22 @@ base::Result<relay::Ticket> ticketFromEnvironment(const base::ReadVariable& read
                     "--token-file FILE, the file that it names"),
         "environment " + (recorder ? kTokenVariable : kRecorderVariable)};
   }
-  const auto parsed = relay::tokenFromText(*token, "environment " + kTokenVariable);
-  if (!parsed.ok()) {
-    return parsed.error();
-  }
-  return relay::Ticket{*recorder, parsed.value(), "environment " + kRecorderVariable};
+  const auto known = LOCKSTEP_TRY(relay::tokenFromText(*token, "environment " + kTokenVariable));
+  return relay::Ticket{*recorder, known, "environment " + kRecorderVariable};
 }
 
 base::Result<ExitCode> joinRun(const JoinOptions& options) {
   std::filesystem::path program = options.rankProgram;
   if (program.empty()) {
-    auto found = findRankProgram();
-    if (!found.ok()) {
-      return found.error();
-    }
-    program = std::move(found).value();
+    program = LOCKSTEP_TRY(findRankProgram());
   }
-  const auto connection = detail::connectToHead(options.ticket);
-  if (!connection.ok()) {
-    return connection.error();
-  }
-  return detail::Relay(options, std::move(program), *connection.value()).run();
+  const auto connection = LOCKSTEP_TRY(detail::connectToHead(options.ticket));
+  return detail::Relay(options, std::move(program), *connection).run();
 }
 
 base::Result<JoinedJob> joinJob(const JoinJobOptions& options) {
-  const auto connection = detail::connectToHead(options.ticket);
-  if (!connection.ok()) {
-    return connection.error();
-  }
-  return detail::JobRelay(options, *connection.value()).run();
+  const auto connection = LOCKSTEP_TRY(detail::connectToHead(options.ticket));
+  return detail::JobRelay(options, *connection).run();
 }
 
 }  // namespace lockstep::launch

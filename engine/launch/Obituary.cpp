@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "engine/base/NumberText.h"
@@ -106,6 +105,11 @@ Obituary readLastWords(const trace::LastWords& words, const base::ClockCalibrati
   }
   result.diedIn = start + result.diedIn + (hasAge ? spent + " into " : in) + innermost;
   return result;
+}
+
+Obituary readLastWords(const trace::LastWords& words, const base::ClockReading& start) {
+  const auto now = base::readClock();
+  return readLastWords(words, base::calibrate(start, now), now.ticks);
 }
 
 std::string signalName(int signal) {

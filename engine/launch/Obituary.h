@@ -31,6 +31,9 @@ struct Obituary {
 Obituary readLastWords(const trace::LastWords& words, const base::ClockCalibration& clock,
                        std::uint64_t nowTicks);
 
+/// As of now, `start` being an earlier reading of the clock.
+Obituary readLastWords(const trace::LastWords& words, const base::ClockReading& start);
+
 /// Returns "SIGKILL" for 9; "signal 77" for one without a name.
 std::string signalName(int signal);
 

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "engine/base/NumberText.h"
+#include "engine/base/PlainText.h"
 
 namespace lockstep::launch {
 namespace {
@@ -97,14 +98,7 @@ std::string OutputTail::text() const {
 }
 
 std::string OutputTail::lastLine() const {
-  const std::string all = text();
-  const std::size_t last = all.find_last_not_of(" \t\r\n");
-  if (last == std::string::npos) {
-    return "";
-  }
-  const std::size_t before = all.find_last_of('\n', last);
-  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
-  return all.substr(begin, last + 1 - begin);
+  return base::lastLine(text());
 }
 
 std::string OutputTail::firstWords() const {

@@ -1,9 +1,15 @@
 #include "engine/launch/RankEnvironment.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <system_error>
 #include <utility>
+
+#include "engine/base/ShippedFiles.h"
+#include "engine/base/Try.h"
 
 namespace lockstep::launch {
 
@@ -55,6 +61,26 @@ std::vector<std::string> rankEnvironment(const RankPlace& place,
     result.push_back(fmt::format("{}={}", name, value));
   }
   return result;
+}
+
+base::Result<std::filesystem::path> findRankProgram() {
+  std::filesystem::path program;
+  std::string advice;
+  if (const char* chosen = std::getenv("LOCKSTEP_RANK"); chosen != nullptr && *chosen != '\0') {
+    program = chosen;
+    advice = "LOCKSTEP_RANK must name the program that trains one rank";
+  } else {
+    const auto self = LOCKSTEP_TRY(base::programFile());
+    program = self.parent_path() / "lockstep-rank";
+    advice = "build it (LOCKSTEP_WITH_ENGINE=ON), or let LOCKSTEP_RANK name it";
+  }
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(program, error) || access(program.c_str(), X_OK) != 0) {
+    return base::Error{base::ExitCode::kEnvironment,
+                       "no program to execute here, and ranks need it; " + advice,
+                       program.string()};
+  }
+  return std::filesystem::absolute(program);
 }
 
 }  // namespace lockstep::launch

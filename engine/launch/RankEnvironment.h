@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
+
+#include "engine/base/Result.h"
 
 namespace lockstep::launch {
 
@@ -42,5 +45,9 @@ struct RankPlace {
 /// are not a rank's. Source: torch/distributed/run.py's documentation.
 std::vector<std::string> rankEnvironment(const RankPlace& place,
                                          const std::vector<std::string>& inherited);
+
+/// Returns the program a rank runs: $LOCKSTEP_RANK when set, else `lockstep-rank` beside this
+/// executable. Error (kEnvironment): it is missing or cannot be executed.
+base::Result<std::filesystem::path> findRankProgram();
 
 }  // namespace lockstep::launch

@@ -6,6 +6,8 @@
 
 #include <utility>
 
+#include "engine/base/Try.h"
+
 namespace lockstep::launch {
 namespace {
 
@@ -60,15 +62,9 @@ std::optional<int> SignalQueue::next() {
 }
 
 base::Result<Watch> Watch::create() {
-  auto loop = posix::EventLoop::create();
-  if (!loop.ok()) {
-    return loop.error();
-  }
-  auto signals = SignalQueue::create();
-  if (!signals.ok()) {
-    return signals.error();
-  }
-  return Watch{std::move(loop).value(), std::move(signals).value()};
+  auto loop = LOCKSTEP_TRY(posix::EventLoop::create());
+  auto signals = LOCKSTEP_TRY(SignalQueue::create());
+  return Watch{std::move(loop), std::move(signals)};
 }
 
 }  // namespace lockstep::launch

@@ -5,7 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "engine/launch/RankProgram.h"
+#include "engine/base/Try.h"
+#include "engine/launch/RankEnvironment.h"
 #include "engine/launch/detail/Head.h"
 #include "engine/launch/detail/LocalRanks.h"
 #include "engine/launch/detail/Preparation.h"
@@ -13,7 +14,6 @@
 #include "engine/store/PrefixStore.h"
 #include "engine/store/Rendezvous.h"
 #include "engine/store/TCPStore.h"
-#include "engine/trace/HostFacts.h"
 
 namespace lockstep::launch {
 namespace {
@@ -43,21 +43,13 @@ base::Result<std::unique_ptr<store::TCPStore>> hostStore(const experiment::Exper
   }
 }
 
-trace::RunInfo firstInfo(const LaunchOptions& options, const detail::Resources& resources,
-                         const std::filesystem::path& controlSocket) {
-  trace::RunInfo info;
-  info.runId = resources.runId;
-  info.name = options.experiment.name;
+trace::RunInfo infoOf(const LaunchOptions& options, const detail::Resources& resources,
+                      const std::filesystem::path& controlSocket) {
+  const experiment::Experiment& experiment = options.experiment;
+  trace::RunInfo info = detail::firstInfo(resources.runId, experiment.name, controlSocket);
   info.experimentToml = options.experimentToml;
-  info.state = trace::RunState::kStarting;
-  info.startedAt = detail::utcNow();
-  info.supervisorPid = getpid();
-  info.supervisorStart = trace::processStart(getpid());
-  info.controlSocket = controlSocket.string();
-  info.hostName = trace::hostName();
-  info.worldSize = options.experiment.processes.worldSize;
-  info.plannedSteps = static_cast<std::uint32_t>(options.experiment.train.steps.value_or(0));
-  info.environment = detail::hostEnvironment();
+  info.worldSize = experiment.processes.worldSize;
+  info.plannedSteps = static_cast<std::uint32_t>(experiment.train.steps.value_or(0));
   return info;
 }
 
@@ -96,87 +88,45 @@ void noteIncomplete(const Error& error, LaunchOutcome& outcome) {
 // the recorder reads the segments.
 base::Result<LaunchOutcome> superviseRun(
     const LaunchOptions& options, const std::function<void(const LaunchProgress&)>& progress) {
-  auto loop = posix::EventLoop::create();
-  if (!loop.ok()) {
-    return loop.error();
-  }
+  auto loop = LOCKSTEP_TRY(posix::EventLoop::create());
   detail::Resources resources;
   resources.runId = detail::makeRunId();
   resources.storeToken = detail::makeStoreToken();
   const experiment::LaunchConfig& launch = options.experiment.launch;
   std::filesystem::path rankProgram = options.rankProgram;
   if (rankProgram.empty() && launch.isLocal()) {
-    auto program = findRankProgram();
-    if (!program.ok()) {
-      return program.error();
-    }
-    rankProgram = std::move(program).value();
+    rankProgram = LOCKSTEP_TRY(findRankProgram());
   }
-  if (auto enough = detail::ensureDescriptors(options.experiment.processes.worldSize);
-      !enough.ok()) {
-    return enough.error();
-  }
+  LOCKSTEP_TRY(detail::ensureDescriptors(options.experiment.processes.worldSize));
   // From here on every thread that starts has the signals blocked.
-  auto signals = SignalQueue::create();
-  if (!signals.ok()) {
-    return signals.error();
-  }
-  resources.signals = std::move(signals).value();
-  auto head = detail::Head::prepare(launch);
-  if (!head.ok()) {
-    return head.error();
-  }
-  auto store = hostStore(options.experiment, head.value(), resources.storeToken);
-  if (!store.ok()) {
-    return store.error();
-  }
-  resources.masterPort = store.value()->port();
+  resources.signals = LOCKSTEP_TRY(SignalQueue::create());
+  auto head = LOCKSTEP_TRY(detail::Head::prepare(launch));
+  auto tcpStore = LOCKSTEP_TRY(hostStore(options.experiment, head, resources.storeToken));
+  resources.masterPort = tcpStore->port();
   resources.store = std::make_unique<store::PrefixStore>(
-      // Ranks agree on everything under this prefix; settings that the control socket changes go
-      // there.
-      store::attemptPrefix(0), std::shared_ptr<store::Store>(std::move(store).value()));
-  auto segments = detail::makeSegments(options.experiment, options.experiment.processes.worldSize);
-  if (!segments.ok()) {
-    return segments.error();
-  }
-  resources.segments = std::move(segments).value();
+      store::attemptPrefix(0), std::shared_ptr<store::Store>(std::move(tcpStore)));
+  resources.segments = LOCKSTEP_TRY(
+      detail::makeSegments(options.experiment, options.experiment.processes.worldSize));
 
   std::optional<detail::Supervision> supervision;
-  auto control = ControlServer::listen(
-      loop.value(),
-      options.controlDirectory.empty() ? controlDirectory() : options.controlDirectory,
-      resources.runId,
-      [&supervision](const ControlCommand& command) { return supervision->answer(command); });
-  if (!control.ok()) {
-    return control.error();
-  }
-  auto created = detail::createRunFile(options.runFile, options.numberIfTaken);
-  if (!created.ok()) {
-    return created.error();
-  }
-  std::vector<trace::Segment*> pointers;
-  for (auto& segment : resources.segments) {
-    pointers.push_back(&segment);
-  }
-  resources.recorder = trace::Recorder::start(
-      std::move(created.value().writer), firstInfo(options, resources, control.value()->path()),
-      std::move(pointers), kDrainEvery);
+  auto control = LOCKSTEP_TRY(ControlServer::listen(
+      loop, controlDirectory(options.controlDirectory), resources.runId,
+      [&supervision](const ControlCommand& command) { return supervision->answer(command); }));
+  auto created = LOCKSTEP_TRY(detail::createRunFile(options.runFile, options.numberIfTaken));
+  resources.recorder =
+      detail::startRecorder(std::move(created.writer), infoOf(options, resources, control->path()),
+                            resources.segments, kDrainEvery);
 
   if (launch.isLocal()) {
-    resources.ranks = childRanks(options, resources, loop.value(), rankProgram);
+    resources.ranks = childRanks(options, resources, loop, rankProgram);
   } else {
-    auto ranks = head.value().makeRanks(options, resources, loop.value());
-    if (!ranks.ok()) {
-      return ranks.error();
-    }
-    resources.ranks = std::move(ranks).value();
+    resources.ranks = LOCKSTEP_TRY(head.makeRanks(options, resources, loop));
   }
-  supervision.emplace(options, resources, loop.value(), progress);
+  supervision.emplace(options, resources, loop, progress);
   LaunchOutcome outcome = supervision->run();
-  outcome.runFile = created.value().path;
+  outcome.runFile = created.path;
 
-  // No command may change the run once its outcome is known.
-  control.value().reset();
+  control.reset();
   if (const base::Status recorded = resources.recorder->status(); !recorded.ok()) {
     noteIncomplete(recorded.error(), outcome);
     // Of a full file the recorder still renews the rows that say how the run ended.

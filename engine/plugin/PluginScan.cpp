@@ -1,7 +1,6 @@
 #include "engine/plugin/PluginScan.h"
 
 #include <fmt/format.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/base/PlainText.h"
 #include "engine/base/ShippedFiles.h"
 #include "engine/plugin/detail/Child.h"
 #include "plugins/abi/include/lockstep/comm_hook.h"
@@ -99,9 +99,7 @@ std::optional<FoundLibrary> remembered(const std::string& file, const std::strin
 /// Why a child that did not print a description is to be refused.
 std::string refusalOf(const detail::ChildOutcome& outcome, const std::string& path,
                       std::chrono::milliseconds limit) {
-  std::string text = detail::lastLine(outcome.errors);
-  // The child says which hook it is about to make. If that is its last word, it is what happened
-  // then.
+  std::string text = base::lastLine(outcome.errors);
   const std::string making =
       text.starts_with(kMakingHook) ? text.substr(std::string_view("making ").size()) : "";
   if (outcome.timedOut) {
@@ -111,14 +109,13 @@ std::string refusalOf(const detail::ChildOutcome& outcome, const std::string& pa
                        limit.count() / 1000.0);
   }
   if (outcome.stoppedBy != 0) {
-    return fmt::format("it stopped its process (SIG{}) while {}", sigabbrev_np(outcome.stoppedBy),
+    return fmt::format("{} while {}", outcome.stopText(),
                        making.empty() ? "it was opened" : making + " was made or destroyed");
   }
   if (outcome.signal != 0) {
-    return fmt::format(
-        "it crashed while {} ({}: {})",
-        making.empty() ? "it was opened" : making + " was made or destroyed for one rank",
-        sigabbrev_np(outcome.signal), sigdescr_np(outcome.signal));
+    return outcome.crashText(making.empty()
+                                 ? " while it was opened"
+                                 : " while " + making + " was made or destroyed for one rank");
   }
   if (!making.empty()) {
     return fmt::format("{} ended the process when it was made for one rank, with exit code {}",

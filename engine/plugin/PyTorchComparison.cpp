@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <utility>
 
+#include "engine/base/PlainText.h"
 #include "engine/base/ShippedFiles.h"
+#include "engine/base/Try.h"
 #include "engine/plugin/VerifyHook.h"
 #include "engine/plugin/detail/Child.h"
 
@@ -59,12 +59,11 @@ std::optional<std::string> whyNothing(const ChildOutcome& outcome, const char* w
     return fmt::format("{}: its process did not end in time", where);
   }
   if (outcome.signal != 0) {
-    return fmt::format("{}: it crashed ({}: {})", where, sigabbrev_np(outcome.signal),
-                       sigdescr_np(outcome.signal));
+    return fmt::format("{}: {}", where, outcome.crashText());
   }
   // No outcome: the last line of an exception says why.
   if (outcome.output.find('{') == std::string::npos) {
-    const std::string last = detail::lastLine(outcome.errors);
+    const std::string last = base::lastLine(outcome.errors);
     return fmt::format("{}: {}", where,
                        last.empty() ? fmt::format("exit code {}", outcome.exitCode) : last);
   }
@@ -110,40 +109,6 @@ base::Result<std::optional<PyTorchComparison>> train(const ChosenHook& hook,
 
 }  // namespace
 
-std::string toJson(const PyTorchComparison& comparison) {
-  return json{{"ranks", comparison.ranks},
-              {"steps", comparison.steps},
-              {"problems", comparison.problems},
-              {"refusal", comparison.refusal},
-              {"torch", comparison.torch},
-              {"distance", comparison.distance},
-              {"own_distance", comparison.ownDistance},
-              {"sent_bytes", comparison.sentBytes},
-              {"engine_sent_bytes", comparison.engineSentBytes}}
-      .dump(2, ' ', false, json::error_handler_t::replace);
-}
-
-base::Result<PyTorchComparison> pyTorchComparisonFromJson(std::string_view text) {
-  try {
-    const json in = json::parse(text);
-    PyTorchComparison comparison;
-    in.at("ranks").get_to(comparison.ranks);
-    in.at("steps").get_to(comparison.steps);
-    in.at("problems").get_to(comparison.problems);
-    in.at("refusal").get_to(comparison.refusal);
-    in.at("torch").get_to(comparison.torch);
-    in.at("distance").get_to(comparison.distance);
-    in.at("own_distance").get_to(comparison.ownDistance);
-    in.at("sent_bytes").get_to(comparison.sentBytes);
-    in.at("engine_sent_bytes").get_to(comparison.engineSentBytes);
-    return comparison;
-  } catch (const std::exception& error) {
-    return base::Error{base::ExitCode::kHookFailed,
-                       fmt::format("not the outcome of a comparison: {}", error.what()),
-                       {}};
-  }
-}
-
 base::Result<PyTorchComparison> comparePyTorch(const ChosenHook& hook,
                                                const ComparePyTorchOptions& options) {
   // Gradients and results of all steps may be large: they go through files, and leave with this.
@@ -152,12 +117,9 @@ base::Result<PyTorchComparison> comparePyTorch(const ChosenHook& hook,
     return base::Error{base::ExitCode::kEnvironment, "no folder can be made in it", "$TMPDIR"};
   }
   std::string torch;
-  auto trained = train(hook, options, folder.path(), torch);
-  if (!trained.ok()) {
-    return trained.error();
-  }
-  if (trained.value()) {
-    return *trained.value();
+  auto trained = LOCKSTEP_TRY(train(hook, options, folder.path(), torch));
+  if (trained) {
+    return *trained;
   }
   PyTorchComparison failed;
   failed.ranks = 2;

@@ -1,53 +1,49 @@
-#include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
-
+#include "engine/base/JsonFields.h"
+#include "engine/plugin/PyTorchComparison.h"
 #include "engine/plugin/Verification.h"
 
 namespace lockstep::plugin {
 
-using nlohmann::json;
+namespace {
+
+template <typename Outcome>
+std::string textOf(const Outcome& outcome) {
+  return base::JsonWriter::of(outcome).dump(2, ' ', false,
+                                            nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+// Note [Fields of JSON]
+template <typename A, base::Like<Verification> M>
+void fields(A& a, M& m) {
+  a("ranks", m.ranks, "problems", m.problems, "refusal", m.refusal, "notes", m.notes, "optimizer",
+    m.optimizer, "owns_update", m.ownsUpdate, "gradients_same", m.gradientsSame, "parameters_same",
+    m.parametersSame, "mean_error", m.meanError, "state_bytes", m.stateBytes, "step_ms", m.stepMs,
+    "allreduce_ms", m.allreduceMs, "sent_bytes", m.sentBytes);
+}
+
+template <typename A, base::Like<PyTorchComparison> M>
+void fields(A& a, M& m) {
+  a("ranks", m.ranks, "steps", m.steps, "problems", m.problems, "refusal", m.refusal, "torch",
+    m.torch, "distance", m.distance, "own_distance", m.ownDistance, "sent_bytes", m.sentBytes,
+    "engine_sent_bytes", m.engineSentBytes);
+}
 
 std::string toJson(const Verification& verification) {
-  return json{{"ranks", verification.ranks},
-              {"problems", verification.problems},
-              {"refusal", verification.refusal},
-              {"notes", verification.notes},
-              {"optimizer", verification.optimizer},
-              {"owns_update", verification.ownsUpdate},
-              {"gradients_same", verification.gradientsSame},
-              {"parameters_same", verification.parametersSame},
-              {"mean_error", verification.meanError},
-              {"state_bytes", verification.stateBytes},
-              {"step_ms", verification.stepMs},
-              {"allreduce_ms", verification.allreduceMs},
-              {"sent_bytes", verification.sentBytes}}
-      .dump(2, ' ', false, json::error_handler_t::replace);
+  return textOf(verification);
+}
+
+std::string toJson(const PyTorchComparison& comparison) {
+  return textOf(comparison);
 }
 
 base::Result<Verification> verificationFromJson(std::string_view text) {
-  try {
-    const json in = json::parse(text);
-    Verification verification;
-    in.at("ranks").get_to(verification.ranks);
-    in.at("problems").get_to(verification.problems);
-    in.at("refusal").get_to(verification.refusal);
-    in.at("notes").get_to(verification.notes);
-    in.at("optimizer").get_to(verification.optimizer);
-    in.at("owns_update").get_to(verification.ownsUpdate);
-    in.at("gradients_same").get_to(verification.gradientsSame);
-    in.at("parameters_same").get_to(verification.parametersSame);
-    in.at("mean_error").get_to(verification.meanError);
-    in.at("state_bytes").get_to(verification.stateBytes);
-    in.at("step_ms").get_to(verification.stepMs);
-    in.at("allreduce_ms").get_to(verification.allreduceMs);
-    in.at("sent_bytes").get_to(verification.sentBytes);
-    return verification;
-  } catch (const std::exception& error) {
-    return base::Error{base::ExitCode::kHookFailed,
-                       fmt::format("not the outcome of a verification: {}", error.what()),
-                       {}};
-  }
+  return base::fromJsonText<Verification>(text, "not the outcome of a verification");
+}
+
+base::Result<PyTorchComparison> pyTorchComparisonFromJson(std::string_view text) {
+  return base::fromJsonText<PyTorchComparison>(text, "not the outcome of a comparison");
 }
 
 }  // namespace lockstep::plugin

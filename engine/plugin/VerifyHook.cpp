@@ -1,11 +1,11 @@
 #include "engine/plugin/VerifyHook.h"
 
 #include <fmt/format.h>
-#include <string.h>
 
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/base/PlainText.h"
 #include "engine/base/ShippedFiles.h"
 #include "engine/plugin/detail/Child.h"
 
@@ -20,8 +20,7 @@ constexpr std::chrono::seconds kStartUp{30};
 
 /// What the program said of where its process died: "in hook 'topk', rank 1: bucket 0 of step 4".
 std::string placeOf(const detail::ChildOutcome& outcome, const ChosenHook& hook) {
-  // Written before each call, by a process that may die in it (Note [Code of others]).
-  const std::string note = detail::lastLine(outcome.output);
+  const std::string note = base::lastLine(outcome.output);
   return note.starts_with("in hook ") ? note.substr(3) : fmt::format("hook '{}'", hook.id);
 }
 
@@ -32,14 +31,12 @@ std::string whyThereIsNone(const detail::ChildOutcome& outcome, const ChosenHook
                        static_cast<double>(limit.count()) / 1000);
   }
   if (outcome.stoppedBy != 0) {
-    return fmt::format("hook '{}': it stopped its process (SIG{})", hook.id,
-                       sigabbrev_np(outcome.stoppedBy));
+    return fmt::format("hook '{}': {}", hook.id, outcome.stopText());
   }
   if (outcome.signal != 0) {
-    return fmt::format("{}: it crashed ({}: {})", placeOf(outcome, hook),
-                       sigabbrev_np(outcome.signal), sigdescr_np(outcome.signal));
+    return fmt::format("{}: {}", placeOf(outcome, hook), outcome.crashText());
   }
-  const std::string last = detail::lastLine(outcome.errors);
+  const std::string last = base::lastLine(outcome.errors);
   constexpr std::string_view kOwn = "lockstep-hookverify: ";
   if (last.starts_with(kOwn)) {
     return fmt::format("hook '{}': {}", hook.id, last.substr(kOwn.size()));

@@ -5,12 +5,13 @@
 #include <zmq.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "engine/base/ReadNumber.h"
+#include "engine/base/Try.h"
 #include "engine/base/posix/Descriptor.h"
 #include "engine/relay/detail/ZmqSocket.h"
 
@@ -44,9 +45,9 @@ base::Result<Endpoint> endpointOf(const std::string& recorder) {
   Endpoint endpoint;
   if (recorder.starts_with(kScheme) && colon != std::string::npos && colon > kScheme.size()) {
     endpoint.host = recorder.substr(kScheme.size(), colon - kScheme.size());
-    const char* end = recorder.data() + recorder.size();
-    const auto parsed = std::from_chars(recorder.data() + colon + 1, end, endpoint.port);
-    if (parsed.ptr == end && parsed.ec == std::errc() && endpoint.port != 0) {
+    endpoint.port =
+        base::readNumber<std::uint16_t>(std::string_view(recorder).substr(colon + 1)).value_or(0);
+    if (endpoint.port != 0) {
       if (endpoint.host.front() == '[' && endpoint.host.back() == ']') {
         endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
       }
@@ -120,13 +121,10 @@ RelayClient::RelayClient(const Ticket& ticket) : sockets_(std::make_unique<Socke
 RelayClient::~RelayClient() = default;
 
 base::Result<std::unique_ptr<RelayClient>> RelayClient::connect(const Ticket& ticket) {
-  const auto endpoint = endpointOf(ticket.recorder);
-  if (!endpoint.ok()) {
-    return endpoint.error();
-  }
+  const auto endpoint = LOCKSTEP_TRY(endpointOf(ticket.recorder));
   std::unique_ptr<RelayClient> client(new RelayClient(ticket));
   ZmqSocket& dealer = client->sockets_->dealer;
-  dealer.set(ZMQ_IPV6, endpoint.value().host.find(':') != std::string::npos ? 1 : 0);
+  dealer.set(ZMQ_IPV6, endpoint.host.find(':') != std::string::npos ? 1 : 0);
   if (zmq_connect(dealer.get(), ticket.recorder.c_str()) != 0) {
     return Error{ExitCode::kBadInput,
                  fmt::format("cannot connect to a recorder there: {}", zmq_strerror(errno)),

@@ -5,9 +5,10 @@
 #include <unistd.h>
 #include <zmq.h>
 
-#include <charconv>
 #include <fstream>
 
+#include "engine/base/ReadNumber.h"
+#include "engine/base/Try.h"
 #include "engine/base/posix/Descriptor.h"
 
 namespace lockstep::relay {
@@ -35,11 +36,11 @@ void appendHex(std::string& text, const Key& key) {
 
 bool readHex(std::string_view text, Key& key) {
   for (std::size_t i = 0; i < key.size(); ++i) {
-    const char* begin = text.data() + 2 * i;
-    const auto parsed = std::from_chars(begin, begin + 2, key[i], 16);
-    if (parsed.ptr != begin + 2 || parsed.ec != std::errc()) {
+    const auto byte = base::readNumber<std::uint8_t>(text.substr(2 * i, 2), 16);
+    if (!byte) {
       return false;
     }
+    key[i] = *byte;
   }
   return true;
 }
@@ -144,11 +145,7 @@ base::Result<Ticket> readTicket(const std::filesystem::path& path) {
                              kRecorderLine, kTokenLine),
                  path.string()};
   }
-  auto parsed = tokenFromText(token, path.string());
-  if (!parsed.ok()) {
-    return parsed.error();
-  }
-  ticket.token = parsed.value();
+  ticket.token = LOCKSTEP_TRY(tokenFromText(token, path.string()));
   ticket.recorderFrom = path.string();
   return ticket;
 }

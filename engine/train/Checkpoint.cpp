@@ -7,9 +7,10 @@
 #include <torch/optim/optimizer.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
+#include "engine/base/ReadNumber.h"
+#include "engine/base/Try.h"
 #include "engine/base/Xxh64.h"
 #include "engine/ddp/TensorText.h"
 #include "engine/train/OptimizerState.h"
@@ -69,14 +70,10 @@ std::string checksumOf(const Safetensors& file) {
 
 base::Result<std::int64_t> numberAt(const Safetensors& file, const std::string& key) {
   const auto found = file.metadata.find(key);
-  std::int64_t number = 0;
-  // A seed may be any number; a position is none below 0.
-  if (found != file.metadata.end()) {
-    const char* end = found->second.data() + found->second.size();
-    const auto [stop, error] = std::from_chars(found->second.data(), end, number);
-    if (error == std::errc() && stop == end && (number >= 0 || key == "seed")) {
-      return number;
-    }
+  const auto number =
+      found == file.metadata.end() ? std::nullopt : base::readNumber<std::int64_t>(found->second);
+  if (number && (*number >= 0 || key == "seed")) {
+    return *number;
   }
   return base::Error{base::ExitCode::kBadInput,
                      fmt::format("metadata {} is missing or no whole number", key), ""};
@@ -100,23 +97,15 @@ class Loader {
     for (const auto& [key, member] :
          {std::pair("step", &Position::step), std::pair("epoch", &Position::epoch),
           std::pair("samples", &Position::samples), std::pair("seed", &Position::seed)}) {
-      auto number = numberAt(file_, key);
-      if (!number.ok()) {
-        return number.error();
-      }
-      position.*member = number.value();
+      position.*member = LOCKSTEP_TRY(numberAt(file_, key));
     }
     const std::string kind = optimizerKind(optimizer_);
     if (file_.metadata["optimizer"] != kind) {
       return bad(fmt::format("was written with optimizer.kind = \"{}\", this run has \"{}\"",
                              file_.metadata["optimizer"], kind));
     }
-    if (auto checked = checkModel(); !checked.ok()) {
-      return checked.error();
-    }
-    if (auto checked = checkOptimizer(partsOf(kind)); !checked.ok()) {
-      return checked.error();
-    }
+    LOCKSTEP_TRY(checkModel());
+    LOCKSTEP_TRY(checkOptimizer(partsOf(kind)));
     for (const auto& [name, tensor] : file_.tensors) {
       if (!known_.contains(name) && !name.starts_with(kHookPrefix)) {
         return bad(
@@ -153,10 +142,7 @@ class Loader {
 
   base::Status checkModel() {
     for (const auto& [name, tensor] : stateOf(model_)) {
-      if (auto checked = checkTensor("model." + name, tensor.sizes(), tensor.scalar_type());
-          !checked.ok()) {
-        return checked;
-      }
+      LOCKSTEP_TRY(checkTensor("model." + name, tensor.sizes(), tensor.scalar_type()));
     }
     return {};
   }
@@ -172,11 +158,8 @@ class Loader {
       for (std::size_t i = 0; any && i < parts.size(); ++i) {
         const bool isStep = parts[i] == "step";
         const at::IntArrayRef shape = isStep ? at::IntArrayRef{} : parameter.value().sizes();
-        if (auto checked = checkTensor(prefix + parts[i], shape,
-                                       isStep ? c10::kLong : parameter.value().scalar_type());
-            !checked.ok()) {
-          return checked;
-        }
+        LOCKSTEP_TRY(checkTensor(prefix + parts[i], shape,
+                                 isStep ? c10::kLong : parameter.value().scalar_type()));
       }
     }
     return {};
@@ -249,11 +232,8 @@ base::Status saveCheckpoint(const std::filesystem::path& path, const torch::nn::
 
 base::Result<Position> loadCheckpoint(const std::filesystem::path& path, torch::nn::Module& model,
                                       torch::optim::Optimizer& optimizer) {
-  auto file = readSafetensors(path);
-  if (!file.ok()) {
-    return file.error();
-  }
-  auto position = Loader(std::move(file).value(), model, optimizer).run();
+  auto file = LOCKSTEP_TRY(readSafetensors(path));
+  auto position = Loader(std::move(file), model, optimizer).run();
   if (!position.ok()) {
     base::Error error = position.error();
     error.where = path.string();
@@ -263,18 +243,14 @@ base::Result<Position> loadCheckpoint(const std::filesystem::path& path, torch::
 }
 
 base::Result<SavedHook> loadSavedHook(const std::filesystem::path& path) {
-  auto file = readSafetensors(path);
-  if (!file.ok()) {
-    return file.error();
-  }
+  auto file = LOCKSTEP_TRY(readSafetensors(path));
   SavedHook states;
-  const auto named = file.value().metadata.find("hook");
-  if (named == file.value().metadata.end()) {
+  const auto named = file.metadata.find("hook");
+  if (named == file.metadata.end()) {
     return states;
   }
   states.hook = named->second;
-  const auto& tensors = file.value().tensors;
-  // hook.0, hook.1, ... as far as they go; the world size need not be that of the run.
+  const auto& tensors = file.tensors;
   for (auto held = tensors.begin();
        (held = tensors.find(fmt::format("{}{}", kHookPrefix, states.ranks.size()))) !=
        tensors.end();) {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "engine/train/FloatingType.h"
+#include "engine/ddp/TensorText.h"
 
 namespace lockstep::train {
 namespace {
@@ -10,9 +10,9 @@ namespace {
 /// Nothing when all dtypes are "none".
 std::optional<ddp::MixedPrecision> mixedPrecisionOf(const experiment::DdpConfig& config) {
   ddp::MixedPrecision settings;
-  settings.paramDtype = floatingType(config.paramDtype);
-  settings.reduceDtype = floatingType(config.reduceDtype);
-  settings.bufferDtype = floatingType(config.bufferDtype);
+  settings.paramDtype = ddp::floatingType(config.paramDtype);
+  settings.reduceDtype = ddp::floatingType(config.reduceDtype);
+  settings.bufferDtype = ddp::floatingType(config.bufferDtype);
   const bool any = settings.paramDtype || settings.reduceDtype || settings.bufferDtype;
   return any ? std::optional(settings) : std::nullopt;
 }

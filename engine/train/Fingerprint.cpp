@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
+#include <fmt/format.h>
+#include <torch/nn/module.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +12,7 @@
 #include "engine/base/Clock.h"
 #include "engine/base/CountSketch.h"
 #include "engine/base/Xxh64.h"
+#include "engine/ddp/TensorText.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::train {
@@ -95,6 +98,21 @@ void Fingerprint::sample(std::uint32_t step) {
   const std::uint64_t startTicks = base::ticks();
   tracer_.send(trace::toJson(fingerprintOf(parameters_, step)));
   lane_.span(trace::EventKind::kFingerprint, startTicks, step, trace::kNoBucket, bytes_);
+}
+
+std::string parameterHash(const torch::nn::Module& model) {
+  base::Xxh64 hash;
+  for (const auto& parameter : model.named_parameters()) {
+    const at::Tensor values = parameter.value().detach().cpu().contiguous();
+    const std::string dtype = ddp::dtypeName(values.scalar_type());
+    hash.update(parameter.key().c_str(), parameter.key().size() + 1);
+    hash.update(dtype.c_str(), dtype.size() + 1);
+    const std::int64_t dimensions = values.dim();
+    hash.update(&dimensions, sizeof dimensions);
+    hash.update(values.sizes().data(), values.sizes().size() * sizeof(std::int64_t));
+    hash.update(values.data_ptr(), values.nbytes());
+  }
+  return fmt::format("{:016x}", hash.digest());
 }
 
 }  // namespace lockstep::train

@@ -3,12 +3,16 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/ddp/ModelState.h"
 #include "engine/trace/Messages.h"
 #include "engine/trace/Tracer.h"
+
+namespace torch::nn {
+class Module;
+}
 
 namespace lockstep::train {
 
@@ -42,5 +46,11 @@ class Fingerprint {
   trace::Lane& lane_;
   std::uint64_t bytes_ = 0;
 };
+
+/// Returns 16 hex digits, XXH64 over every parameter in registration order: name, a zero byte,
+/// dtype ("float32"), a zero byte, number of dimensions and each size as little-endian int64,
+/// then the elements row-major. Equal on all ranks exactly when the replicas are equal, bit for
+/// bit.
+std::string parameterHash(const torch::nn::Module& model);
 
 }  // namespace lockstep::train

@@ -5,6 +5,7 @@
 #include <torch/optim/sgd.h>
 
 #include "engine/base/Check.h"
+#include "engine/base/Try.h"
 #include "engine/ddp/TorchCompat.h"
 #include "engine/optim/ParameterOptimizer.h"
 
@@ -78,9 +79,7 @@ base::Status copyState(const Optimizer& from, optim::ParameterOptimizer& to) {
     ParameterState state = parameterState(from, to.parameters()[i]);
     // SGD without momentum leaves an undefined buffer.
     std::erase_if(state, [](const auto& part) { return !part.second.defined(); });
-    if (auto set = to.setState(i, state); !set.ok()) {
-      return set;
-    }
+    LOCKSTEP_TRY(to.setState(i, state));
   }
   return {};
 }

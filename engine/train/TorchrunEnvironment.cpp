@@ -2,15 +2,14 @@
 
 #include <limits>
 
+#include "engine/base/Try.h"
+
 namespace lockstep::train {
 
 base::Result<TorchrunEnvironment> torchrunEnvironment(const base::ReadVariable& read) {
   constexpr int kMost = std::numeric_limits<int>::max();
-  const auto meeting = store::rendezvousEnvironment(read);
-  if (!meeting.ok()) {
-    return meeting.error();
-  }
-  TorchrunEnvironment result{meeting.value(), 0, {}, {}};
+  const auto meeting = LOCKSTEP_TRY(store::rendezvousEnvironment(read));
+  TorchrunEnvironment result{meeting, 0, {}, {}};
   base::EnvironmentReader reader(read, "start ranks with `lockstep run`");
   result.localRank = static_cast<int>(
       reader.optionalNumber({"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0, kMost)

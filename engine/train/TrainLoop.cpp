@@ -14,7 +14,10 @@
 #include <variant>
 
 #include "engine/base/Log.h"
+#include "engine/base/Try.h"
+#include "engine/ddp/GatherAll.h"
 #include "engine/ddp/Join.h"
+#include "engine/experiment/SettingChange.h"
 #include "engine/hooks/HookError.h"
 #include "engine/trace/CoreWait.h"
 #include "engine/trace/Event.h"
@@ -22,7 +25,6 @@
 #include "engine/train/AgreementInJoin.h"
 #include "engine/train/ComputeDevice.h"
 #include "engine/train/Evaluate.h"
-#include "engine/train/GatherTexts.h"
 #include "engine/train/OptimizerState.h"
 
 namespace lockstep::train {
@@ -108,15 +110,9 @@ base::Result<TrainOutcome> TrainLoop::run() {
   TrainOutcome outcome;
   std::int64_t stepsDone = 0;
   if (parts_.experiment.ddp.join) {
-    auto joined = trainJoined(outcome);
-    if (!joined.ok()) {
-      return joined.error();
-    }
-    stepsDone = joined.value();
+    stepsDone = LOCKSTEP_TRY(trainJoined(outcome));
   } else {
-    if (auto trained = trainSteps(outcome); !trained.ok()) {
-      return trained.error();
-    }
+    LOCKSTEP_TRY(trainSteps(outcome));
     stepsDone = step_;
   }
   if (parts_.hook != nullptr) {
@@ -131,9 +127,7 @@ base::Result<TrainOutcome> TrainLoop::run() {
   }
   // What was trained since the last one, also after a stop.
   if (lastCheckpoint_ != step_) {
-    if (auto written = checkpointNow(); !written.ok()) {
-      return written.error();
-    }
+    LOCKSTEP_TRY(checkpointNow());
   }
   outcome.steps = step_;
   outcome.loss = loss_;
@@ -154,9 +148,7 @@ base::Result<std::int64_t> TrainLoop::trainJoined(TrainOutcome& outcome) {
   // Rank 0 decides for the others for as long as it shadows them.
   joinables.push_back(&agreement);
   ddp::Join join(std::move(joinables), options);
-  if (auto trained = trainSteps(outcome); !trained.ok()) {
-    return trained.error();
-  }
+  LOCKSTEP_TRY(trainSteps(outcome));
   if (!outcome.stopped) {
     agreement_.leave(step_, true);
   }
@@ -185,9 +177,7 @@ base::Status TrainLoop::trainSteps(TrainOutcome& outcome) {
       continue;
     }
     if (train.checkpointEvery > 0 && step_ - lastCheckpoint_ >= train.checkpointEvery) {
-      if (auto written = checkpointNow(); !written.ok()) {
-        return written;
-      }
+      LOCKSTEP_TRY(checkpointNow());
     }
     if (step_ < ownSteps_) {
       const StepDecision decision = agreement_.before(step_);
@@ -360,6 +350,8 @@ void TrainLoop::change(const experiment::SettingChange& wanted) {
     changed_.insert_or_assign(wanted.key, *number);
   }
   if (parts_.group.rank() == 0) {
+    parts_.tracer.send(trace::toJson(trace::EnvironmentMessage{
+        {{experiment::environmentKey({stepNumber(), wanted}), wanted.value}}}));
     base::logInfo("{} = {} from step {} on", wanted.key, wanted.value, step_);
   }
 }
@@ -430,7 +422,7 @@ base::Status TrainLoop::checkpointNow() {
   if (parts_.hook != nullptr) {
     const std::string own = parts_.hook->save();
     if (!own.empty()) {
-      states = {parts_.hook->name(), gatherTexts(parts_.group, own)};
+      states = {parts_.hook->name(), ddp::gatherTexts(parts_.group, own, ddp::Readers::kRank0)};
     }
   }
   if (parts_.group.rank() != 0) {

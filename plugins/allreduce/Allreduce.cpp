@@ -1,30 +1,19 @@
-#include <lockstep/comm_hook.hpp>
-
 #include "engine/kernels/Kernels.h"
+#include "plugins/averaging/Mean.h"
 
 using namespace lockstep::plugin;
 
 namespace {
 
-template <typename T>
-void divideBy(std::span<T> values, double divisor) {
-  const T by = static_cast<T>(divisor);
-  for (T& value : values) {
-    value /= by;
-  }
-}
-
 class Allreduce : public Hook {
  public:
-  static const Description& description() {
-    static const Description description =
-        Description("allreduce", "allreduce", "1.0",
-                    "Averages each bucket over all ranks, exactly: divides, then sums.")
-            .caps(LOCKSTEP_CAP_SAME_RESULT | LOCKSTEP_CAP_JOIN)
-            .dtypes({LOCKSTEP_F32, LOCKSTEP_F64, LOCKSTEP_F16, LOCKSTEP_BF16})
-            .devices({LOCKSTEP_CPU, LOCKSTEP_CUDA})
-            .meanError(1e-6);
-    return description;
+  static Description description() {
+    return Description("allreduce", "allreduce", "1.0",
+                       "Averages each bucket over all ranks, exactly: divides, then sums.")
+        .caps(LOCKSTEP_CAP_SAME_RESULT | LOCKSTEP_CAP_JOIN)
+        .dtypes({LOCKSTEP_F32, LOCKSTEP_F64, LOCKSTEP_F16, LOCKSTEP_BF16})
+        .devices({LOCKSTEP_CPU, LOCKSTEP_CUDA})
+        .meanError(1e-6);
   }
 
   Allreduce(Host host, const Values&) : Hook(host) {}
@@ -46,7 +35,7 @@ class Allreduce : public Hook {
     const auto& kernels = lockstep::kernels::kernels();
     switch (bucket.buffer().dtype) {
       case LOCKSTEP_F64:
-        divideBy(bucket.flat<double>(), bucket.divisor());
+        lockstep::plugin::divide(bucket.flat<double>(), bucket.divisor());
         break;
       case LOCKSTEP_F16:
         divideHalf(kernels.divideHalf, bucket);
@@ -55,7 +44,7 @@ class Allreduce : public Hook {
         divideHalf(kernels.divideBfloat16, bucket);
         break;
       default:
-        divideBy(bucket.flat<float>(), bucket.divisor());
+        lockstep::plugin::divide(bucket.flat<float>(), bucket.divisor());
     }
   }
   static void divideHalf(void (*function)(std::uint16_t*, float, std::size_t), Bucket bucket) {

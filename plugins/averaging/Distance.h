@@ -28,7 +28,7 @@ inline bool isDue(std::uint64_t every, std::uint64_t step) {
 /// Counts the square of this rank's distance to the mean of all ranks as "distance_squared"; the
 /// mean of that over the ranks is their consensus distance. One allreduce.
 inline void measureDistance(const Run& run, std::span<const float> own, Run::Then then) {
-  const auto mean = run.scratch<float>(static_cast<std::int64_t>(own.size()));
+  const auto mean = run.scratch<float>(own.size());
   std::copy(own.begin(), own.end(), mean.begin());
   average(run, run.world(), mean, run.size(), [run, own, mean, then = std::move(then)] {
     double sum = 0;
@@ -39,6 +39,15 @@ inline void measureDistance(const Run& run, std::span<const float> own, Run::The
     run.counter("distance_squared", sum);
     then();
   });
+}
+
+/// The end of a step's run: measures first, where that is due.
+inline void completeMeasured(const Run& run, std::span<const float> own, bool measured) {
+  if (measured) {
+    measureDistance(run, own, [run] { run.complete(); });
+  } else {
+    run.complete();
+  }
 }
 
 }  // namespace lockstep::plugin

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <utility>
 
@@ -8,15 +7,21 @@
 
 namespace lockstep::plugin {
 
+/// Divides each of some numbers.
+template <typename T>
+void divide(std::span<T> values, double divisor) {
+  const auto by = static_cast<T>(divisor);
+  for (T& value : values) {
+    value /= by;
+  }
+}
+
 /// Divides, then sums over `group`, in place: the mean stands in `values` when `then` runs.
 /// Division comes first, so that a sum of large numbers cannot overflow, and so that the bits are
 /// those of the hook allreduce.
 inline void average(const Run& run, const lockstep_group& group, std::span<float> values,
                     double divisor, Run::Then then) {
-  const auto by = static_cast<float>(divisor);
-  for (float& value : values) {
-    value /= by;
-  }
+  divide(values, divisor);
   run.allReduce(group, bufferOf(values), LOCKSTEP_SUM, std::move(then));
 }
 

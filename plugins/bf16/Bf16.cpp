@@ -6,15 +6,13 @@ namespace {
 
 class Bf16 : public CastHook {
  public:
-  static const Description& description() {
-    static const Description description =
-        Description(
-            "bf16", "bf16", "1.0",
-            "Sends gradients as bfloat16 (7 bits of mantissa, the range of fp32): half the bytes.")
-            .caps(LOCKSTEP_CAP_SAME_RESULT | LOCKSTEP_CAP_JOIN | LOCKSTEP_CAP_INNER)
-            .devices({LOCKSTEP_CPU, LOCKSTEP_CUDA})
-            .meanError(4e-2);
-    return description;
+  static Description description() {
+    return Description("bf16", "bf16", "1.0",
+                       "Sends gradients as bfloat16 (7 bits of mantissa, the range of fp32): half "
+                       "the bytes.")
+        .caps(LOCKSTEP_CAP_SAME_RESULT | LOCKSTEP_CAP_JOIN | LOCKSTEP_CAP_INNER)
+        .devices({LOCKSTEP_CPU, LOCKSTEP_CUDA})
+        .meanError(4e-2);
   }
 
   Bf16(Host host, const Values&)

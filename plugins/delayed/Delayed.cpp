@@ -40,19 +40,13 @@ struct Kept {
 /// take as long as a whole step.
 class Delayed : public Hook {
  public:
-  static const Description& description() {
-    static const Description description =
-        Description(
-            "delayed", "delayed allreduce", "1.0",
-            "Applies the last step's mean, so that communication hides behind a whole step.")
-            .caps(LOCKSTEP_CAP_SAME_RESULT)
-            .integer({.key = "delay",
-                      .label = "Delay",
-                      .help = "steps between a gradient and its use; 0 is plain allreduce",
-                      .initial = 1,
-                      .min = 0,
-                      .max = 1});
-    return description;
+  static Description description() {
+    return Description(
+               "delayed", "delayed allreduce", "1.0",
+               "Applies the last step's mean, so that communication hides behind a whole step.")
+        .caps(LOCKSTEP_CAP_SAME_RESULT)
+        .integer("delay", "Delay", {.initial = 1, .min = 0, .max = 1},
+                 "steps between a gradient and its use; 0 is plain allreduce");
   }
 
   Delayed(Host host, const Values& values) : Hook(host), delays_(values["delay"].integer() > 0) {}

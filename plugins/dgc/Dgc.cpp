@@ -17,56 +17,42 @@ constexpr int kWarmupStages = 5;
 
 /// Deep Gradient Compression (Lin, Han, Mao, Wang, Dally, ICLR 2018): each rank keeps the momentum
 /// m and accumulates it in v; the largest |v| are sent and cleared, and the momentum with them.
-class Dgc : public FeedbackHook {
+class Dgc : public DensityHook {
  public:
-  static const Description& description() {
-    static const Description description =
-        Description("dgc", "deep gradient compression", "1.0",
-                    "Sends the largest accumulated gradients alone; momentum is kept by each rank, "
-                    "before compression.")
-            .caps(LOCKSTEP_CAP_SAME_RESULT)
-            .real(density())
-            .real({.key = "momentum",
-                   .label = "Momentum",
-                   .help = "in place of the optimizer's, which must be 0",
-                   .initial = 0.9,
-                   .min = 0,
-                   .max = 0.9999})
-            .boolean({.key = "nesterov",
-                      .label = "Nesterov",
-                      .help = "Nesterov's momentum",
-                      .initial = false})
-            .boolean({.key = "masking",
-                      .label = "Masking",
-                      .help = "forgets the momentum of what is sent, so that stale gradients do "
-                              "not carry on",
-                      .initial = true})
-            .real({.key = "clip",
-                   .label = "Clip",
-                   .help = "largest norm of a parameter's gradient over all ranks; each rank clips "
-                           "at this divided by the root of their number; 0: never",
-                   .initial = 0,
-                   .min = 0,
-                   .max = 1e6})
-            .integer({.key = "warmup",
-                      .label = "Warm-up",
-                      .help = "iterations in which the density falls, in five equal stages",
-                      .initial = 0,
-                      .min = 0,
-                      .max = 1e9});
-    return description;
+  static Description description() {
+    return Description(
+               "dgc", "deep gradient compression", "1.0",
+               "Sends the largest accumulated gradients alone; momentum is kept by each rank, "
+               "before compression.")
+        .caps(LOCKSTEP_CAP_SAME_RESULT)
+        .real(sparse())
+        .real("momentum", "Momentum", {.initial = 0.9, .min = 0, .max = 0.9999},
+              "in place of the optimizer's, which must be 0")
+        .boolean({.key = "nesterov",
+                  .label = "Nesterov",
+                  .help = "Nesterov's momentum",
+                  .initial = false})
+        .boolean({.key = "masking",
+                  .label = "Masking",
+                  .help = "forgets the momentum of what is sent, so that stale gradients do "
+                          "not carry on",
+                  .initial = true})
+        .real("clip", "Clip", {.initial = 0, .min = 0, .max = 1e6},
+              "largest norm of a parameter's gradient over all ranks; each rank clips "
+              "at this divided by the root of their number; 0: never")
+        .integer("warmup", "Warm-up", {.initial = 0, .min = 0, .max = 1e9},
+                 "iterations in which the density falls, in five equal stages");
   }
 
   Dgc(Host host, const Values& values)
-      : FeedbackHook(host, true),
-        density_(values["density"].real()),
+      : DensityHook(host, values, true),
         momentum_(static_cast<float>(values["momentum"].real())),
         nesterov_(values["nesterov"].boolean()),
         masks_(values["masking"].boolean()),
         clip_(values["clip"].real() / std::sqrt(static_cast<double>(host.size()))),
-        warmup_(static_cast<std::uint64_t>(values["warmup"].integer())) {}
-
-  void set(const Value& density) { density_ = density.real(); }
+        warmup_(values["warmup"].count()) {
+    alsoKeep(momenta_);
+  }
 
   void configure(const lockstep_optimizer_info& optimizer) const {
     if (momentum_ > 0 && (optimizer.kind != LOCKSTEP_SGD || optimizer.momentum != 0)) {
@@ -93,17 +79,8 @@ class Dgc : public FeedbackHook {
     message.exchange(run, bucket);
   }
 
-  void save(Writer& out) {
-    FeedbackHook::save(out);
-    momenta_.save(out);
-  }
-  void load(Reader& in, std::uint32_t schema, int worldSize) {
-    FeedbackHook::load(in, schema, worldSize);
-    momenta_.load(in);
-  }
-
  private:
-  static Description::Number density() {
+  static Description::Number sparse() {
     Description::Number number = kDensity;
     number.initial = 0.001;
     return number;
@@ -144,10 +121,10 @@ class Dgc : public FeedbackHook {
   /// Falls geometrically: for 0.001 it is 0.25, 0.063, 0.016, 0.004, 0.001.
   [[nodiscard]] double densityIn(std::uint64_t step) const {
     if (step >= warmup_) {
-      return density_;
+      return density();
     }
     const auto stage = static_cast<double>(step * kWarmupStages / warmup_ + 1);
-    return std::pow(density_, stage / kWarmupStages);
+    return std::pow(density(), stage / kWarmupStages);
   }
 
   /// At most `count` of the largest: those above a threshold that a sample suggests, which is then
@@ -184,7 +161,6 @@ class Dgc : public FeedbackHook {
     }
   }
 
-  double density_;
   const float momentum_;
   const bool nesterov_;
   const bool masks_;

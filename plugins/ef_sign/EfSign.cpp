@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
-#include <vector>
 
+#include "plugins/exchange/Gather.h"
 #include "plugins/feedback/FeedbackHook.h"
+#include "plugins/signs/ScaledSigns.h"
 
 using namespace lockstep::plugin;
 using lockstep::kernels::kernels;
@@ -15,13 +15,12 @@ namespace {
 /// rest of p is the residual. In units of the update, so that it outlives a change of lr.
 class EfSign : public FeedbackHook {
  public:
-  static const Description& description() {
-    static const Description description =
-        Description("ef_sign", "EF-SignSGD", "1.0",
-                    "Sends one bit for each gradient and a scale for each parameter, and keeps the "
-                    "error for later steps.")
-            .caps(LOCKSTEP_CAP_SAME_RESULT);
-    return description;
+  static Description description() {
+    return Description(
+               "ef_sign", "EF-SignSGD", "1.0",
+               "Sends one bit for each gradient and a scale for each parameter, and keeps the "
+               "error for later steps.")
+        .caps(LOCKSTEP_CAP_SAME_RESULT);
   }
 
   EfSign(Host host, const Values&) : FeedbackHook(host, true) {}
@@ -39,27 +38,19 @@ class EfSign : public FeedbackHook {
     for (std::uint32_t i = 0; i < bucket.parameters(); ++i) {
       bytes += bytesFor(bucket, i);
     }
-    const auto own = run.scratch<std::uint8_t>(static_cast<std::int64_t>(bytes));
-    const auto all = run.scratch<std::uint8_t>(static_cast<std::int64_t>(bytes) * run.size());
+    const auto own = run.scratch<std::uint8_t>(bytes);
     std::uint8_t* out = own.data();
     for (std::uint32_t i = 0; i < bucket.parameters(); ++i) {
       encode(bucket, i, out);
       out += bytesFor(bucket, i);
     }
-    run.allGather(bufferOf(own), bufferOf(all), [this, run, bucket, all, bytes] {
-      const auto flat = bucket.flat();
-      std::fill(flat.begin(), flat.end(), 0.0F);
-      for (std::size_t rank = 0; rank < static_cast<std::size_t>(run.size()); ++rank) {
-        add(bucket, all.data() + rank * bytes);
-      }
-      run.complete();
-    });
-    run.noMore();
+    gatherAndAdd(run, bucket, own,
+                 [this, bucket](auto, auto message, auto) { add(bucket, message.data()); });
   }
 
  private:
   static std::size_t bytesFor(const Bucket& bucket, std::uint32_t i) {
-    return sizeof(float) + (static_cast<std::size_t>(bucket.length(i)) + 7) / 8;
+    return signMessageBytes(static_cast<std::size_t>(bucket.length(i)));
   }
 
   void encode(const Bucket& bucket, std::uint32_t i, std::uint8_t* out) {
@@ -70,20 +61,13 @@ class EfSign : public FeedbackHook {
     // the one with the least squared error.
     const auto scale = static_cast<float>(kernels().absoluteSum(p.data(), p.size()) /
                                           static_cast<double>(std::max<std::size_t>(p.size(), 1)));
-    std::memcpy(out, &scale, sizeof scale);
-    kernels().packSigns(p.data(), out + sizeof scale, p.size());
-    kernels().addSigns(out + sizeof scale, p.data(), p.size(), -scale);
+    encodeSigns(out, p, scale);
   }
 
   void add(const Bucket& bucket, const std::uint8_t* in) const {
     for (std::uint32_t i = 0; i < bucket.parameters(); ++i) {
-      const auto gradient = bucket.gradient(i);
-      float scale = 0;
-      std::memcpy(&scale, in, sizeof scale);
-      // Messages are updates; the optimizer is to get a gradient, and multiplies it by the rate
-      // again.
-      kernels().addSigns(in + sizeof scale, gradient.data(), gradient.size(),
-                         scale / (rate_ * static_cast<float>(bucket.divisor())));
+      addSigns(in, bucket.gradient(i),
+               scaleOf(in) / (rate_ * static_cast<float>(bucket.divisor())));
       in += bytesFor(bucket, i);
     }
   }

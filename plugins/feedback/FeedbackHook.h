@@ -55,15 +55,27 @@ class FeedbackHook : public Hook {
   static constexpr std::uint32_t kStateSchema = 1;
   void save(Writer& out) {
     saveWorld(out, host());
-    residuals_.save(out);
+    for (const Kept& kept : kept_) {
+      kept.numbers->save(out);
+    }
   }
-  void load(Reader& in, std::uint32_t, int) {
+  void load(Reader& in, std::uint32_t schema, int) {
     requireSameWorld(in, host());
-    residuals_.load(in);
+    for (const Kept& kept : kept_) {
+      if (schema >= kept.since) {
+        kept.numbers->load(in);
+      }
+    }
   }
 
  protected:
   FeedbackHook(Host host, bool feeds) : Hook(host), feeds_(feeds) {}
+
+  /// Saves and loads these members, too, behind those before; a state of a schema below `since`
+  /// lacks them.
+  void alsoKeep(PerParameter& numbers, std::uint32_t since = 1) {
+    kept_.push_back({&numbers, since});
+  }
 
   [[nodiscard]] bool feeds() const { return feeds_; }
 
@@ -99,8 +111,29 @@ class FeedbackHook : public Hook {
   }
 
  private:
+  struct Kept {
+    PerParameter* numbers;
+    std::uint32_t since;
+  };
+
   const bool feeds_;
   PerParameter residuals_;
+  std::vector<Kept> kept_{{&residuals_, 1}};
+};
+
+/// Base of those that send a part of the gradients, kDensity.
+class DensityHook : public FeedbackHook {
+ public:
+  void set(const Value& density) { density_ = density.real(); }
+
+ protected:
+  DensityHook(Host host, const Values& values, bool feeds)
+      : FeedbackHook(host, feeds), density_(values["density"].real()) {}
+
+  [[nodiscard]] double density() const { return density_; }
+
+ private:
+  double density_;
 };
 
 }  // namespace lockstep::plugin

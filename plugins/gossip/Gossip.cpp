@@ -7,6 +7,7 @@
 #include "plugins/averaging/Parameters.h"
 #include "plugins/gossip/Partners.h"
 #include "plugins/nodes/Nodes.h"
+#include "plugins/settings/Seed.h"
 
 using namespace lockstep::plugin;
 
@@ -17,60 +18,47 @@ namespace {
 /// gradients, as in the paper, or the parameters after the step, which keeps replicas together.
 class Gossip : public Hook {
  public:
-  static const Description& description() {
-    static const Description description =
-        Description("gossip", "GossipGraD", "1.0",
-                    "Each node averages with one partner a step, another one each time.")
-            .caps(LOCKSTEP_CAP_LOCAL_RESULT)
-            .choice({.key = "mix",
-                     .label = "Mix",
-                     .help = "what partners average: parameters after the step, which keeps "
-                             "replicas together, or gradients, as in the paper, where they drift",
-                     .initial = "parameters",
-                     .choices = {"parameters", "gradients"}})
-            .choice({.key = "topology",
-                     .label = "Topology",
-                     .help = "dissemination: to one, from another; cube: in pairs, for a power of "
-                             "two of nodes",
-                     .initial = "dissemination",
-                     .choices = {"dissemination", "cube"}})
-            .boolean({.key = "rotate",
-                      .label = "Rotate",
-                      .help = "nodes change places in the topology after each round",
-                      .initial = true})
-            .integer(
-                {.key = "average_every",
-                 .label = "Average every",
-                 .help = "steps between two averages of the parameters over all ranks; 0: never",
-                 .initial = 0,
-                 .min = 0,
-                 .max = 1e9,
-                 .flags = LOCKSTEP_PARAM_LIVE})
-            .integer(kMeasureEvery)
-            .integer(kRanksPerNode)
-            .integer({.key = "seed",
-                      .label = "Seed",
-                      .help = "of the places",
-                      .initial = 2403,
-                      .min = 0,
-                      .max = 2147483647,
-                      .flags = LOCKSTEP_PARAM_ADVANCED});
-    return description;
+  static Description description() {
+    return Description("gossip", "GossipGraD", "1.0",
+                       "Each node averages with one partner a step, another one each time.")
+        .caps(LOCKSTEP_CAP_LOCAL_RESULT)
+        .choice({.key = "mix",
+                 .label = "Mix",
+                 .help = "what partners average: parameters after the step, which keeps "
+                         "replicas together, or gradients, as in the paper, where they drift",
+                 .initial = "parameters",
+                 .choices = {"parameters", "gradients"}})
+        .choice({.key = "topology",
+                 .label = "Topology",
+                 .help = "dissemination: to one, from another; cube: in pairs, for a power of "
+                         "two of nodes",
+                 .initial = "dissemination",
+                 .choices = {"dissemination", "cube"}})
+        .boolean({.key = "rotate",
+                  .label = "Rotate",
+                  .help = "nodes change places in the topology after each round",
+                  .initial = true})
+        .integer("average_every", "Average every",
+                 {.initial = 0, .min = 0, .max = 1e9, .flags = LOCKSTEP_PARAM_LIVE},
+                 "steps between two averages of the parameters over all ranks; 0: never")
+        .integer(kMeasureEvery)
+        .integer(kRanksPerNode)
+        .integer(seedOf("of the places", 2403));
   }
 
   Gossip(Host host, const Values& values)
       : Hook(host),
         mixesParameters_(values["mix"].text() == "parameters"),
-        averageEvery_(static_cast<std::uint64_t>(values["average_every"].integer())),
-        measureEvery_(static_cast<std::uint64_t>(values["measure_every"].integer())),
+        averageEvery_(values["average_every"].count()),
+        measureEvery_(values["measure_every"].count()),
         nodes_(host, values["ranks_per_node"].integer()),
         leaders_(nodes_.across(1)),
         partners_(nodes_.count(), topologyOf(values, nodes_.count()), values["rotate"].boolean(),
-                  static_cast<std::uint64_t>(values["seed"].integer())) {}
+                  values["seed"].count()) {}
 
   [[nodiscard]] bool replicasDrift() const noexcept { return true; }
 
-  void set(const Value& every) { averageEvery_ = static_cast<std::uint64_t>(every.integer()); }
+  void set(const Value& every) { averageEvery_ = every.count(); }
 
   void run(Run run, Bucket bucket) {
     const auto then = [this, run, bucket] {
@@ -95,23 +83,16 @@ class Gossip : public Hook {
       return;
     }
     const auto values = gatherParameters(run, step);
-    const auto measure = [run, values, measured] {
-      if (measured) {
-        measureDistance(run, values, [run] { run.complete(); });
-      } else {
-        run.complete();
-      }
-    };
-    const auto then = [step, values, measure] {
+    const auto then = [run, step, values, measured] {
       scatterParameters(values, step);
-      measure();
+      completeMeasured(run, values, measured);
     };
     if (all) {
       average(run, run.world(), values, run.size(), then);
     } else if (mixesParameters_) {
       mix(run, values, step.step(), !measured, then);
     } else {
-      measure();
+      completeMeasured(run, values, measured);
     }
   }
 
@@ -156,7 +137,7 @@ class Gossip : public Hook {
       return;
     }
     const auto pair = partners_.of(nodes_.node(), step);
-    const auto received = run.scratch<float>(static_cast<std::int64_t>(values.size()));
+    const auto received = run.scratch<float>(values.size());
     const lockstep_buffer out = bufferOf(values);
     const lockstep_buffer in = bufferOf(received);
     run.exchange(*leaders_, &out, pair.to, &in, pair.from, [values, received, share] {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdint>
 #include <span>
 
 #include "engine/kernels/Kernels.h"
@@ -14,20 +13,18 @@ namespace {
 /// less is sent for it.
 class Hierarchical : public Hook {
  public:
-  static const Description& description() {
-    static const Description description =
-        Description("hierarchical", "hierarchical allreduce", "1.0",
-                    "Averages within each node first, then between nodes.")
-            .caps(LOCKSTEP_CAP_SAME_RESULT)
-            .meanError(1e-6)
-            .integer(kRanksPerNode)
-            .choice({.key = "between",
-                     .label = "Between nodes",
-                     .help = "shards: every rank of a node carries its share; leaders: the first "
-                             "rank of each node carries all",
-                     .initial = "shards",
-                     .choices = {"shards", "leaders"}});
-    return description;
+  static Description description() {
+    return Description("hierarchical", "hierarchical allreduce", "1.0",
+                       "Averages within each node first, then between nodes.")
+        .caps(LOCKSTEP_CAP_SAME_RESULT)
+        .meanError(1e-6)
+        .integer(kRanksPerNode)
+        .choice({.key = "between",
+                 .label = "Between nodes",
+                 .help = "shards: every rank of a node carries its share; leaders: the first "
+                         "rank of each node carries all",
+                 .initial = "shards",
+                 .choices = {"shards", "leaders"}});
   }
 
   Hierarchical(Host host, const Values& values)
@@ -41,13 +38,7 @@ class Hierarchical : public Hook {
       averageBucket(run, bucket);
       return;
     }
-    const auto divisor = static_cast<float>(bucket.divisor());
-    for (float& value : bucket.flat()) {
-      value /= divisor;
-    }
-    // Shards send 1/size of a bucket on each rank's link, all at once; leaders send the whole on
-    // one, and leave the links of the others free. Which is faster is a matter of whether a node's
-    // ranks have links of their own.
+    divide(bucket.flat(), bucket.divisor());
     if (!byLeaders_) {
       throughShards(run, bucket.flat());
     } else if (nodes_.leads()) {
@@ -64,10 +55,10 @@ class Hierarchical : public Hook {
   void throughShards(const Run& run, std::span<float> flat) const {
     const auto size = static_cast<std::size_t>(nodes_.size());
     const std::size_t part = (flat.size() + size - 1) / size;
-    const auto shard = run.scratch<float>(static_cast<std::int64_t>(part));
+    const auto shard = run.scratch<float>(part);
     auto whole = flat;
     if (part * size != flat.size()) {
-      whole = run.scratch<float>(static_cast<std::int64_t>(part * size));
+      whole = run.scratch<float>(part * size);
       std::fill(std::copy(flat.begin(), flat.end(), whole.begin()), whole.end(), 0.0F);
     }
     const auto gather = [this, run, flat, whole, shard] {

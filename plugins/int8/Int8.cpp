@@ -2,11 +2,11 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <vector>
-
-#include <lockstep/comm_hook.hpp>
 
 #include "engine/kernels/Kernels.h"
+#include "plugins/averaging/Mean.h"
+#include "plugins/exchange/Gather.h"
+#include "plugins/exchange/Servers.h"
 
 using namespace lockstep::plugin;
 using lockstep::kernels::kernels;
@@ -74,23 +74,21 @@ class Codec {
 /// each rank averages one part of the bucket and sends it, quantized again, to all.
 class Int8 : public Hook {
  public:
-  static const Description& description() {
-    static const Description description =
-        Description("int8", "int8", "1.0", "Sends a byte for each gradient, with scales.")
-            .caps(LOCKSTEP_CAP_SAME_RESULT | LOCKSTEP_CAP_JOIN)
-            .meanError(0.05)
-            .choice({.key = "scales",
-                     .label = "Scales",
-                     .help = "one for the bucket, or one for each 512 gradients",
-                     .initial = "tensor",
-                     .choices = {"tensor", "channel"}})
-            .choice({.key = "exchange",
-                     .label = "Exchange",
-                     .help = "allgather rounds once and grows with the ranks; all_to_all rounds "
-                             "twice and does not",
-                     .initial = "all_to_all",
-                     .choices = {"all_to_all", "allgather"}});
-    return description;
+  static Description description() {
+    return Description("int8", "int8", "1.0", "Sends a byte for each gradient, with scales.")
+        .caps(LOCKSTEP_CAP_SAME_RESULT | LOCKSTEP_CAP_JOIN)
+        .meanError(0.05)
+        .choice({.key = "scales",
+                 .label = "Scales",
+                 .help = "one for the bucket, or one for each 512 gradients",
+                 .initial = "tensor",
+                 .choices = {"tensor", "channel"}})
+        .choice({.key = "exchange",
+                 .label = "Exchange",
+                 .help = "allgather rounds once and grows with the ranks; all_to_all rounds "
+                         "twice and does not",
+                 .initial = "all_to_all",
+                 .choices = {"all_to_all", "allgather"}});
   }
 
   Int8(Host host, const Values& values)
@@ -109,15 +107,11 @@ class Int8 : public Hook {
  private:
   void gather(const Run& run, const Bucket& bucket) const {
     const Codec codec(bucket.flat().size(), row_);
-    const auto own = run.scratch<std::uint8_t>(static_cast<std::int64_t>(codec.bytes()));
-    const auto all =
-        run.scratch<std::uint8_t>(static_cast<std::int64_t>(codec.bytes()) * run.size());
+    const auto own = run.scratch<std::uint8_t>(codec.bytes());
     codec.encode(bucket.flat().data(), own.data());
-    run.allGather(bufferOf(own), bufferOf(all), [run, bucket, codec, all] {
+    lockstep::plugin::gather(run, own, [run, bucket, codec](auto all) {
       average(bucket.flat(), codec, all, run.size(), bucket.divisor());
-      run.complete();
     });
-    run.noMore();
   }
 
   void exchange(const Run& run, const Bucket& bucket) const {
@@ -126,28 +120,22 @@ class Int8 : public Hook {
     const std::size_t part = (flat.size() + ranks - 1) / ranks;
     // Every part is encoded by itself, with scales of its own: each goes to another rank.
     const Codec codec(part, row_);
-    const auto bytes = static_cast<std::int64_t>(codec.bytes());
-    const auto padded = run.scratch<float>(static_cast<std::int64_t>(part * ranks));
+    const auto padded = run.scratch<float>(part * ranks);
     std::copy(flat.begin(), flat.end(), padded.begin());
     std::fill(padded.begin() + static_cast<long>(flat.size()), padded.end(), 0.0F);
-    const auto sent = run.scratch<std::uint8_t>(bytes * run.size());
-    const auto received = run.scratch<std::uint8_t>(bytes * run.size());
+    const auto sent = run.scratch<std::uint8_t>(codec.bytes() * ranks);
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       codec.encode(padded.data() + rank * part, sent.data() + rank * codec.bytes());
     }
-    run.allToAll(bufferOf(sent), {}, bufferOf(received), {},
-                 [run, bucket, codec, part, padded, sent, received] {
-                   const auto own = padded.subspan(0, part);
-                   average(own, codec, received, run.size(), bucket.divisor());
-                   const auto message = sent.subspan(0, codec.bytes());
-                   codec.encode(own.data(), message.data());
-                   run.allGather(bufferOf(message), bufferOf(received),
-                                 [run, bucket, codec, part, padded, received] {
-                                   join(bucket.flat(), codec, part, padded, received);
-                                   run.complete();
-                                 });
-                   run.noMore();
-                 });
+    throughServers(
+        run, sent,
+        [run, bucket, codec, own = padded.subspan(0, part)](auto received, auto answer) {
+          average(own, codec, received, run.size(), bucket.divisor());
+          codec.encode(own.data(), answer.data());
+        },
+        [bucket, codec, part, padded](auto answers) {
+          join(bucket.flat(), codec, part, padded, answers);
+        });
   }
 
   /// out = the sum of what all ranks sent over `divisor`
@@ -157,9 +145,7 @@ class Int8 : public Hook {
     for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
       codec.addTo(all.data() + rank * codec.bytes(), out.data());
     }
-    for (float& value : out) {
-      value /= static_cast<float>(divisor);
-    }
+    divide(out, divisor);
   }
 
   static void join(std::span<float> flat, const Codec& codec, std::size_t part,

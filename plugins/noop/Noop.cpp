@@ -6,15 +6,13 @@ namespace {
 
 class Noop : public Hook {
  public:
-  static const Description& description() {
-    static const Description description =
-        Description("noop", "no communication", "1.0",
-                    "Communicates nothing: each rank keeps its own gradients, and the replicas "
-                    "drift apart. Its step time is the bound that no hook can beat.")
-            .caps(LOCKSTEP_CAP_LOCAL_RESULT | LOCKSTEP_CAP_JOIN)
-            .dtypes({LOCKSTEP_F32, LOCKSTEP_F64, LOCKSTEP_F16, LOCKSTEP_BF16})
-            .devices({LOCKSTEP_CPU, LOCKSTEP_CUDA});
-    return description;
+  static Description description() {
+    return Description("noop", "no communication", "1.0",
+                       "Communicates nothing: each rank keeps its own gradients, and the replicas "
+                       "drift apart. Its step time is the bound that no hook can beat.")
+        .caps(LOCKSTEP_CAP_LOCAL_RESULT | LOCKSTEP_CAP_JOIN)
+        .dtypes({LOCKSTEP_F32, LOCKSTEP_F64, LOCKSTEP_F16, LOCKSTEP_BF16})
+        .devices({LOCKSTEP_CPU, LOCKSTEP_CUDA});
   }
 
   Noop(Host host, const Values&) : Hook(host) {}

@@ -1,13 +1,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
 #include "plugins/averaging/Mean.h"
+#include "plugins/exchange/Servers.h"
 #include "plugins/feedback/FeedbackHook.h"
 #include "plugins/optimizer/Update.h"
+#include "plugins/signs/ScaledSigns.h"
 
 using namespace lockstep::plugin;
 using lockstep::kernels::kernels;
@@ -21,7 +22,7 @@ struct Chunks {
       : total(numbers),
         bytes(((numbers + 7) / 8 + static_cast<std::size_t>(ranks) - 1) /
               static_cast<std::size_t>(ranks)) {}
-  [[nodiscard]] std::size_t message() const { return sizeof(float) + bytes; }
+  [[nodiscard]] std::size_t message() const { return signMessageBytes(bytes * 8); }
   [[nodiscard]] std::size_t first(int rank) const {
     return std::min(total, static_cast<std::size_t>(rank) * bytes * 8);
   }
@@ -31,22 +32,6 @@ struct Chunks {
   std::size_t bytes;
 };
 
-/// Writes a message of a scale and the signs of `values`, of which the rest is left: values -=
-/// scale * sign.
-void encode(std::uint8_t* message, std::span<float> values, float scale) {
-  std::memcpy(message, &scale, sizeof scale);
-  kernels().packSigns(values.data(), message + sizeof scale, values.size());
-  kernels().addSigns(message + sizeof scale, values.data(), values.size(), -scale);
-}
-
-/// values += factor * what the message stands for
-void add(const std::uint8_t* message, std::span<float> values, float factor) {
-  float scale = 0;
-  std::memcpy(&scale, message, sizeof scale);
-  kernels().addSigns(message + sizeof scale, values.data(), values.size(), scale * factor);
-}
-
-// The scale: what the signs stand for is as long as what they are the signs of.
 float rootMeanSquare(std::span<const float> values) {
   return values.empty() ? 0.0F
                         : static_cast<float>(
@@ -59,34 +44,28 @@ float rootMeanSquare(std::span<const float> values) {
 /// where it is sent and where it is averaged.
 class OneBit : public FeedbackHook {
  public:
-  static const Description& description() {
-    static const Description description =
-        Description("onebit", "1-bit Adam", "1.0",
-                    "Adam whose momentum is sent in one bit a number once its variance has "
-                    "settled.")
-            .caps(LOCKSTEP_CAP_SAME_RESULT)
-            .integer({.key = "warmup",
-                      .label = "Warm-up",
-                      .help = "iterations of plain Adam before the variance is frozen, 15 to 25 % "
-                              "of all; at least 2, so that the buckets have been rebuilt",
-                      .initial = 100,
-                      .min = 2,
-                      .max = 1e9})
-            .real({.key = "variance_floor",
-                   .label = "Variance floor",
-                   .help = "least frozen variance, as part of the mean of all: an element with "
-                           "less would be thrown far by the common scale; 0: none, as in the paper",
-                   .initial = 0.01,
-                   .min = 0,
-                   .max = 1,
-                   .flags = LOCKSTEP_PARAM_ADVANCED});
-    return description;
+  static Description description() {
+    return Description("onebit", "1-bit Adam", "1.0",
+                       "Adam whose momentum is sent in one bit a number once its variance has "
+                       "settled.")
+        .caps(LOCKSTEP_CAP_SAME_RESULT)
+        .integer("warmup", "Warm-up", {.initial = 100, .min = 2, .max = 1e9},
+                 "iterations of plain Adam before the variance is frozen, 15 to 25 % "
+                 "of all; at least 2, so that the buckets have been rebuilt")
+        .real("variance_floor", "Variance floor",
+              {.initial = 0.01, .min = 0, .max = 1, .flags = LOCKSTEP_PARAM_ADVANCED},
+              "least frozen variance, as part of the mean of all: an element with "
+              "less would be thrown far by the common scale; 0: none, as in the paper");
   }
 
   OneBit(Host host, const Values& values)
       : FeedbackHook(host, true),
-        warmup_(static_cast<std::uint64_t>(values["warmup"].integer())),
-        floor_(values["variance_floor"].real()) {}
+        warmup_(values["warmup"].count()),
+        floor_(values["variance_floor"].real()) {
+    alsoKeep(served_);
+    alsoKeep(first_);
+    alsoKeep(second_);
+  }
 
   void configure(const lockstep_optimizer_info& optimizer) {
     if (optimizer.kind != LOCKSTEP_ADAM && optimizer.kind != LOCKSTEP_ADAMW) {
@@ -109,27 +88,28 @@ class OneBit : public FeedbackHook {
     addToMomentum(bucket);
     addRest(bucket);
     const Chunks chunks(flat.size(), run.size());
-    const auto bytes = static_cast<std::int64_t>(chunks.message()) * run.size();
-    const auto sent = run.scratch<std::uint8_t>(bytes);
-    const auto received = run.scratch<std::uint8_t>(bytes);
+    const auto sent =
+        run.scratch<std::uint8_t>(chunks.message() * static_cast<std::size_t>(run.size()));
     std::fill(sent.begin(), sent.end(), std::uint8_t{0});
     const float scale = rootMeanSquare(flat);
     for (int rank = 0; rank < run.size(); ++rank) {
-      encode(of(sent, chunks, rank), flat.subspan(chunks.first(rank), chunks.count(rank)), scale);
+      encodeSigns(of(sent, chunks, rank), flat.subspan(chunks.first(rank), chunks.count(rank)),
+                  scale);
     }
     keepRest(bucket);
-    run.allToAll(bufferOf(sent), {}, bufferOf(received), {}, [=, this] {
-      const auto own = sent.subspan(0, chunks.message());
-      serve(run, bucket, chunks, received, own);
-      run.allGather(bufferOf(own), bufferOf(received), [=] {
-        std::fill(flat.begin(), flat.end(), 0.0F);
-        for (int rank = 0; rank < run.size(); ++rank) {
-          add(of(received, chunks, rank), flat.subspan(chunks.first(rank), chunks.count(rank)), 1);
-        }
-        run.complete();
-      });
-      run.noMore();
-    });
+    throughServers(
+        run, sent,
+        [=, this](std::span<std::uint8_t> received, std::span<std::uint8_t> answer) {
+          serve(run, bucket, chunks, received, answer);
+        },
+        [=](std::span<std::uint8_t> answers) {
+          std::fill(flat.begin(), flat.end(), 0.0F);
+          for (int rank = 0; rank < run.size(); ++rank) {
+            const std::uint8_t* message = of(answers, chunks, rank);
+            addSigns(message, flat.subspan(chunks.first(rank), chunks.count(rank)),
+                     scaleOf(message));
+          }
+        });
   }
 
   void update(Run run, Step step) {
@@ -143,19 +123,6 @@ class OneBit : public FeedbackHook {
       raiseVariance(step);
     }
     run.complete();
-  }
-
-  void save(Writer& out) {
-    FeedbackHook::save(out);
-    served_.save(out);
-    first_.save(out);
-    second_.save(out);
-  }
-  void load(Reader& in, std::uint32_t schema, int worldSize) {
-    FeedbackHook::load(in, schema, worldSize);
-    served_.load(in);
-    first_.load(in);
-    second_.load(in);
   }
 
  private:
@@ -178,15 +145,16 @@ class OneBit : public FeedbackHook {
   void serve(const Run& run, const Bucket& bucket, const Chunks& chunks,
              std::span<std::uint8_t> received, std::span<std::uint8_t> message) {
     const std::size_t first = chunks.first(run.rank());
-    const auto mean = run.scratch<float>(static_cast<std::int64_t>(chunks.count(run.rank())));
+    const auto mean = run.scratch<float>(chunks.count(run.rank()));
     std::fill(mean.begin(), mean.end(), 0.0F);
     for (int rank = 0; rank < run.size(); ++rank) {
-      add(of(received, chunks, rank), mean, static_cast<float>(1 / bucket.divisor()));
+      const std::uint8_t* vote = of(received, chunks, rank);
+      addSigns(vote, mean, scaleOf(vote) * static_cast<float>(1 / bucket.divisor()));
     }
     overlap(bucket, first, mean, [](std::span<float> part, std::span<float> error) {
       kernels().add(part.data(), error.data(), part.size());
     });
-    encode(message.data(), mean, rootMeanSquare(mean));
+    encodeSigns(message.data(), mean, rootMeanSquare(mean));
     overlap(bucket, first, mean, [](std::span<float> part, std::span<float> error) {
       std::copy(part.begin(), part.end(), error.begin());
     });

@@ -14,40 +14,31 @@ namespace {
 /// the parameters after every `period`-th step. The warm-up of the averager is the hook's start.
 class PostLocalSgd : public Hook {
  public:
-  static const Description& description() {
-    static const Description description =
-        Description("post_local_sgd", "post-local SGD", "1.0",
-                    "Averages gradients at first; later each rank steps by itself, and parameters "
-                    "are averaged now and then.")
-            .caps(LOCKSTEP_CAP_LOCAL_RESULT)
-            .integer({.key = "start",
-                      .label = "Start",
-                      .help = "iterations with averaged gradients before steps become local",
-                      .initial = 100,
-                      .min = 0,
-                      .max = 1e9})
-            .integer({.key = "period",
-                      .label = "Period",
-                      .help = "local steps between two averages of the parameters",
-                      .initial = 8,
-                      .min = 1,
-                      .max = 1e9,
-                      .flags = LOCKSTEP_PARAM_LIVE})
-            .integer(kMeasureEvery)
-            .integer(kRanksPerNode);
-    return description;
+  static Description description() {
+    return Description(
+               "post_local_sgd", "post-local SGD", "1.0",
+               "Averages gradients at first; later each rank steps by itself, and parameters "
+               "are averaged now and then.")
+        .caps(LOCKSTEP_CAP_LOCAL_RESULT)
+        .integer("start", "Start", {.initial = 100, .min = 0, .max = 1e9},
+                 "iterations with averaged gradients before steps become local")
+        .integer("period", "Period",
+                 {.initial = 8, .min = 1, .max = 1e9, .flags = LOCKSTEP_PARAM_LIVE},
+                 "local steps between two averages of the parameters")
+        .integer(kMeasureEvery)
+        .integer(kRanksPerNode);
   }
 
   PostLocalSgd(Host host, const Values& values)
       : Hook(host),
-        start_(static_cast<std::uint64_t>(values["start"].integer())),
-        period_(static_cast<std::uint64_t>(values["period"].integer())),
-        measureEvery_(static_cast<std::uint64_t>(values["measure_every"].integer())),
+        start_(values["start"].count()),
+        period_(values["period"].count()),
+        measureEvery_(values["measure_every"].count()),
         nodes_(host, values["ranks_per_node"].integer()) {}
 
   [[nodiscard]] bool replicasDrift() const noexcept { return true; }
 
-  void set(const Value& period) { period_ = static_cast<std::uint64_t>(period.integer()); }
+  void set(const Value& period) { period_ = period.count(); }
 
   void run(Run run, Bucket bucket) {
     if (bucket.step() < start_) {
@@ -68,20 +59,13 @@ class PostLocalSgd : public Hook {
       return;
     }
     const auto all = gatherParameters(run, step);
-    const auto measure = [run, all, measured] {
-      if (measured) {
-        measureDistance(run, all, [run] { run.complete(); });
-      } else {
-        run.complete();
-      }
-    };
     if (!averaged) {
-      measure();
+      completeMeasured(run, all, measured);
       return;
     }
-    average(run, run.world(), all, run.size(), [step, all, measure] {
+    average(run, run.world(), all, run.size(), [run, step, all, measured] {
       scatterParameters(all, step);
-      measure();
+      completeMeasured(run, all, measured);
     });
   }
 

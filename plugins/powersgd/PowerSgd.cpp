@@ -7,6 +7,7 @@
 
 #include "plugins/feedback/FeedbackHook.h"
 #include "plugins/powersgd/LowRank.h"
+#include "plugins/settings/Seed.h"
 
 using namespace lockstep::plugin;
 
@@ -22,62 +23,46 @@ namespace {
 /// for each of their columns.
 class PowerSgd : public FeedbackHook {
  public:
-  static const Description& description() {
-    static const Description description =
-        Description("powersgd", "PowerSGD", "1.0",
-                    "Sends a low-rank approximation of each gradient matrix, and keeps the error "
-                    "for later steps.")
-            .caps(LOCKSTEP_CAP_SAME_RESULT)
-            .devices({LOCKSTEP_CPU, LOCKSTEP_CUDA})
-            .integer({.key = "rank",
-                      .label = "Rank",
-                      .help = "of the approximation: more is closer and costs more",
-                      .initial = 1,
-                      .min = 1,
-                      .max = 64})
-            .integer({.key = "start",
-                      .label = "Start",
-                      .help = "iterations of plain allreduce before compression; at least 2, so "
-                              "that the buckets have been rebuilt",
-                      .initial = 10,
-                      .min = 2,
-                      .max = 1e9})
-            .real({.key = "min_compression_rate",
-                   .label = "Least compression",
-                   .help = "a matrix is compressed when that makes it so many times smaller; a "
-                           "bucket always is",
-                   .initial = 2,
-                   .min = 1,
-                   .max = 1e6,
-                   .flags = LOCKSTEP_PARAM_ADVANCED})
-            .boolean(kErrorFeedback)
-            .boolean({.key = "warm_start",
-                      .label = "Warm start",
-                      .help = "begins with the last step's factors",
-                      .initial = true})
-            .boolean({.key = "batched",
-                      .label = "Batched",
-                      .help = "takes each bucket as one square matrix: faster, and as a rule less "
-                              "close",
-                      .initial = false})
-            .integer({.key = "seed",
-                      .label = "Seed",
-                      .help = "of the first factors",
-                      .initial = 0,
-                      .min = 0,
-                      .max = 2147483647,
-                      .flags = LOCKSTEP_PARAM_ADVANCED});
-    return description;
+  static Description description() {
+    return Description(
+               "powersgd", "PowerSGD", "1.0",
+               "Sends a low-rank approximation of each gradient matrix, and keeps the error "
+               "for later steps.")
+        .caps(LOCKSTEP_CAP_SAME_RESULT)
+        .devices({LOCKSTEP_CPU, LOCKSTEP_CUDA})
+        .integer("rank", "Rank", {.initial = 1, .min = 1, .max = 64},
+                 "of the approximation: more is closer and costs more")
+        .integer("start", "Start", {.initial = 10, .min = 2, .max = 1e9},
+                 "iterations of plain allreduce before compression; at least 2, so "
+                 "that the buckets have been rebuilt")
+        .real("min_compression_rate", "Least compression",
+              {.initial = 2, .min = 1, .max = 1e6, .flags = LOCKSTEP_PARAM_ADVANCED},
+              "a matrix is compressed when that makes it so many times smaller; a "
+              "bucket always is")
+        .boolean(kErrorFeedback)
+        .boolean({.key = "warm_start",
+                  .label = "Warm start",
+                  .help = "begins with the last step's factors",
+                  .initial = true})
+        .boolean({.key = "batched",
+                  .label = "Batched",
+                  .help = "takes each bucket as one square matrix: faster, and as a rule less "
+                          "close",
+                  .initial = false})
+        .integer(seedOf("of the first factors"));
   }
 
   PowerSgd(Host host, const Values& values)
       : FeedbackHook(host, values["error_feedback"].boolean()),
-        rank_(static_cast<std::size_t>(values["rank"].integer())),
-        start_(static_cast<std::uint64_t>(values["start"].integer())),
+        rank_(values["rank"].count()),
+        start_(values["start"].count()),
         least_(values["min_compression_rate"].real()),
         warm_(values["warm_start"].boolean()),
         batched_(values["batched"].boolean()),
-        seed_(static_cast<std::uint64_t>(values["seed"].integer())) {}
+        seed_(values["seed"].count()) {
+    alsoKeep(factors_);
+    alsoKeep(paddings_, 2);
+  }
 
   // A matrix M of 512 rows and 1024 columns is 524,288 numbers. With rank 4:
   //
@@ -139,18 +124,6 @@ class PowerSgd : public FeedbackHook {
   }
 
   static constexpr std::uint32_t kStateSchema = 2;  // 1 had no paddings
-  void save(Writer& out) {
-    FeedbackHook::save(out);
-    factors_.save(out);
-    paddings_.save(out);
-  }
-  void load(Reader& in, std::uint32_t schema, int worldSize) {
-    FeedbackHook::load(in, schema, worldSize);
-    factors_.load(in);
-    if (schema > 1) {
-      paddings_.load(in);
-    }
-  }
 
  private:
   struct Work {

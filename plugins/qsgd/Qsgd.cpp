@@ -3,11 +3,10 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
-#include <vector>
-
-#include <lockstep/comm_hook.hpp>
 
 #include "engine/kernels/Kernels.h"
+#include "plugins/exchange/Gather.h"
+#include "plugins/settings/Seed.h"
 
 using namespace lockstep::plugin;
 using lockstep::kernels::kernels;
@@ -20,49 +19,30 @@ constexpr std::size_t kBlock = 512;
 /// of the levels between zero and its block's norm, right on average.
 class Qsgd : public Hook {
  public:
-  static const Description& description() {
-    static const Description description =
-        Description("qsgd", "QSGD", "1.0",
-                    "Sends a byte for each gradient: its level, rounded at random so that the mean "
-                    "is right, and the norm of each block of 512.")
-            .caps(LOCKSTEP_CAP_SAME_RESULT | LOCKSTEP_CAP_JOIN)
-            .integer({.key = "levels",
-                      .label = "Levels",
-                      .help = "between zero and the norm",
-                      .initial = 127,
-                      .min = 1,
-                      .max = 127})
-            .integer({.key = "seed",
-                      .label = "Seed",
-                      .help = "of the rounding; each rank has numbers of its own",
-                      .initial = 0,
-                      .min = 0,
-                      .max = 2147483647,
-                      .flags = LOCKSTEP_PARAM_ADVANCED});
-    return description;
+  static Description description() {
+    return Description(
+               "qsgd", "QSGD", "1.0",
+               "Sends a byte for each gradient: its level, rounded at random so that the mean "
+               "is right, and the norm of each block of 512.")
+        .caps(LOCKSTEP_CAP_SAME_RESULT | LOCKSTEP_CAP_JOIN)
+        .integer("levels", "Levels", {.initial = 127, .min = 1, .max = 127},
+                 "between zero and the norm")
+        .integer(seedOf("of the rounding; each rank has numbers of its own"));
   }
 
   Qsgd(Host host, const Values& values)
       : Hook(host),
         levels_(static_cast<float>(values["levels"].integer())),
-        seed_(static_cast<std::uint64_t>(values["seed"].integer())) {}
+        seed_(values["seed"].count()) {}
 
   void run(Run run, Bucket bucket) {
     const auto flat = bucket.flat();
     const std::size_t blocks = (flat.size() + kBlock - 1) / kBlock;
-    const std::size_t bytes = blocks * sizeof(float) + flat.size();
-    const auto own = run.scratch<std::uint8_t>(static_cast<std::int64_t>(bytes));
-    const auto all = run.scratch<std::uint8_t>(static_cast<std::int64_t>(bytes) * run.size());
+    const auto own = run.scratch<std::uint8_t>(blocks * sizeof(float) + flat.size());
     encode(bucket, own, blocks);
-    run.allGather(bufferOf(own), bufferOf(all), [this, run, bucket, all, bytes, blocks] {
-      const auto out = bucket.flat();
-      std::fill(out.begin(), out.end(), 0.0F);
-      for (std::size_t rank = 0; rank < static_cast<std::size_t>(run.size()); ++rank) {
-        add(out, all.subspan(rank * bytes, bytes), blocks, static_cast<float>(bucket.divisor()));
-      }
-      run.complete();
+    gatherAndAdd(run, bucket, own, [this, bucket, blocks](auto out, auto message, auto) {
+      add(out, message, blocks, static_cast<float>(bucket.divisor()));
     });
-    run.noMore();
   }
 
  private:

@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <random>
 #include <vector>
 
 #include "plugins/feedback/FeedbackHook.h"
+#include "plugins/settings/Seed.h"
 
 using namespace lockstep::plugin;
 
@@ -13,41 +13,28 @@ namespace {
 /// Random-k sparsification with error feedback (Stich, Cordonnier, Jaggi, NeurIPS 2018): all ranks
 /// draw the same indices from seed, step and bucket (its first parameter, which is the same on all
 /// ranks), so that a plain allreduce of k values will do.
-class RandomK : public FeedbackHook {
+class RandomK : public DensityHook {
  public:
-  static const Description& description() {
-    static const Description description =
-        Description("randomk", "random-k", "1.0",
-                    "Averages a random part of the gradients, the same on all ranks, and keeps the "
-                    "rest for later steps. Sends no indices.")
-            .caps(LOCKSTEP_CAP_SAME_RESULT)
-            .real(kDensity)
-            .boolean(kErrorFeedback)
-            .integer({.key = "seed",
-                      .label = "Seed",
-                      .help = "of the choice",
-                      .initial = 0,
-                      .min = 0,
-                      .max = 2147483647,
-                      .flags = LOCKSTEP_PARAM_ADVANCED});
-    return description;
+  static Description description() {
+    return Description(
+               "randomk", "random-k", "1.0",
+               "Averages a random part of the gradients, the same on all ranks, and keeps the "
+               "rest for later steps. Sends no indices.")
+        .caps(LOCKSTEP_CAP_SAME_RESULT)
+        .real(kDensity)
+        .boolean(kErrorFeedback)
+        .integer(seedOf("of the choice"));
   }
 
   RandomK(Host host, const Values& values)
-      : FeedbackHook(host, values["error_feedback"].boolean()),
-        density_(values["density"].real()),
-        seed_(static_cast<std::uint64_t>(values["seed"].integer())) {}
-
-  void set(const Value& density) { density_ = density.real(); }
+      : DensityHook(host, values, values["error_feedback"].boolean()),
+        seed_(values["seed"].count()) {}
 
   void run(Run run, Bucket bucket) {
     addRest(bucket);
     const auto flat = bucket.flat();
     auto chosen = choose(bucket);
-    const auto values = run.scratch<float>(static_cast<std::int64_t>(chosen.size()));
-    // Without feedback what is not chosen is lost. What is chosen stands for that, too: so
-    // enlarged, the mean is right over many steps. With feedback it comes later, and enlarging
-    // would count it twice.
+    const auto values = run.scratch<float>(chosen.size());
     const float scale =
         feeds() ? 1.0F : static_cast<float>(flat.size()) / static_cast<float>(chosen.size());
     for (std::size_t i = 0; i < chosen.size(); ++i) {
@@ -70,7 +57,7 @@ class RandomK : public FeedbackHook {
   /// Distinct indices, ascending, the same on every rank (Floyd's algorithm).
   [[nodiscard]] std::vector<std::uint32_t> choose(const Bucket& bucket) const {
     const auto size = static_cast<std::uint32_t>(bucket.numel());
-    const auto count = static_cast<std::uint32_t>(countFor(density_, size));
+    const auto count = static_cast<std::uint32_t>(countFor(density(), size));
     std::seed_seq sequence{seed_, bucket.step(), std::uint64_t{bucket.id(0)}};
     std::mt19937_64 random(sequence);
     std::vector<bool> taken(size, false);
@@ -89,7 +76,6 @@ class RandomK : public FeedbackHook {
     return chosen;
   }
 
-  double density_;
   const std::uint64_t seed_;
 };
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <lockstep/comm_hook.hpp>
+#include "plugins/exchange/Gather.h"
 
 namespace lockstep::plugin {
 
@@ -20,7 +20,7 @@ class SparseMessage {
   /// Takes the chosen gradients out of the bucket, in which zeros take their place.
   SparseMessage(const Run& run, const Bucket& bucket, const std::vector<std::uint32_t>& chosen,
                 std::size_t count)
-      : count_(count), own_(run.scratch<std::int32_t>(static_cast<std::int64_t>(2 * count))) {
+      : own_(run.scratch<std::int32_t>(2 * count)) {
     const auto flat = bucket.flat();
     std::fill(own_.begin(), own_.end(), 0);
     for (std::size_t i = 0; i < chosen.size(); ++i) {
@@ -31,24 +31,14 @@ class SparseMessage {
 
   /// Sends it to all ranks; the mean of what all sent stands in the bucket when the run completes.
   void exchange(const Run& run, const Bucket& bucket) const {
-    const auto all = run.scratch<std::int32_t>(static_cast<std::int64_t>(own_.size()) * run.size());
-    run.allGather(bufferOf(own_), bufferOf(all), [run, bucket, all, count = count_] {
-      const auto flat = bucket.flat();
-      std::fill(flat.begin(), flat.end(), 0.0F);
-      // In the order of ranks everywhere: sums of the same numbers in the same order have the same
-      // bits.
-      for (int rank = 0; rank < run.size(); ++rank) {
-        add(bucket, all.subspan(static_cast<std::size_t>(rank) * 2 * count, 2 * count), rank);
-      }
-      run.complete();
-    });
-    run.noMore();
+    gatherAndAdd(run, bucket, own_,
+                 [divisor = static_cast<float>(bucket.divisor())](
+                     auto flat, auto message, auto rank) { add(flat, message, divisor, rank); });
   }
 
  private:
-  static void add(const Bucket& bucket, std::span<const std::int32_t> message, int rank) {
-    const auto flat = bucket.flat();
-    const auto divisor = static_cast<float>(bucket.divisor());
+  static void add(std::span<float> flat, std::span<const std::int32_t> message, float divisor,
+                  std::size_t rank) {
     const std::size_t count = message.size() / 2;
     for (std::size_t i = 0; i < count; ++i) {
       const auto index = static_cast<std::size_t>(message[i]);
@@ -61,7 +51,6 @@ class SparseMessage {
     }
   }
 
-  std::size_t count_;
   std::span<std::int32_t> own_;
 };
 

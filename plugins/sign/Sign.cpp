@@ -5,9 +5,8 @@
 #include <cstring>
 #include <utility>
 
-#include <lockstep/comm_hook.hpp>
-
 #include "engine/kernels/Kernels.h"
+#include "plugins/exchange/Servers.h"
 
 using namespace lockstep::plugin;
 using lockstep::kernels::kernels;
@@ -19,19 +18,14 @@ namespace {
 /// sent is what all get. Zero and ties count as positive.
 class Sign : public Hook {
  public:
-  static const Description& description() {
-    static const Description description =
-        Description("sign", "sign, majority vote", "1.0",
-                    "Sends one bit for each gradient; the result is the sign that most ranks sent.")
-            .caps(LOCKSTEP_CAP_SAME_RESULT)
-            .real({.key = "magnitude",
-                   .label = "Magnitude",
-                   .help = "of each averaged gradient; the learning rate multiplies it",
-                   .initial = 1,
-                   .min = 1e-12,
-                   .max = 1e12,
-                   .flags = LOCKSTEP_PARAM_LOG_SCALE});
-    return description;
+  static Description description() {
+    return Description(
+               "sign", "sign, majority vote", "1.0",
+               "Sends one bit for each gradient; the result is the sign that most ranks sent.")
+        .caps(LOCKSTEP_CAP_SAME_RESULT)
+        .real("magnitude", "Magnitude",
+              {.initial = 1, .min = 1e-12, .max = 1e12, .flags = LOCKSTEP_PARAM_LOG_SCALE},
+              "of each averaged gradient; the learning rate multiplies it");
   }
 
   Sign(Host host, const Values& values)
@@ -41,21 +35,15 @@ class Sign : public Hook {
     const auto ranks = static_cast<std::size_t>(run.size());
     const auto flat = bucket.flat();
     const std::size_t part = ((flat.size() + 7) / 8 + ranks - 1) / ranks;  // bytes a rank counts
-    const auto bytes = static_cast<std::int64_t>(part * ranks);
-    const auto sent = run.scratch<std::uint8_t>(bytes);
-    const auto received = run.scratch<std::uint8_t>(bytes);
+    const auto sent = run.scratch<std::uint8_t>(part * ranks);
     std::fill(sent.begin(), sent.end(), std::uint8_t{0});
     kernels().packSigns(flat.data(), sent.data(), flat.size());
-    run.allToAll(bufferOf(sent), {}, bufferOf(received), {}, [=, this] {
-      const auto votes = sent.subspan(0, part);
-      count(received, votes, ranks);
-      run.allGather(bufferOf(votes), bufferOf(received), [=, this] {
-        std::fill(flat.begin(), flat.end(), 0.0F);
-        kernels().addSigns(received.data(), flat.data(), flat.size(), magnitude_);
-        run.complete();
-      });
-      run.noMore();
-    });
+    throughServers(
+        run, sent, [ranks](auto received, auto votes) { count(received, votes, ranks); },
+        [flat, this](auto majority) {
+          std::fill(flat.begin(), flat.end(), 0.0F);
+          kernels().addSigns(majority.data(), flat.data(), flat.size(), magnitude_);
+        });
   }
 
  private:

@@ -17,13 +17,11 @@ namespace {
 /// when buckets are rebuilt.
 class ZeroRs : public Hook {
  public:
-  static const Description& description() {
-    static const Description description =
-        Description("zero_rs", "ZeRO reduce-scatter", "1.0",
-                    "Each rank averages and steps its slice of every parameter during the "
-                    "backward; the optimizer's memory is shared out among the ranks.")
-            .caps(LOCKSTEP_CAP_LOCAL_RESULT);
-    return description;
+  static Description description() {
+    return Description("zero_rs", "ZeRO reduce-scatter", "1.0",
+                       "Each rank averages and steps its slice of every parameter during the "
+                       "backward; the optimizer's memory is shared out among the ranks.")
+        .caps(LOCKSTEP_CAP_LOCAL_RESULT);
   }
 
   ZeroRs(Host host, const Values&) : Hook(host) {}
@@ -45,8 +43,8 @@ class ZeroRs : public Hook {
     }
     const std::vector<Slice> slices = slicesOf(bucket, run.size());
     const std::size_t part = slices.empty() ? 0 : slices.back().at + slices.back().size;
-    const auto all = run.scratch<float>(static_cast<std::int64_t>(part) * run.size());
-    const auto own = run.scratch<float>(static_cast<std::int64_t>(part));
+    const auto all = run.scratch<float>(part * static_cast<std::size_t>(run.size()));
+    const auto own = run.scratch<float>(part);
     pack(bucket, slices, all, part, run.size());
     run.reduceScatter(bufferOf(all), bufferOf(own), LOCKSTEP_SUM, [=, this] {
       step(bucket, slices, own, run.rank());

@@ -32,7 +32,7 @@
 #include "engine/train/ComputeDevice.h"
 #include "engine/train/models/CharGpt.h"
 #include "engine/train/models/Mlp.h"
-#include "engine/train/models/ResNet18.h"
+#include "engine/train/models/PictureModels.h"
 #include "tests/bench/RankProgram.h"
 
 namespace lockstep::bench {
@@ -58,7 +58,7 @@ Work makeWork(const std::string& model, std::int64_t batch) {
     work.inputs = torch::randn({batch, 1024});
     work.targets = torch::randint(0, kClasses, {batch}, torch::kLong);
   } else if (model == "resnet18") {
-    work.model = std::make_shared<train::ResNet18>(3, kClasses);
+    work.model = train::makeResNet18(3, kClasses);
     work.inputs = torch::randn({batch, 3, 32, 32});
     work.targets = torch::randint(0, kClasses, {batch}, torch::kLong);
   } else if (model == "char_gpt") {

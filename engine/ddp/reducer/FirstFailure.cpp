@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "engine/ddp/DdpError.h"
 #include "engine/process_group/CommError.h"
 

@@ -11,6 +11,9 @@
 
 namespace lockstep::experiment::detail {
 
+/// Mistake::file of what an override says.
+inline constexpr const char* kOverride = "--set";
+
 /// parseText for one run of a sweep: `choice` says for each of its axes which value the run has;
 /// an axis beyond its end has the first.
 ParseOutcome parseRun(std::string_view toml, const std::string& name,

@@ -1,6 +1,10 @@
 #include "engine/experiment/detail/Rows.h"
 
-#include "engine/experiment/detail/RowBuilder.h"
+#include <type_traits>
+#include <utility>
+
+#include "engine/experiment/detail/Table.h"
+#include "engine/experiment/detail/Values.h"
 
 // Note [One row a key]
 // A key of the experiment file stands in one place, its row: name, place in the struct, label,
@@ -19,15 +23,35 @@
 namespace lockstep::experiment::detail {
 namespace {
 
-using E = Experiment;
-
 void addGeneral(Table& table) {
-  table.push_back(RowBuilder("name", at<&E::name>(), "Name", "Names the run in lists."));
-  table.push_back(RowBuilder("shows", at<&E::shows>(), "Shows",
-                             "Says in a sentence or two what one sees in it."));
+  table.add("name", at<&E::name>(), "Name", "Names the run in lists.");
+  table.add("shows", at<&E::shows>(), "Shows", "Says in a sentence or two what one sees in it.");
 }
 
-Table makeTable() {
+FieldType typeOf(const Member& member) {
+  return std::visit(
+      [](auto access) {
+        using T = std::remove_cvref_t<std::invoke_result_t<decltype(access), Experiment&>>;
+        if constexpr (std::is_same_v<T, bool>) {
+          return FieldType::kBool;
+        } else if constexpr (std::is_same_v<T, double>) {
+          return FieldType::kReal;
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          return FieldType::kText;
+        } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
+          return FieldType::kIntegerList;
+        } else if constexpr (std::is_same_v<T, std::vector<double>>) {
+          return FieldType::kRealList;
+        } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+          return FieldType::kTextList;
+        } else {
+          return FieldType::kInteger;
+        }
+      },
+      member);
+}
+
+std::vector<Row> allRows() {
   Table table;
   addGeneral(table);
   addModel(table);
@@ -41,97 +65,90 @@ Table makeTable() {
   addLink(table);
   addLaunch(table);
   addSweep(table);
-  return table;
+  return std::move(table.rows);
 }
 
 }  // namespace
 
+void Table::add(std::string key, Member member, std::string label, std::string help, More more) {
+  Row& row = rows.emplace_back();
+  row.member = member;
+  Field& field = row.field;
+  field.key = std::move(key);
+  field.type = more.path               ? FieldType::kPath
+               : !more.choices.empty() ? FieldType::kChoice
+                                       : typeOf(member);
+  field.label = std::move(label);
+  field.help = std::move(help);
+  if (const auto value = read(row, Experiment{})) {
+    field.initial = format(*value);
+  }
+  field.unit = std::move(more.unit);
+  field.minExclusive = more.above.has_value();
+  field.min = more.above ? more.above : more.from;
+  field.maxExclusive = more.below.has_value();
+  field.max = more.below ? more.below : more.to;
+  field.choices = std::move(more.choices.empty() ? more.each : more.choices);
+  field.onlyFor = std::move(more.onlyFor);
+  field.advanced = more.advanced;
+}
+
 void addTrain(Table& table) {
   using T = TrainConfig;
-  table.push_back(RowBuilder("train.steps", at<&E::train, &T::steps>(), "Steps",
-                             "Length of the run; write either steps or epochs.")
-                      .unit("steps")
-                      .from(1)
-                      .to(1'000'000'000));
-  table.push_back(RowBuilder("train.epochs", at<&E::train, &T::epochs>(), "Epochs",
-                             "Length of the run in passes over the data.")
-                      .unit("epochs")
-                      .from(1)
-                      .to(1'000'000));
-  table.push_back(RowBuilder("train.seed", at<&E::train, &T::seed>(), "Seed",
-                             "Seeds weights, data order and synthetic data.")
-                      .from(0)
-                      .to(4'294'967'295.0));
-  table.push_back(RowBuilder("train.evaluate_every", at<&E::train, &T::evaluateEvery>(),
-                             "Evaluate every", "Evaluates during the run; 0 does not.")
-                      .unit("steps")
-                      .from(0)
-                      .to(1'000'000'000));
-  table.push_back(RowBuilder("train.evaluate_at_end", at<&E::train, &T::evaluateAtEnd>(),
-                             "Evaluate at the end", "Evaluates once after the last step."));
-  table.push_back(RowBuilder("train.checkpoint", at<&E::train, &T::checkpoint>(), "Checkpoint",
-                             "File that weights and optimizer are written to; empty writes none.")
-                      .path());
-  table.push_back(RowBuilder("train.checkpoint_every", at<&E::train, &T::checkpointEvery>(),
-                             "Checkpoint every", "Writes during the run; 0 only at the end.")
-                      .unit("steps")
-                      .from(0)
-                      .to(1'000'000'000)
-                      .advanced());
-  table.push_back(RowBuilder("train.resume_from", at<&E::train, &T::resumeFrom>(), "Resume from",
-                             "Checkpoint to go on from; empty starts anew.")
-                      .path());
+  table.add("train.steps", at<&E::train, &T::steps>(), "Steps",
+            "Length of the run; write either steps or epochs.",
+            {.unit = "steps", .from = 1, .to = 1'000'000'000});
+  table.add("train.epochs", at<&E::train, &T::epochs>(), "Epochs",
+            "Length of the run in passes over the data.",
+            {.unit = "epochs", .from = 1, .to = 1'000'000});
+  table.add("train.seed", at<&E::train, &T::seed>(), "Seed",
+            "Seeds weights, data order and synthetic data.", {.from = 0, .to = 4'294'967'295.0});
+  table.add("train.evaluate_every", at<&E::train, &T::evaluateEvery>(), "Evaluate every",
+            "Evaluates during the run; 0 does not.",
+            {.unit = "steps", .from = 0, .to = 1'000'000'000});
+  table.add("train.evaluate_at_end", at<&E::train, &T::evaluateAtEnd>(), "Evaluate at the end",
+            "Evaluates once after the last step.");
+  table.add("train.checkpoint", at<&E::train, &T::checkpoint>(), "Checkpoint",
+            "File that weights and optimizer are written to; empty writes none.", {.path = true});
+  table.add("train.checkpoint_every", at<&E::train, &T::checkpointEvery>(), "Checkpoint every",
+            "Writes during the run; 0 only at the end.",
+            {.unit = "steps", .from = 0, .to = 1'000'000'000, .advanced = true});
+  table.add("train.resume_from", at<&E::train, &T::resumeFrom>(), "Resume from",
+            "Checkpoint to go on from; empty starts anew.", {.path = true});
 }
 
 void addSweep(Table& table) {
   using S = SweepConfig;
-  table.push_back(RowBuilder("sweep.group", at<&E::sweep, &S::group>(), "Group",
-                             "Names the sweep that a run is part of; written by lockstep run.")
-                      .advanced());
-  table.push_back(RowBuilder("sweep.run", at<&E::sweep, &S::run>(), "Run of the sweep",
-                             "Says what is varied in the run; written by lockstep run.")
-                      .advanced());
+  table.add("sweep.group", at<&E::sweep, &S::group>(), "Group",
+            "Names the sweep that a run is part of; written by lockstep run.", {.advanced = true});
+  table.add("sweep.run", at<&E::sweep, &S::run>(), "Run of the sweep",
+            "Says what is varied in the run; written by lockstep run.", {.advanced = true});
 }
 
 void addCapture(Table& table) {
   using C = CaptureConfig;
-  table.push_back(RowBuilder("capture.enabled", at<&E::capture, &C::enabled>(), "Capture",
-                             "Records events from the first step on."));
-  table.push_back(RowBuilder("capture.ring_events", at<&E::capture, &C::ringEvents>(), "Ring size",
-                             "Events a lane holds until they are recorded, "
-                             "a power of two.")
-                      .unit("events")
-                      .from(256)
-                      .to(4'194'304)
-                      .advanced());
-  table.push_back(RowBuilder("capture.counters_hz", at<&E::capture, &C::countersHz>(),
-                             "Counter rate",
-                             "Samples of memory, processor and network; 0 takes none.")
-                      .unit("Hz")
-                      .from(0)
-                      .to(100)
-                      .advanced());
-  table.push_back(RowBuilder("capture.fingerprint_every", at<&E::capture, &C::fingerprintEvery>(),
-                             "Fingerprint every",
-                             "Hashes, norms and a sketch of the parameters, to find replicas that "
-                             "differ; 0 takes none.")
-                      .unit("steps")
-                      .from(0)
-                      .to(1'000'000'000)
-                      .advanced());
-  table.push_back(RowBuilder("capture.gradient_check_every",
-                             at<&E::capture, &C::gradientCheckEvery>(), "Check gradients every",
-                             "Norm, NaNs and infinities of each rank's own gradients before they "
-                             "are averaged; 0 takes none.")
-                      .unit("steps")
-                      .from(0)
-                      .to(1'000'000'000)
-                      .advanced());
+  table.add("capture.enabled", at<&E::capture, &C::enabled>(), "Capture",
+            "Records events from the first step on.");
+  table.add("capture.ring_events", at<&E::capture, &C::ringEvents>(), "Ring size",
+            "Events a lane holds until they are recorded, a power of two.",
+            {.unit = "events", .from = 256, .to = 4'194'304, .advanced = true});
+  table.add("capture.counters_hz", at<&E::capture, &C::countersHz>(), "Counter rate",
+            "Samples of memory, processor and network; 0 takes none.",
+            {.unit = "Hz", .from = 0, .to = 100, .advanced = true});
+  table.add(
+      "capture.fingerprint_every", at<&E::capture, &C::fingerprintEvery>(), "Fingerprint every",
+      "Hashes, norms and a sketch of the parameters, to find replicas that differ; 0 takes none.",
+      {.unit = "steps", .from = 0, .to = 1'000'000'000, .advanced = true});
+  table.add("capture.gradient_check_every", at<&E::capture, &C::gradientCheckEvery>(),
+            "Check gradients every",
+            "Norm, NaNs and infinities of each rank's own gradients before they are averaged; 0 "
+            "takes none.",
+            {.unit = "steps", .from = 0, .to = 1'000'000'000, .advanced = true});
 }
 
 const std::vector<Row>& rows() {
-  static const Table table = makeTable();
-  return table;
+  static const std::vector<Row> all = allRows();
+  return all;
 }
 
 // About a hundred rows: a search is short, and made once a key.

@@ -28,6 +28,12 @@ const lockstep_ext_optimizer* optimizerOf(const PluginSession& session) {
   return extensionOf<lockstep_ext_optimizer>(session, "lockstep.optimizer/1");
 }
 
+template <auto Entry>
+auto stepEntry(const PluginSession& session) {
+  const auto* table = extensionOf<lockstep_ext_step>(session, "lockstep.step/1");
+  return table == nullptr ? nullptr : table->*Entry;
+}
+
 bool driftsBy(const PluginSession& session) {
   const auto* table = extensionOf<lockstep_ext_replicas>(session, "lockstep.replicas/1");
   return table != nullptr && table->drift != nullptr && table->drift(session.hook()) != 0;
@@ -234,24 +240,15 @@ void PluginHook::around(const char* call, std::uint32_t step, StepFunction funct
 }
 
 void PluginHook::beforeForward(std::uint32_t step) {
-  around("before_forward", step, [](const PluginSession& session) -> StepEntry {
-    const auto* table = extensionOf<lockstep_ext_step>(session, "lockstep.step/1");
-    return table == nullptr ? nullptr : table->before_forward;
-  });
+  around("before_forward", step, stepEntry<&lockstep_ext_step::before_forward>);
 }
 
 void PluginHook::afterOptimizer(std::uint32_t step) {
-  around("after_optimizer", step, [](const PluginSession& session) -> StepEntry {
-    const auto* table = extensionOf<lockstep_ext_step>(session, "lockstep.step/1");
-    return table == nullptr ? nullptr : table->after_optimizer;
-  });
+  around("after_optimizer", step, stepEntry<&lockstep_ext_step::after_optimizer>);
 }
 
 void PluginHook::endOfRun(std::uint32_t step) {
-  around("end_of_run", step, [](const PluginSession& session) -> StepEntry {
-    const auto* table = extensionOf<lockstep_ext_step>(session, "lockstep.step/1");
-    return table == nullptr ? nullptr : table->end_of_run;
-  });
+  around("end_of_run", step, stepEntry<&lockstep_ext_step::end_of_run>);
 }
 
 void PluginHook::update(std::uint32_t step) {

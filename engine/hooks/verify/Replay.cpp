@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "engine/base/JsonFields.h"
 #include "engine/hooks/HookError.h"
 #include "engine/hooks/verify/LocalRanks.h"
 #include "engine/hooks/verify/Trial.h"
@@ -55,13 +55,9 @@ at::ScalarType typeOf(const std::string& name) {
 
 OptimizerFacts factsOf(const json& in) {
   OptimizerFacts facts;
-  in.at("kind").get_to(facts.kind);
-  in.at("learning_rate").get_to(facts.learningRate);
-  in.at("momentum").get_to(facts.momentum);
-  in.at("weight_decay").get_to(facts.weightDecay);
-  in.at("beta1").get_to(facts.beta1);
-  in.at("beta2").get_to(facts.beta2);
-  in.at("epsilon").get_to(facts.epsilon);
+  base::JsonReader{in}("kind", facts.kind, "learning_rate", facts.learningRate, "momentum",
+                       facts.momentum, "weight_decay", facts.weightDecay, "beta1", facts.beta1,
+                       "beta2", facts.beta2, "epsilon", facts.epsilon);
   return facts;
 }
 
@@ -86,19 +82,14 @@ Training readTraining(const std::filesystem::path& folder, int rank) {
   const json in = json::parse(std::ifstream(folder / fmt::format("rank{}.json", rank)));
   std::ifstream data(folder / fmt::format("rank{}.bin", rank), std::ios::binary);
   Training training;
-  in.at("world").get_to(training.world);
-  in.at("sent_bytes").get_to(training.sentBytes);
+  base::JsonReader{in}("world", training.world, "sent_bytes", training.sentBytes);
   if (!in.at("optimizer").is_null()) {
     training.optimizer = factsOf(in.at("optimizer"));
   }
   for (const json& entry : in.at("buckets")) {
     Recorded& bucket = training.buckets.emplace_back();
-    entry.at("step").get_to(bucket.step);
-    entry.at("index").get_to(bucket.index);
-    entry.at("count").get_to(bucket.count);
-    entry.at("layout").get_to(bucket.layout);
-    entry.at("ids").get_to(bucket.ids);
-    entry.at("shapes").get_to(bucket.shapes);
+    base::JsonReader{entry}("step", bucket.step, "index", bucket.index, "count", bucket.count,
+                            "layout", bucket.layout, "ids", bucket.ids, "shapes", bucket.shapes);
     std::int64_t numel = 0;
     for (const auto& shape : bucket.shapes) {
       numel += numelOf(shape);

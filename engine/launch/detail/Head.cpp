@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "engine/base/Environment.h"
+#include "engine/base/ShippedFiles.h"
+#include "engine/base/Try.h"
 #include "engine/launch/ControlSocket.h"
 
 #ifdef LOCKSTEP_WITH_RELAY
@@ -38,9 +40,7 @@ struct Head::Parts {
   }
 
   base::Status writeTicket(const std::filesystem::path& path) {
-    if (auto written = relay::writeTicket(path, ticket); !written.ok()) {
-      return written;
-    }
+    LOCKSTEP_TRY(relay::writeTicket(path, ticket));
     ticketFile = path;
     return {};
   }
@@ -50,22 +50,12 @@ base::Result<Head> Head::prepare(const experiment::LaunchConfig& launch) {
   if (launch.isLocal()) {
     return Head(nullptr);
   }
-  if (auto encrypted = relay::encryptionAvailable(); !encrypted.ok()) {
-    return encrypted.error();
-  }
-  auto address = recorderAddress(launch);
-  if (!address.ok()) {
-    return address.error();
-  }
-  // Before the port is open to others, whose connections take descriptors.
-  raiseDescriptors();
+  LOCKSTEP_TRY(relay::encryptionAvailable());
   auto parts = std::make_unique<Parts>();
-  parts->address = std::move(address).value();
-  auto server = relay::RelayServer::listen(parts->address.bind, parts->address.port, parts->keys);
-  if (!server.ok()) {
-    return server.error();
-  }
-  parts->server = std::move(server).value();
+  parts->address = LOCKSTEP_TRY(recorderAddress(launch));
+  raiseDescriptors();
+  parts->server = LOCKSTEP_TRY(
+      relay::RelayServer::listen(parts->address.bind, parts->address.port, parts->keys));
   parts->ticket = {fmt::format("tcp://{}:{}", parts->address.advertised, parts->server->port()),
                    parts->keys.token};
   return Head(std::move(parts));
@@ -80,7 +70,6 @@ Head::Head(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {
 
 base::Result<std::unique_ptr<Ranks>> Head::makeRanks(const LaunchOptions& options,
                                                      Resources& resources, posix::EventLoop& loop) {
-  std::error_code error;
   HeadOptions head;
   head.launch = options.experiment.launch;
   head.experimentToml = options.experimentToml;
@@ -90,14 +79,9 @@ base::Result<std::unique_ptr<Ranks>> Head::makeRanks(const LaunchOptions& option
   head.storeToken = resources.storeToken;
   head.ticket = parts_->ticket;
   // Beside the control socket, in a folder that nobody else can enter.
-  head.ticketFile =
-      (options.controlDirectory.empty() ? controlDirectory() : options.controlDirectory) /
-      (resources.runId + ".token");
-  if (auto written = parts_->writeTicket(head.ticketFile); !written.ok()) {
-    return written.error();
-  }
-  // mpirun starts it on other hosts, where it must stand at the same path.
-  head.joinProgram = std::filesystem::read_symlink("/proc/self/exe", error);
+  head.ticketFile = controlDirectory(options.controlDirectory) / (resources.runId + ".token");
+  LOCKSTEP_TRY(parts_->writeTicket(head.ticketFile));
+  head.joinProgram = LOCKSTEP_TRY(base::programFile());
   head.announce = options.announce;
   return std::unique_ptr<Ranks>(std::make_unique<RemoteRanks>(
       std::move(head), std::move(parts_->server), loop, resources.segments, *resources.recorder));
@@ -110,13 +94,9 @@ base::Result<std::unique_ptr<OtherParts>> Head::makeParts(const std::filesystem:
   if (parts_ == nullptr) {
     return std::unique_ptr<OtherParts>();
   }
-  if (auto written = parts_->writeTicket(ticketFile); !written.ok()) {
-    return written.error();
-  }
+  LOCKSTEP_TRY(parts_->writeTicket(ticketFile));
   auto others = std::make_unique<RemoteParts>(std::move(parts_->server), loop, runId, watcher);
-  if (auto listens = others->start(); !listens.ok()) {
-    return listens.error();
-  }
+  LOCKSTEP_TRY(others->start());
   return std::unique_ptr<OtherParts>(std::move(others));
 }
 

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/base/Try.h"
 #include "engine/launch/detail/Preparation.h"
 #include "engine/trace/HostFacts.h"
 
@@ -26,9 +27,7 @@ constexpr std::size_t kMostOutputBytes = 16 << 20;  // of ranks, while the head 
 }  // namespace
 
 base::Result<std::unique_ptr<HeadConnection>> connectToHead(const relay::Ticket& ticket) {
-  if (auto encrypted = relay::encryptionAvailable(); !encrypted.ok()) {
-    return encrypted.error();
-  }
+  LOCKSTEP_TRY(relay::encryptionAvailable());
   const auto endpoint = relay::endpointOf(ticket.recorder);
   if (!endpoint.ok()) {
     return endpoint.error().within(ticket.recorderFrom);
@@ -36,16 +35,10 @@ base::Result<std::unique_ptr<HeadConnection>> connectToHead(const relay::Ticket&
   if (auto known = relay::lookUp(endpoint.value()); !known.ok()) {
     return known.error().within(ticket.recorderFrom);
   }
-  auto watch = Watch::create();
-  if (!watch.ok()) {
-    return watch.error();
-  }
-  auto client = relay::RelayClient::connect(ticket);
-  if (!client.ok()) {
-    return client.error();
-  }
+  auto watch = LOCKSTEP_TRY(Watch::create());
+  auto client = LOCKSTEP_TRY(relay::RelayClient::connect(ticket));
   return std::unique_ptr<HeadConnection>(
-      new HeadConnection{endpoint.value(), std::move(watch).value(), std::move(client).value()});
+      new HeadConnection{endpoint.value(), std::move(watch), std::move(client)});
 }
 
 // Note [What a relay sends]
@@ -77,9 +70,7 @@ HeadLink::~HeadLink() {
 base::Status HeadLink::start(relay::Hello hello, Listener listener) {
   listener_ = std::move(listener);
   for (const int fd : client_.fds()) {
-    if (auto added = connection_.watch.loop.add(fd, [this] { pump(); }); !added.ok()) {
-      return added;
-    }
+    LOCKSTEP_TRY(connection_.watch.loop.add(fd, [this] { pump(); }));
   }
   hello.hostName = trace::hostName();
   hello.hostIdentity = trace::hostIdentity();

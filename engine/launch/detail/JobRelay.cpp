@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "engine/base/Environment.h"
+#include "engine/base/Try.h"
 #include "engine/launch/ControlSocket.h"
 #include "engine/launch/Obituary.h"
 #include "engine/launch/RankEnvironment.h"
@@ -62,15 +63,12 @@ JobRelay::~JobRelay() {
 base::Result<JoinedJob> JobRelay::run() {
   relay::Hello hello;
   hello.environment[relay::kObserves] = "1";
-  auto ready = loop_.add(signals_.fd(), [this] { onSignal(); });
-  if (ready.ok()) {
-    ready =
-        link_.start(std::move(hello), {[this](const relay::ToRelay& message) { received(message); },
-                                       [this](const std::string& why) { headLost(why); }});
-  }
-  if (!ready.ok()) {
-    return ready.error();
-  }
+  LOCKSTEP_TRY(loop_.add(signals_.fd(), [this] { onSignal(); }));
+  const auto received = [this](const relay::ToRelay& message) {
+    std::visit([this](const auto& content) { take(content); }, message);
+  };
+  LOCKSTEP_TRY(
+      link_.start(std::move(hello), {received, [this](const std::string& why) { headLost(why); }}));
   const auto deadline = Clock::now() + options_.patience;
   while (!failure_ && !isOver()) {
     loop_.waitUntil(Clock::now() + kJobRelayTick);
@@ -93,18 +91,6 @@ bool JobRelay::isOver() const {
          (alone_ || dismissed_ || now >= leaveAt_);
 }
 
-void JobRelay::received(const relay::ToRelay& message) {
-  std::visit(
-      [this](const auto& content) {
-        // What has no take() needs nothing done here: HeadLink has seen it, or it is for other
-        // relays.
-        if constexpr (requires { take(content); }) {
-          take(content);
-        }
-      },
-      message);
-}
-
 void JobRelay::take(const relay::Refusal& refusal) {
   fail(link_.refused(refusal, ""));
 }
@@ -122,17 +108,10 @@ void JobRelay::take(const relay::Start& /*start*/) {
 }
 
 base::Status JobRelay::startCommand() {
-  const std::filesystem::path folder =
-      options_.controlDirectory.empty() ? controlDirectory() : options_.controlDirectory;
-  if (auto prepared = prepareSocketFolder(folder); !prepared.ok()) {
-    return prepared;
-  }
-  auto part = LocalPart::listen(
-      loop_, folder / fmt::format("{}-{}.attach.sock", link_.welcome()->runId, getpid()));
-  if (!part.ok()) {
-    return part.error();
-  }
-  here_ = std::move(part).value();
+  const std::filesystem::path folder = controlDirectory(options_.controlDirectory);
+  LOCKSTEP_TRY(prepareSocketFolder(folder));
+  here_ = LOCKSTEP_TRY(LocalPart::listen(
+      loop_, folder / fmt::format("{}-{}.attach.sock", link_.welcome()->runId, getpid())));
   posix::ChildProcess::Options command{
       "the command", options_.command.front(), {}, withoutTicket(options_.environment)};
   command.arguments.assign(options_.command.begin() + 1, options_.command.end());
@@ -238,10 +217,7 @@ base::Result<std::uint32_t> JobRelay::ask(const Attempt& attempt) {
 
 base::Result<Admission> JobRelay::attaches(const Attempt& attempt) {
   const int rank = attempt.hello.rank;
-  const auto step = ask(attempt);
-  if (!step.ok()) {
-    return step.error();
-  }
+  const auto step = LOCKSTEP_TRY(ask(attempt));
   auto found = segments_.find(rank);
   if (found == segments_.end()) {
     auto made = makeSegments(kJobMemory, 1, capture_);
@@ -257,7 +233,7 @@ base::Result<Admission> JobRelay::attaches(const Attempt& attempt) {
   found->second.header().traceRequested.store(traceAsked_, std::memory_order_relaxed);
   found->second.header().captureEnabled.store(capture_ ? 1 : 0, std::memory_order_relaxed);
   pids_[rank] = attempt.pid;
-  return Admission{&found->second, step.value()};
+  return Admission{&found->second, step};
 }
 
 void JobRelay::processEnded(int rank) {

@@ -37,7 +37,7 @@ class JobRelay final : private PartWatcher {
   void partLost(const PartId& /*part*/, const std::string& /*text*/) override {}
   void stopAsked(const std::string& /*who*/) override {}
 
-  void received(const relay::ToRelay& message);
+  void take(const auto& /*not for it*/) {}
   void take(const relay::Refusal& refusal);
   void take(const relay::Start& start);
   void take(const relay::SendSignal& signal);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "engine/base/Try.h"
 #include "engine/launch/detail/UnixSocket.h"
 
 namespace lockstep::launch::detail {
@@ -30,10 +31,7 @@ base::Result<std::unique_ptr<LineServer>> LineServer::listen(posix::EventLoop& l
   }
   auto server = std::unique_ptr<LineServer>(
       new LineServer(loop, path, std::move(socket), options.clients, std::move(handler)));
-  if (auto added = loop.add(server->socket_.get(), [raw = server.get()] { raw->acceptClients(); });
-      !added.ok()) {
-    return added.error();
-  }
+  LOCKSTEP_TRY(loop.add(server->socket_.get(), [raw = server.get()] { raw->acceptClients(); }));
   return server;
 }
 

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "engine/base/Environment.h"
+#include "engine/base/Try.h"
 #include "engine/launch/Job.h"
 #include "engine/launch/RankEnvironment.h"
 #include "engine/trace/HostFacts.h"
@@ -17,13 +17,9 @@ namespace lockstep::launch::detail {
 base::Result<std::unique_ptr<LocalPart>> LocalPart::listen(posix::EventLoop& loop,
                                                            const std::filesystem::path& socket) {
   std::unique_ptr<LocalPart> part(new LocalPart(loop));
-  auto server = listenForProcesses(loop, socket, [raw = part.get()](const Hello& hello, pid_t pid) {
-    return raw->attach(hello, pid);
-  });
-  if (!server.ok()) {
-    return server.error();
-  }
-  part->server_ = std::move(server).value();
+  part->server_ = LOCKSTEP_TRY(listenForProcesses(
+      loop, socket,
+      [raw = part.get()](const Hello& hello, pid_t pid) { return raw->attach(hello, pid); }));
   return part;
 }
 
@@ -40,18 +36,14 @@ base::Status LocalPart::start(posix::ChildProcess::Options command, PartWatcher&
   watcher_ = &watcher;
   // One that is there is of a recorder that this one runs under.
   base::setVariable(command.environment, kAttachVariable, server_->path().string());
-  auto started = WatchedChild::start(loop_, command,
-                                     {[this](bool isError, std::string_view bytes) {
-                                        watcher_->commandWrote(kHere, isError, bytes);
-                                      },
-                                      [this](const posix::ProcessEnd& end) {
-                                        command_.reset();
-                                        watcher_->commandEnded(kHere, end);
-                                      }});
-  if (!started.ok()) {
-    return started.error();
-  }
-  command_ = std::move(started).value();
+  command_ = LOCKSTEP_TRY(WatchedChild::start(loop_, command,
+                                              {[this](bool isError, std::string_view bytes) {
+                                                 watcher_->commandWrote(kHere, isError, bytes);
+                                               },
+                                               [this](const posix::ProcessEnd& end) {
+                                                 command_.reset();
+                                                 watcher_->commandEnded(kHere, end);
+                                               }}));
   watcher_->commandStarted(kHere, trace::hostName(), command_->process().pid());
   return {};
 }
@@ -60,11 +52,8 @@ base::Result<Handover> LocalPart::attach(const Hello& hello, pid_t pid) {
   if (watcher_ == nullptr) {
     return base::Error{base::ExitCode::kBadInput, "the command was not started yet", "attach"};
   }
-  const auto admitted = watcher_->attaches({kHere, hello, pid});
-  if (!admitted.ok()) {
-    return admitted.error();
-  }
-  trace::Segment& segment = *admitted.value().segment;
+  const auto admitted = LOCKSTEP_TRY(watcher_->attaches({kHere, hello, pid}));
+  trace::Segment& segment = *admitted.segment;
   const auto [found, isFirst] = processes_.try_emplace(hello.rank);
   Process& process = found->second;
   if (!isFirst) {
@@ -81,7 +70,7 @@ base::Result<Handover> LocalPart::attach(const Hello& hello, pid_t pid) {
     static_cast<void>(
         loop_.add(process.ended.get(), [this, rank = hello.rank] { processEnded(rank); }));
   }
-  return Handover{segment.fd(), admitted.value().step};
+  return Handover{segment.fd(), admitted.step};
 }
 
 void LocalPart::processEnded(int rank) {

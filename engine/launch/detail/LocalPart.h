@@ -32,7 +32,6 @@ class LocalPart final : public JobParts {
   void send(int signal) override;
   void setCapture(bool enabled) override;
 
-  [[nodiscard]] bool commandRuns() const { return command_ != nullptr; }
   /// Processes that have attached and not ended, as far as they can be seen from here.
   [[nodiscard]] int livingProcesses() const;
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/base/Environment.h"
+#include "engine/base/Try.h"
 #include "engine/base/posix/Descriptor.h"
 
 namespace lockstep::launch::detail {
@@ -55,23 +56,20 @@ base::Status LocalRanks::start(RankWatcher& watcher) {
       return systemError(ExitCode::kEnvironment, "cannot hand the experiment to a rank", who);
     }
     static_assert(kTraceFd == STDERR_FILENO + 1 && kExperimentFd == kTraceFd + 1);
-    auto process = WatchedChild::start(loop_,
-                                       {who,
-                                        program_,
-                                        {fmt::format("/dev/fd/{}", kExperimentFd)},
-                                        rankEnvironment(slot.rank.place, inherited),
-                                        {slot.rank.segment->fd(), experiment.get()}},
-                                       {[this, rank](bool isError, std::string_view bytes) {
-                                          watcher_->rankWrote(rank, isError, bytes);
-                                        },
-                                        [this, rank](const posix::ProcessEnd& end) {
-                                          slots_.at(rank).process.reset();
-                                          watcher_->rankEnded(rank, end);
-                                        }});
-    if (!process.ok()) {
-      return process.error();
-    }
-    slot.process = std::move(process).value();
+    slot.process =
+        LOCKSTEP_TRY(WatchedChild::start(loop_,
+                                         {who,
+                                          program_,
+                                          {fmt::format("/dev/fd/{}", kExperimentFd)},
+                                          rankEnvironment(slot.rank.place, inherited),
+                                          {slot.rank.segment->fd(), experiment.get()}},
+                                         {[this, rank](bool isError, std::string_view bytes) {
+                                            watcher_->rankWrote(rank, isError, bytes);
+                                          },
+                                          [this, rank](const posix::ProcessEnd& end) {
+                                            slots_.at(rank).process.reset();
+                                            watcher_->rankEnded(rank, end);
+                                          }}));
     watcher_->rankStarted(rank, slot.process->process().pid(), 0);
   }
   watcher_->allStarted();

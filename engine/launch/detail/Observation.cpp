@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "engine/base/Try.h"
 #include "engine/launch/detail/Preparation.h"
 #include "engine/launch/detail/TraceRequest.h"
 
@@ -14,7 +15,6 @@ namespace {
 
 using base::Error;
 using base::ExitCode;
-using trace::RunState;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kLookEvery = std::chrono::milliseconds(100);
@@ -48,20 +48,10 @@ Observation::Observation(const JobOptions& options, posix::EventLoop& loop, Sign
 // Only now: the first process that attaches says how many ranks there are, and a command of which
 // none does is no run.
 base::Status Observation::begin(int worldSize) {
-  if (auto enough = ensureDescriptors(worldSize); !enough.ok()) {
-    return enough;
-  }
-  auto segments = makeSegments(kJobMemory, worldSize, capture_);
-  if (!segments.ok()) {
-    return segments.error();
-  }
-  segments_ = std::move(segments).value();
-  std::vector<trace::Segment*> pointers;
-  for (trace::Segment& segment : segments_) {
-    pointers.push_back(&segment);
-  }
+  LOCKSTEP_TRY(ensureDescriptors(worldSize));
+  segments_ = LOCKSTEP_TRY(makeSegments(kJobMemory, worldSize, capture_));
   info_.worldSize = worldSize;
-  recorder_ = trace::Recorder::start(std::move(writer_), info_, std::move(pointers), kEmptyEvery);
+  recorder_ = startRecorder(std::move(writer_), info_, segments_, kEmptyEvery);
   processes_.resize(static_cast<std::size_t>(worldSize));
   for (auto& [rank, text] : earlyLog_) {
     recorder_->addLog(rank, std::move(text));
@@ -320,9 +310,7 @@ void Observation::press(Pressure pressure) {
 }
 
 Obituary Observation::lastWords(int rank) const {
-  const auto now = base::readClock();
-  return readLastWords(segments_[static_cast<std::size_t>(rank)].lastWords(),
-                       base::calibrate(startReading_, now), now.ticks);
+  return readLastWords(segments_[static_cast<std::size_t>(rank)].lastWords(), startReading_);
 }
 
 void Observation::tick() {
@@ -332,11 +320,7 @@ void Observation::tick() {
     // A run is running once any rank trains. Before that it may be downloading data for an hour.
     if (process.isHere && !process.training && lastWords(rank).training) {
       process.training = true;
-      recorder_->updateRank(rank, [](trace::RankInfo& info) { info.state = "running"; });
-      if (state_ == RunState::kStarting) {
-        state_ = RunState::kRunning;
-        recorder_->updateInfo([](trace::RunInfo& info) { info.state = RunState::kRunning; });
-      }
+      recordRunning(*recorder_, rank, state_);
     }
   }
   if (parts_.elsewhere != nullptr) {

@@ -207,13 +207,7 @@ JobOutcome Observation::conclude() {
     }
   }
   const int exitCode = failed == nullptr ? 0 : codeOf(*failed->end);
-  recorder_->updateInfo([&outcome, exitCode](trace::RunInfo& info) {
-    info.state = outcome.state;
-    info.exitCode = exitCode;
-    info.failure = outcome.failure;
-    info.finishedAt = utcNow();
-    info.controlSocket.clear();
-  });
+  recordEnd(*recorder_, outcome.state, exitCode, outcome.failure);
   return outcome;
 }
 

@@ -3,6 +3,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +16,7 @@
 
 #include "engine/base/Check.h"
 #include "engine/base/Clock.h"
+#include "engine/trace/HostFacts.h"
 
 namespace lockstep::launch::detail {
 namespace {
@@ -205,6 +207,50 @@ std::map<std::string, std::string> hostEnvironment() {
     result["kernel"] = fmt::format("{} {}", kernel.sysname, kernel.release);
   }
   return result;
+}
+
+trace::RunInfo firstInfo(const std::string& runId, const std::string& name,
+                         const std::filesystem::path& controlSocket) {
+  trace::RunInfo info;
+  info.runId = runId;
+  info.name = name;
+  info.startedAt = utcNow();
+  info.supervisorPid = getpid();
+  info.supervisorStart = trace::processStart(getpid());
+  info.controlSocket = controlSocket.string();
+  info.hostName = trace::hostName();
+  info.environment = hostEnvironment();
+  return info;
+}
+
+std::unique_ptr<trace::Recorder> startRecorder(std::unique_ptr<trace::RunFileWriter> writer,
+                                               const trace::RunInfo& info,
+                                               std::vector<trace::Segment>& segments,
+                                               std::chrono::milliseconds drainEvery) {
+  std::vector<trace::Segment*> pointers;
+  for (trace::Segment& segment : segments) {
+    pointers.push_back(&segment);
+  }
+  return trace::Recorder::start(std::move(writer), info, std::move(pointers), drainEvery);
+}
+
+void recordRunning(trace::Recorder& recorder, int rank, trace::RunState& state) {
+  recorder.updateRank(rank, [](trace::RankInfo& info) { info.state = "running"; });
+  if (state == trace::RunState::kStarting) {
+    state = trace::RunState::kRunning;
+    recorder.updateInfo([](trace::RunInfo& info) { info.state = trace::RunState::kRunning; });
+  }
+}
+
+void recordEnd(trace::Recorder& recorder, trace::RunState state, int exitCode,
+               const std::string& failure) {
+  recorder.updateInfo([state, exitCode, &failure](trace::RunInfo& info) {
+    info.state = state;
+    info.exitCode = exitCode;
+    info.failure = failure;
+    info.finishedAt = utcNow();
+    info.controlSocket.clear();
+  });
 }
 
 }  // namespace lockstep::launch::detail

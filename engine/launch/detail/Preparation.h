@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -8,6 +9,7 @@
 
 #include "engine/base/Result.h"
 #include "engine/experiment/Experiment.h"
+#include "engine/trace/Recorder.h"
 #include "engine/trace/RunFile.h"
 #include "engine/trace/Segment.h"
 
@@ -51,5 +53,22 @@ std::string utcNow();
 /// Returns what the run file's environment says about this host: processor, cores, memory,
 /// kernel, clock source, version of Lockstep.
 std::map<std::string, std::string> hostEnvironment();
+
+/// Returns what a run file says of any run as it begins, led by this process.
+trace::RunInfo firstInfo(const std::string& runId, const std::string& name,
+                         const std::filesystem::path& controlSocket);
+
+/// Begins to record `segments`, which outlive the recorder.
+std::unique_ptr<trace::Recorder> startRecorder(std::unique_ptr<trace::RunFileWriter> writer,
+                                               const trace::RunInfo& info,
+                                               std::vector<trace::Segment>& segments,
+                                               std::chrono::milliseconds drainEvery);
+
+/// Records that a rank trains; with the first of them the run does, whose state is `state`.
+void recordRunning(trace::Recorder& recorder, int rank, trace::RunState& state);
+
+/// Records how the run ended.
+void recordEnd(trace::Recorder& recorder, trace::RunState state, int exitCode,
+               const std::string& failure);
 
 }  // namespace lockstep::launch::detail

@@ -7,8 +7,8 @@
 #include <netinet/in.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "engine/base/ReadNumber.h"
 #include "engine/relay/RelayClient.h"
 
 namespace lockstep::launch::detail {
@@ -67,12 +67,12 @@ base::Result<RecorderAddress> recorderAddress(const experiment::LaunchConfig& la
   RecorderAddress result;
   result.bind = listen;
   if (const std::size_t colon = listen.rfind(':'); colon != std::string::npos) {
-    const char* end = listen.data() + listen.size();
-    const auto parsed = std::from_chars(listen.data() + colon + 1, end, result.port);
-    if (parsed.ptr != end || parsed.ec != std::errc()) {
+    const auto port = base::readNumber<std::uint16_t>(std::string_view(listen).substr(colon + 1));
+    if (!port) {
       return Error{ExitCode::kBadInput, "behind the colon a port from 0 to 65535 was expected",
                    where};
     }
+    result.port = *port;
     result.bind = listen.substr(0, colon);
   }
   in_addr address{};

@@ -4,17 +4,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "engine/base/NumberText.h"
 #include "engine/base/Priority.h"
+#include "engine/base/Try.h"
 #include "engine/experiment/Parse.h"
 #include "engine/launch/Obituary.h"
 #include "engine/launch/detail/Preparation.h"
 #include "engine/launch/detail/RecorderAddress.h"
-#include "engine/trace/HostFacts.h"
 
 namespace lockstep::launch::detail {
 namespace {
@@ -51,14 +50,11 @@ Relay::~Relay() {
 }
 
 base::Result<ExitCode> Relay::run() {
-  auto ready = loop_.add(signals_.fd(), [this] { onSignal(); });
-  if (ready.ok()) {
-    ready = link_.start(hello(), {[this](const relay::ToRelay& message) { received(message); },
-                                  [this](const std::string& why) { loseHead(why); }});
-  }
-  if (!ready.ok()) {
-    return ready.error();
-  }
+  LOCKSTEP_TRY(loop_.add(signals_.fd(), [this] { onSignal(); }));
+  const auto received = [this](const relay::ToRelay& message) {
+    std::visit([this](const auto& content) { take(content); }, message);
+  };
+  LOCKSTEP_TRY(link_.start(hello(), {received, [this](const std::string& why) { loseHead(why); }}));
   const auto deadline = Clock::now() + options_.patience;
   // A rank that SIGKILL does not end sits in the kernel: waiting for it would keep the launcher,
   // too.
@@ -83,16 +79,6 @@ relay::Hello Relay::hello() const {
   return hello;
 }
 
-void Relay::received(const relay::ToRelay& message) {
-  std::visit(
-      [this](const auto& content) {
-        if constexpr (requires { take(content); }) {
-          take(content);
-        }
-      },
-      message);
-}
-
 void Relay::take(const relay::Welcome& welcome) {
   if (const auto prepared = prepare(welcome); !prepared.ok()) {
     runFailed(prepared.error());
@@ -106,16 +92,8 @@ base::Status Relay::prepare(const relay::Welcome& welcome) {
     return Error{ExitCode::kBadInput, parsed.mistakes.front().message(), ""};
   }
   const int count = static_cast<int>(welcome.ranks.size());
-  if (auto enough = ensureDescriptors(count); !enough.ok()) {
-    return enough;
-  }
-  auto segments = makeSegments(parsed.experiment, count);
-  if (!segments.ok()) {
-    return segments.error();
-  }
-  // Here, and not at the head: ranks write to memory of their own host, and the relay carries it
-  // on.
-  segments_ = std::move(segments).value();
+  LOCKSTEP_TRY(ensureDescriptors(count));
+  segments_ = LOCKSTEP_TRY(makeSegments(parsed.experiment, count));
   RankPlace place = placeOf(welcome, parsed.experiment.processes.threadsPerRank);
   std::vector<LocalRanks::Rank> ranks;
   for (std::size_t i = 0; i < welcome.ranks.size(); ++i) {

@@ -45,7 +45,7 @@ class Relay final : private RankWatcher {
   void runFailed(const base::Error& error) override;
   void stopAsked(const std::string& /*who*/) override {}
 
-  void received(const relay::ToRelay& message);
+  void take(const auto& /*not for it*/) {}
   void take(const relay::Welcome& welcome);
   void take(const relay::Refusal& refusal);
   void take(const relay::Start& start);

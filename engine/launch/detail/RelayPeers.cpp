@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "engine/base/Clock.h"
 #include "engine/base/NumberText.h"
+#include "engine/base/Try.h"
 #include "engine/launch/detail/RecorderAddress.h"
 #include "engine/trace/HostFacts.h"
 
@@ -74,9 +74,7 @@ RelayPeers::~RelayPeers() {
 base::Status RelayPeers::start() {
   lastTick_ = Clock::now();
   for (const int fd : server_->fds()) {
-    if (auto added = loop_.add(fd, [this] { pump(); }); !added.ok()) {
-      return added;
-    }
+    LOCKSTEP_TRY(loop_.add(fd, [this] { pump(); }));
   }
   return {};
 }
@@ -105,6 +103,15 @@ void RelayPeers::problem(int rank, std::string text) {
 
 void RelayPeers::send(const Relay& relay, const relay::ToRelay& message) {
   server_->send(relay.peer, message);
+}
+
+void RelayPeers::sendToAll(const relay::ToRelay& message) {
+  for (const auto& [peer, relay] : relays_) {
+    if (relay.isLiving()) {
+      send(relay, message);
+    }
+  }
+  pump();
 }
 
 void RelayPeers::pump() {
@@ -280,7 +287,7 @@ void RelayPeers::disconnected(const Peer& peer) {
   }
   Relay& relay = found->second;
   relay.connected = false;
-  if (!relay.lost && !relay.dismissed && !leaving_) {
+  if (relay.isLiving() && !leaving_) {
     lose(relay, "its connection broke: the relay or its host ended, or the network failed");
   }
 }
@@ -296,7 +303,7 @@ void RelayPeers::tick() {
       std::min<Clock::duration>(now - std::exchange(lastTick_, now), kLongestHeadTick);
   for (auto& [peer, relay] : relays_) {
     relay.silence += sinceTick;
-    if (relay.lost || relay.dismissed) {
+    if (!relay.isLiving()) {
       continue;
     }
     if (std::chrono::duration<double>(relay.silence).count() > limits_.lostAfterSeconds) {

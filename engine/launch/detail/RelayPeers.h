@@ -53,6 +53,7 @@ class RelayPeers {
     /// Its host's clock is known well enough to begin.
     [[nodiscard]] bool isReady() const;
     [[nodiscard]] bool has(int rank) const;
+    [[nodiscard]] bool isLiving() const { return !lost && !dismissed; }
   };
 
   class Watcher {
@@ -92,6 +93,8 @@ class RelayPeers {
   void recordInto(trace::Recorder& recorder);
 
   void send(const Relay& relay, const relay::ToRelay& message);
+  /// To all that are living, at once.
+  void sendToAll(const relay::ToRelay& message);
   void pump();
   /// Asks for clocks, and looks who is silent. Called about ten times a second.
   void tick();

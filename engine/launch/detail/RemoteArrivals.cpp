@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "engine/base/Try.h"
 #include "engine/launch/detail/RemoteRanks.h"
 
 namespace lockstep::launch::detail {
@@ -66,18 +67,14 @@ base::Result<std::vector<std::int32_t>> RemoteRanks::ranksOf(const relay::Hello&
 }
 
 base::Result<relay::Welcome> RemoteRanks::welcome(const relay::Hello& hello) {
-  auto ranks = ranksOf(hello);
-  if (!ranks.ok()) {
-    return ranks.error();
-  }
   relay::Welcome welcome;
+  welcome.ranks = LOCKSTEP_TRY(ranksOf(hello));
   welcome.runId = options_.runId;
   welcome.experimentToml = options_.experimentToml;
   welcome.worldSize = options_.worldSize;
   welcome.hosts = options_.launch.nnodes;
   welcome.storePort = options_.storePort;
   welcome.storeToken = options_.storeToken;
-  welcome.ranks = std::move(ranks).value();
   return welcome;
 }
 

@@ -1,9 +1,8 @@
 // The command of a RemoteRanks that starts the relays, mpirun or srun.
 
-#include <utility>
-
 #include "engine/base/Environment.h"
 #include "engine/base/NumberText.h"
+#include "engine/base/Try.h"
 #include "engine/launch/Obituary.h"
 #include "engine/launch/detail/LauncherCommand.h"
 #include "engine/launch/detail/RemoteRanks.h"
@@ -19,7 +18,7 @@ base::Status RemoteRanks::startLauncher() {
     line += (line.empty() ? "" : " ") + word;
   }
   recorder_.addLog(-1, "starts: " + line);
-  auto started =
+  launcher_ = LOCKSTEP_TRY(
       WatchedChild::start(loop_,
                           {fmt::format("launch.launcher \"{}\"", options_.launch.launcher),
                            command.front(),
@@ -29,11 +28,7 @@ base::Status RemoteRanks::startLauncher() {
                              watcher_->rankWrote(-1, isError, bytes);
                              launcherErrors_.feed(bytes);
                            },
-                           [this](const posix::ProcessEnd& end) { launcherHasEnded(end); }});
-  if (!started.ok()) {
-    return started.error();
-  }
-  launcher_ = std::move(started).value();
+                           [this](const posix::ProcessEnd& end) { launcherHasEnded(end); }}));
   return {};
 }
 

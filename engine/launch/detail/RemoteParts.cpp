@@ -41,13 +41,7 @@ void RemoteParts::ready(Relay& relay) {
 }
 
 void RemoteParts::said(Relay& relay, const relay::FromRelay& message) {
-  std::visit(
-      [&](const auto& content) {
-        if constexpr (requires { take(relay, content); }) {
-          take(relay, content);
-        }
-      },
-      message);
+  std::visit([&](const auto& content) { take(relay, content); }, message);
 }
 
 void RemoteParts::take(Relay& relay, const relay::RankStarted& started) {
@@ -125,45 +119,28 @@ void RemoteParts::lost(Relay& relay, const std::string& text) {
 }
 
 void RemoteParts::send(int signal) {
-  for (const auto& [peer, relay] : peers_.all()) {
-    if (isLiving(relay)) {
-      peers_.send(relay, relay::SendSignal{-1, signal});
-    }
-  }
-  peers_.pump();
+  peers_.sendToAll(relay::SendSignal{-1, signal});
 }
 
 void RemoteParts::setCapture(bool enabled) {
   capture_ = enabled;
-  for (const auto& [peer, relay] : peers_.all()) {
-    peers_.send(relay, relay::SetCapture{enabled});
-  }
-  peers_.pump();
+  peers_.sendToAll(relay::SetCapture{enabled});
 }
 
 void RemoteParts::requestTrace(std::uint32_t request) {
-  for (const auto& [peer, relay] : peers_.all()) {
-    if (isLiving(relay)) {
-      peers_.send(relay, relay::RequestTrace{request});
-    }
-  }
-  peers_.pump();
-}
-
-bool RemoteParts::isLiving(const Relay& relay) {
-  return !relay.lost && !relay.dismissed;
+  peers_.sendToAll(relay::RequestTrace{request});
 }
 
 int RemoteParts::living() const {
   const auto& relays = peers_.all();
   return static_cast<int>(std::count_if(relays.begin(), relays.end(),
-                                        [](const auto& entry) { return isLiving(entry.second); }));
+                                        [](const auto& entry) { return entry.second.isLiving(); }));
 }
 
 std::string RemoteParts::livingNames() const {
   std::string text;
   for (const auto& [peer, relay] : peers_.all()) {
-    if (isLiving(relay)) {
+    if (relay.isLiving()) {
       text += (text.empty() ? "" : ", ") + RelayPeers::nameOf(relay);
     }
   }

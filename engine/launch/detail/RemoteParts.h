@@ -48,6 +48,7 @@ class RemoteParts final : public OtherParts, private RelayPeers::Watcher {
   void recorded(Relay& relay, const relay::RankPart& part, std::uint64_t nowTicks) override;
   void lost(Relay& relay, const std::string& text) override;
 
+  void take(Relay& /*relay*/, const auto& /*not for it*/) {}
   void take(Relay& relay, const relay::RankStarted& started);
   void take(Relay& relay, const relay::Attach& attach);
   void take(Relay& relay, const relay::RankOutput& output);
@@ -55,7 +56,6 @@ class RemoteParts final : public OtherParts, private RelayPeers::Watcher {
   void take(Relay& relay, const relay::CommandEnded& ended);
   void take(Relay& relay, const relay::RelayFailed& failed);
   void take(Relay& relay, const relay::StopAsked& asked);
-  [[nodiscard]] static bool isLiving(const Relay& relay);
 
   const std::string runId_;
   PartWatcher& watcher_;

@@ -2,12 +2,11 @@
 
 #include <signal.h>
 
-#include <algorithm>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "engine/base/NumberText.h"
+#include "engine/base/Try.h"
 #include "engine/launch/RankEnvironment.h"
 #include "engine/launch/detail/LauncherCommand.h"
 
@@ -53,9 +52,7 @@ base::Status RemoteRanks::start(RankWatcher& watcher) {
   watcher_ = &watcher;
   joinDeadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                      std::chrono::duration<double>(options_.launch.joinSeconds));
-  if (auto listens = peers_.start(); !listens.ok()) {
-    return listens;
-  }
+  LOCKSTEP_TRY(peers_.start());
   if (options_.launch.launcher == "external") {
     for (const std::string& line :
          joinAdvice(options_.launch, options_.worldSize, options_.ticket.recorder,
@@ -71,13 +68,7 @@ base::Status RemoteRanks::start(RankWatcher& watcher) {
 }
 
 void RemoteRanks::said(Relay& relay, const relay::FromRelay& message) {
-  std::visit(
-      [&](const auto& content) {
-        if constexpr (requires { take(relay, content); }) {
-          take(relay, content);
-        }
-      },
-      message);
+  std::visit([&](const auto& content) { take(relay, content); }, message);
 }
 
 void RemoteRanks::recorded(Relay& relay, const relay::RankPart& part, std::uint64_t nowTicks) {
@@ -173,10 +164,7 @@ bool RemoteRanks::isSuspended(int rank) const {
 
 void RemoteRanks::setCapture(bool enabled) {
   capture_ = enabled;
-  for (const auto& [peer, relay] : peers_.all()) {
-    peers_.send(relay, relay::SetCapture{enabled});
-  }
-  peers_.pump();
+  peers_.sendToAll(relay::SetCapture{enabled});
 }
 
 void RemoteRanks::tick() {

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,6 +72,7 @@ class RemoteRanks final : public Ranks, private RelayPeers::Watcher {
   void recorded(Relay& relay, const relay::RankPart& part, std::uint64_t nowTicks) override;
   void lost(Relay& relay, const std::string& text) override;
 
+  void take(const Relay& /*relay*/, const auto& /*not for it*/) {}
   void take(const Relay& relay, const relay::RankStarted& started);
   void take(const Relay& relay, const relay::RankOutput& output);
   void take(const Relay& relay, const relay::RankEnded& ended);

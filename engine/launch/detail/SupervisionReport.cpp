@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "engine/launch/detail/Preparation.h"
 #include "engine/launch/detail/Supervision.h"
@@ -34,9 +33,8 @@ Supervision::TimePoint Supervision::nextDeadline() const {
 }
 
 Obituary Supervision::lastWords(int rank) const {
-  const auto now = base::readClock();
   return readLastWords(resources_.segments[static_cast<std::size_t>(rank)].lastWords(),
-                       base::calibrate(startReading_, now), now.ticks);
+                       startReading_);
 }
 
 bool Supervision::onlySuspendedAreLeft() const {
@@ -56,12 +54,7 @@ void Supervision::tick() {
     if (!slot.training && slot.living && lastWords(rank).training) {
       // From its last words, ten times a second: a rank needs no message for it.
       slot.training = true;
-      resources_.recorder->updateRank(rank, [](trace::RankInfo& info) { info.state = "running"; });
-      if (state_ == RunState::kStarting) {
-        state_ = RunState::kRunning;
-        resources_.recorder->updateInfo(
-            [](trace::RunInfo& info) { info.state = RunState::kRunning; });
-      }
+      recordRunning(*resources_.recorder, rank, state_);
     }
   }
   resources_.ranks->tick();
@@ -148,13 +141,8 @@ LaunchOutcome Supervision::conclude() {
     const auto step = verdict.rank >= 0 ? lastWords(verdict.rank).step : 0;
     resources_.recorder->addProblem({0, "error", verdict.rank, step, outcome.failure});
   }
-  resources_.recorder->updateInfo([verdict](trace::RunInfo& info) {
-    info.state = verdict.state;
-    info.exitCode = static_cast<int>(verdict.exitCode);
-    info.failure = verdict.failure;
-    info.finishedAt = utcNow();
-    info.controlSocket.clear();
-  });
+  detail::recordEnd(*resources_.recorder, verdict.state, static_cast<int>(verdict.exitCode),
+                    verdict.failure);
   return outcome;
 }
 

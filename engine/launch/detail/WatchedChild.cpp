@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "engine/base/Try.h"
+
 namespace lockstep::launch::detail {
 namespace {
 
@@ -16,21 +18,15 @@ constexpr int kMostLastReads = 64;
 
 base::Result<std::unique_ptr<WatchedChild>> WatchedChild::start(
     posix::EventLoop& loop, const posix::ChildProcess::Options& options, Hears hears) {
-  auto process = posix::ChildProcess::spawn(options);
-  if (!process.ok()) {
-    return process.error();
-  }
-  std::unique_ptr<WatchedChild> child(
-      new WatchedChild(loop, std::move(process).value(), std::move(hears)));
+  auto process = LOCKSTEP_TRY(posix::ChildProcess::spawn(options));
+  std::unique_ptr<WatchedChild> child(new WatchedChild(loop, std::move(process), std::move(hears)));
   const std::array<std::pair<int, std::function<void()>>, 3> watched{{
       {child->process_.outputFd(), [raw = child.get()] { raw->read(false); }},
       {child->process_.errorFd(), [raw = child.get()] { raw->read(true); }},
       {child->process_.pidFd(), [raw = child.get()] { raw->mayHaveEnded(); }},
   }};
   for (const auto& [fd, callback] : watched) {
-    if (auto added = loop.add(fd, callback); !added.ok()) {
-      return added.error();
-    }
+    LOCKSTEP_TRY(loop.add(fd, callback));
   }
   return child;
 }

@@ -1,7 +1,9 @@
 #include "engine/plugin/detail/Child.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -86,14 +88,12 @@ void watchChild(const posix::ChildProcess& child, Clock::time_point end, ChildOu
 
 }  // namespace
 
-std::string lastLine(const std::string& text) {
-  const auto end = text.find_last_not_of('\n');
-  if (end == std::string::npos) {
-    return "";
-  }
-  const auto before = text.find_last_of('\n', end);
-  const auto begin = before == std::string::npos ? 0 : before + 1;
-  return text.substr(begin, end + 1 - begin);
+std::string ChildOutcome::crashText(const std::string& when) const {
+  return fmt::format("it crashed{} ({}: {})", when, sigabbrev_np(signal), sigdescr_np(signal));
+}
+
+std::string ChildOutcome::stopText() const {
+  return fmt::format("it stopped its process (SIG{})", sigabbrev_np(stoppedBy));
 }
 
 base::Result<ChildOutcome> runChild(const std::vector<std::string>& command,

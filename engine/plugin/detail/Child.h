@@ -16,10 +16,12 @@ struct ChildOutcome {
   int exitCode = 0;
   std::string output;  ///< standard output, a megabyte at most
   std::string errors;  ///< standard error, a megabyte at most
-};
 
-/// The last line that is not empty, without its end.
-std::string lastLine(const std::string& text);
+  /// Of one that a signal ended, or stopped: "it crashed<when> (SEGV: Segmentation fault)", "it
+  /// stopped its process (SIGSTOP)".
+  [[nodiscard]] std::string crashText(const std::string& when = "") const;
+  [[nodiscard]] std::string stopText() const;
+};
 
 /// Runs a program to its end, in a process group of its own with standard input closed, and then
 /// ends whatever it left behind in that group. Error: it could not be started.

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "engine/base/NumberText.h"
+#include "engine/base/Try.h"
 #include "engine/train/data/MaybeGzip.h"
 
 namespace lockstep::train {
@@ -14,18 +15,11 @@ base::Result<at::Tensor> readIdx(const std::filesystem::path& file, int dimensio
   const auto bad = [&](const std::string& what) {
     return base::Error{base::ExitCode::kBadInput, what, file.string()};
   };
-  auto stream = MaybeGzip::open(file);
-  if (!stream.ok()) {
-    return stream.error();
-  }
+  auto stream = LOCKSTEP_TRY(MaybeGzip::open(file));
   const std::size_t headerBytes = 4 + 4 * static_cast<std::size_t>(dimensions);
-  const auto header = stream.value().read(headerBytes);
-  if (!header.ok()) {
-    return header.error();
-  }
-  const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(header.value()[at]); };
-  // What is no IDX at all is said before what is cut off.
-  if (header.value().size() >= 4 &&
+  const auto header = LOCKSTEP_TRY(stream.read(headerBytes));
+  const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(header[at]); };
+  if (header.size() >= 4 &&
       (byte(0) != 0 || byte(1) != 0 || byte(2) != 0x08 || byte(3) != dimensions)) {
     return bad(fmt::format(
         "opens with {:02x}{:02x}{:02x}{:02x}; an IDX file of bytes with {} "
@@ -33,9 +27,9 @@ base::Result<at::Tensor> readIdx(const std::filesystem::path& file, int dimensio
         byte(0), byte(1), byte(2), byte(3),
         base::countedText(static_cast<std::uint64_t>(dimensions), "dimension"), dimensions));
   }
-  if (header.value().size() < headerBytes) {
+  if (header.size() < headerBytes) {
     return bad(fmt::format("cut off: an IDX header of {} bytes expected, {} found", headerBytes,
-                           header.value().size()));
+                           header.size()));
   }
   std::vector<std::int64_t> shape;
   std::int64_t expected = 1;
@@ -50,11 +44,8 @@ base::Result<at::Tensor> readIdx(const std::filesystem::path& file, int dimensio
     return bad(tooBig ? "damaged header: impossible sizes" : "holds no samples");
   }
   // One more byte is asked for, so that a file that is too long shows.
-  auto data = stream.value().read(static_cast<std::size_t>(expected) + 1);
-  if (!data.ok()) {
-    return data.error();
-  }
-  const std::size_t found = data.value().size();
+  const auto data = LOCKSTEP_TRY(stream.read(static_cast<std::size_t>(expected) + 1));
+  const std::size_t found = data.size();
   if (found != static_cast<std::size_t>(expected)) {
     return bad(
         fmt::format("{}: {} bytes expected after the header, {} found",
@@ -62,7 +53,7 @@ base::Result<at::Tensor> readIdx(const std::filesystem::path& file, int dimensio
                     found < static_cast<std::size_t>(expected) ? fmt::to_string(found) : "more"));
   }
   at::Tensor tensor = at::empty(shape, at::kByte);
-  std::memcpy(tensor.data_ptr(), data.value().data(), found);
+  std::memcpy(tensor.data_ptr(), data.data(), found);
   return tensor;
 }
 

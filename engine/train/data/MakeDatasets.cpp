@@ -1,11 +1,9 @@
-#include "engine/train/Resources.h"
-#include "engine/train/data/Dataset.h"
-#include "engine/train/data/Mnist.h"
-#include "engine/train/data/Synthetic.h"
-#include "engine/train/data/Text.h"
-
 #include <algorithm>
 #include <functional>
+
+#include "engine/base/Try.h"
+#include "engine/train/Resources.h"
+#include "engine/train/data/ReadDatasets.h"
 
 namespace lockstep::train {
 namespace {
@@ -39,8 +37,8 @@ base::Result<Datasets> shippedOr(
   if (!path.empty()) {
     return read(path);
   }
-  const auto found = resourcePath(shipped);
-  return found.ok() ? read(found.value()) : base::Result<Datasets>(found.error());
+  const auto found = LOCKSTEP_TRY(resourcePath(shipped));
+  return read(found);
 }
 
 }  // namespace
@@ -57,11 +55,8 @@ base::Result<Datasets> makeDatasets(const experiment::Experiment& experiment) {
                      });
   }
   if (data.kind == "synthetic") {
-    const auto shape = syntheticShape(experiment.model);
-    if (!shape.ok()) {
-      return shape.error();
-    }
-    return syntheticDatasets(shape.value(), data.samples, experiment.train.seed);
+    const auto shape = LOCKSTEP_TRY(syntheticShape(experiment.model));
+    return syntheticDatasets(shape, data.samples, experiment.train.seed);
   }
   return base::Error{base::ExitCode::kBadInput, "unknown: " + data.kind, "data.kind"};
 }
@@ -73,9 +68,8 @@ base::Result<DataShape> expectedShape(const experiment::Experiment& experiment) 
   if (experiment.data.kind == "mnist") {
     return DataShape{{1, 28, 28}, c10::kFloat, 0};
   }
-  auto sets = makeDatasets(experiment);
-  return sets.ok() ? base::Result<DataShape>(sets.value().train->shape())
-                   : base::Result<DataShape>(sets.error());
+  const auto sets = LOCKSTEP_TRY(makeDatasets(experiment));
+  return sets.train->shape();
 }
 
 }  // namespace lockstep::train

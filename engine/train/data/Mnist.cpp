@@ -1,8 +1,9 @@
-#include "engine/train/data/Mnist.h"
+#include "engine/train/data/ReadDatasets.h"
 
 #include <ATen/Functions.h>
 #include <fmt/format.h>
 
+#include "engine/base/Try.h"
 #include "engine/train/data/Idx.h"
 
 namespace lockstep::train {
@@ -56,21 +57,15 @@ struct Part {
 };
 
 base::Result<Part> readPair(const fs::path& folder, const std::string& prefix) {
-  auto pictures = readPart(folder, prefix + "-images-idx3-ubyte", 3);
-  if (!pictures.ok()) {
-    return pictures.error();
-  }
-  auto labels = readPart(folder, prefix + "-labels-idx1-ubyte", 1);
-  if (!labels.ok()) {
-    return labels.error();
-  }
-  if (pictures.value().size(0) != labels.value().size(0)) {
+  auto pictures = LOCKSTEP_TRY(readPart(folder, prefix + "-images-idx3-ubyte", 3));
+  const auto labels = LOCKSTEP_TRY(readPart(folder, prefix + "-labels-idx1-ubyte", 1));
+  if (pictures.size(0) != labels.size(0)) {
     return base::Error{base::ExitCode::kBadInput,
-                       fmt::format("data.folder: {} {} pictures, but {} labels",
-                                   pictures.value().size(0), prefix, labels.value().size(0)),
+                       fmt::format("data.folder: {} {} pictures, but {} labels", pictures.size(0),
+                                   prefix, labels.size(0)),
                        folder.string()};
   }
-  return Part{std::move(pictures).value(), labels.value().to(at::kLong)};
+  return Part{std::move(pictures), labels.to(at::kLong)};
 }
 
 }  // namespace
@@ -80,28 +75,20 @@ base::Result<Datasets> readMnist(const fs::path& folder) {
   if (!fs::is_directory(folder, ignored)) {
     return base::Error{base::ExitCode::kBadInput, "data.folder: no such folder", folder.string()};
   }
-  auto train = readPair(folder, "train");
-  if (!train.ok()) {
-    return train.error();
-  }
-  auto test = readPair(folder, "t10k");
-  if (!test.ok()) {
-    return test.error();
-  }
-  const auto& trainPictures = train.value().pictures;
-  const auto& testPictures = test.value().pictures;
-  if (trainPictures.sizes().slice(1) != testPictures.sizes().slice(1)) {
+  const Part train = LOCKSTEP_TRY(readPair(folder, "train"));
+  const Part test = LOCKSTEP_TRY(readPair(folder, "t10k"));
+  if (train.pictures.sizes().slice(1) != test.pictures.sizes().slice(1)) {
     return base::Error{base::ExitCode::kBadInput,
                        fmt::format("data.folder: training pictures are {}x{}, test pictures {}x{}",
-                                   trainPictures.size(1), trainPictures.size(2),
-                                   testPictures.size(1), testPictures.size(2)),
+                                   train.pictures.size(1), train.pictures.size(2),
+                                   test.pictures.size(1), test.pictures.size(2)),
                        folder.string()};
   }
-  const std::int64_t classes = 1 + std::max(train.value().labels.max().item<std::int64_t>(),
-                                            test.value().labels.max().item<std::int64_t>());
+  const std::int64_t classes =
+      1 + std::max(train.labels.max().item<std::int64_t>(), test.labels.max().item<std::int64_t>());
   Datasets sets;
-  sets.train = std::make_shared<PictureDataset>(trainPictures, train.value().labels, classes);
-  sets.test = std::make_shared<PictureDataset>(testPictures, test.value().labels, classes);
+  sets.train = std::make_shared<PictureDataset>(train.pictures, train.labels, classes);
+  sets.test = std::make_shared<PictureDataset>(test.pictures, test.labels, classes);
   return sets;
 }
 

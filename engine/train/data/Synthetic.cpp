@@ -1,4 +1,4 @@
-#include "engine/train/data/Synthetic.h"
+#include "engine/train/data/ReadDatasets.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Functions.h>

@@ -1,4 +1,4 @@
-#include "engine/train/data/Text.h"
+#include "engine/train/data/ReadDatasets.h"
 
 #include <ATen/Functions.h>
 #include <fmt/format.h>
@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/base/Try.h"
 #include "engine/train/data/MaybeGzip.h"
 
 namespace lockstep::train {
@@ -54,11 +55,8 @@ base::Result<Datasets> readText(const std::filesystem::path& file, std::int64_t 
   if (!stream.ok()) {
     return stream.error().within("data.file");
   }
-  const auto text = stream.value().read(kLargestText);
-  if (!text.ok()) {
-    return text.error();
-  }
-  return textDatasets(text.value(), context, file.string());
+  const auto text = LOCKSTEP_TRY(stream.value().read(kLargestText));
+  return textDatasets(text, context, file.string());
 }
 
 base::Result<Datasets> textDatasets(std::string_view text, std::int64_t context,

@@ -9,6 +9,9 @@
 namespace lockstep::train {
 namespace {
 
+using torch::nn::Embedding;
+using torch::nn::Linear;
+
 torch::nn::LayerNorm layerNorm(std::int64_t size) {
   return torch::nn::LayerNorm(torch::nn::LayerNormOptions({size}));
 }
@@ -17,22 +20,15 @@ class Block : public torch::nn::Module {
  public:
   Block(const CharGpt::Options& options)
       : heads_(options.heads),
-        norm1_(layerNorm(options.embedding)),
-        qkv_(options.embedding, 3 * options.embedding),
-        projection_(options.embedding, options.embedding),
-        norm2_(layerNorm(options.embedding)),
-        up_(options.embedding, 4 * options.embedding),
-        down_(4 * options.embedding, options.embedding),
+        norm1_(register_module("norm1", layerNorm(options.embedding))),
+        qkv_(register_module("qkv", Linear(options.embedding, 3 * options.embedding))),
+        projection_(register_module("projection", Linear(options.embedding, options.embedding))),
+        norm2_(register_module("norm2", layerNorm(options.embedding))),
+        up_(register_module("up", Linear(options.embedding, 4 * options.embedding))),
+        down_(register_module("down", Linear(4 * options.embedding, options.embedding))),
         // -inf above the diagonal. Not a buffer: it is a constant, so DDP need not send it.
         mask_(at::full({options.context, options.context}, -std::numeric_limits<float>::infinity())
-                  .triu(1)) {
-    register_module("norm1", norm1_);
-    register_module("qkv", qkv_);
-    register_module("projection", projection_);
-    register_module("norm2", norm2_);
-    register_module("up", up_);
-    register_module("down", down_);
-  }
+                  .triu(1)) {}
 
   at::Tensor forward(at::Tensor x) {
     x = x + attention(norm1_(x));
@@ -70,18 +66,16 @@ class Block : public torch::nn::Module {
 CharGpt::CharGpt(const Options& options)
     : depth_(options.depth),
       checkpointing_(options.checkpointing),
-      tokens_(options.vocabulary, options.embedding),
-      positions_(options.context, options.embedding),
-      norm_(layerNorm(options.embedding)),
-      head_(torch::nn::LinearOptions(options.embedding, options.vocabulary).bias(false)) {
+      tokens_(register_module("tokens", Embedding(options.vocabulary, options.embedding))),
+      positions_(register_module("positions", Embedding(options.context, options.embedding))),
+      blocks_(register_module("blocks", torch::nn::ModuleList())),
+      norm_(register_module("norm", layerNorm(options.embedding))),
+      head_(register_module(
+          "head",
+          Linear(torch::nn::LinearOptions(options.embedding, options.vocabulary).bias(false)))) {
   for (std::int64_t i = 0; i < (options.shareBlocks ? 1 : depth_); ++i) {
     blocks_->push_back(std::make_shared<Block>(options));
   }
-  register_module("tokens", tokens_);
-  register_module("positions", positions_);
-  register_module("blocks", blocks_);
-  register_module("norm", norm_);
-  register_module("head", head_);
 }
 
 at::Tensor CharGpt::forward(at::Tensor input) {

@@ -5,14 +5,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/base/Try.h"
 #include "engine/ddp/TensorText.h"
-#include "engine/train/FloatingType.h"
-#include "engine/train/models/Branching.h"
 #include "engine/train/models/CharGpt.h"
-#include "engine/train/models/Cnn.h"
 #include "engine/train/models/Mlp.h"
 #include "engine/train/models/Ngram.h"
-#include "engine/train/models/ResNet18.h"
+#include "engine/train/models/PictureModels.h"
 #include "engine/train/models/ScriptModel.h"
 #include "engine/train/models/ShapesModel.h"
 
@@ -47,8 +45,7 @@ ModelResult makeMlp(const experiment::ModelConfig& config, const DataShape& data
   }
   std::vector<c10::ScalarType> dtypes;
   for (const std::string& name : config.dtypes) {
-    const auto dtype = floatingType(name);
-    // libtorch 1.13 multiplies no halves on a CPU.
+    const auto dtype = ddp::floatingType(name);
     if (!dtype || *dtype == c10::kHalf) {
       return misfit("model.dtypes", "no type that a layer computes in on a CPU: " + name);
     }
@@ -67,13 +64,13 @@ ModelResult makePictureModel(const experiment::ModelConfig& config, const DataSh
                   fmt::format("is {}, the data have {} classes", config.classes, data.classes));
   }
   if (config.kind == "resnet18") {
-    return std::shared_ptr<Model>(std::make_shared<ResNet18>(data.sample[0], config.classes));
+    return makeResNet18(data.sample[0], config.classes);
   }
   if (data.sample != std::vector<std::int64_t>{1, 28, 28}) {
     return misfit("model.kind", "cnn takes pictures of [1, 28, 28], the data have " +
                                     shapeOf(data) + "; use resnet18");
   }
-  return std::shared_ptr<Model>(std::make_shared<Cnn>(config.classes));
+  return makeCnn(config.classes);
 }
 
 ModelResult makeCharGpt(const experiment::ModelConfig& config, const DataShape& data) {
@@ -141,12 +138,9 @@ ModelResult makeModel(const experiment::ModelConfig& config, const DataShape& da
   if (config.kind == "deep_linear") return makeDeepLinear(config, data);
   if (config.kind == "torchscript") return loadScriptModel(config.file, data);
   if (config.kind == "shapes") {
-    auto layers = readShapes(config.file);
-    if (!layers.ok()) {
-      return layers.error();
-    }
+    auto layers = LOCKSTEP_TRY(readShapes(config.file));
     try {
-      return std::shared_ptr<Model>(std::make_shared<ShapesModel>(std::move(layers).value()));
+      return std::shared_ptr<Model>(std::make_shared<ShapesModel>(std::move(layers)));
     } catch (const c10::Error& error) {  // the allocator's, for more memory than there is
       return base::Error{base::ExitCode::kEnvironment, error.what_without_backtrace(), config.file};
     }

@@ -1,7 +1,5 @@
 #include "engine/train/models/Mlp.h"
 
-#include <torch/nn/modules/linear.h>
-
 #include <algorithm>
 
 namespace lockstep::train {
@@ -14,7 +12,6 @@ Mlp::Mlp(const std::vector<std::int64_t>& sizes, const std::vector<c10::ScalarTy
     }
     layers_->push_back(layer);
   }
-  register_module("layers", layers_);
 }
 
 at::Tensor Mlp::forward(at::Tensor input) {
@@ -33,7 +30,6 @@ DeepLinear::DeepLinear(std::int64_t width, std::int64_t depth) {
   for (std::int64_t i = 0; i < depth; ++i) {
     layers_->push_back(torch::nn::Linear(width, width));
   }
-  register_module("layers", layers_);
 }
 
 at::Tensor DeepLinear::forward(at::Tensor input) {
@@ -42,6 +38,16 @@ at::Tensor DeepLinear::forward(at::Tensor input) {
     x = layers_->at<torch::nn::LinearImpl>(i).forward(x);
   }
   return x;
+}
+
+Branching::Branching(const std::vector<std::int64_t>& layers)
+    : trunk_(register_module("trunk", std::make_shared<Mlp>(layers))),
+      branch_(register_module("branch", torch::nn::Linear(layers.front(), layers.back()))) {}
+
+at::Tensor Branching::forward(at::Tensor input) {
+  const at::Tensor output = trunk_->forward(input);
+  const bool takesPart = !is_training() || forwards_++ % 2 == 0;
+  return takesPart ? output + branch_(input.flatten(1)) : output;
 }
 
 }  // namespace lockstep::train

@@ -2,7 +2,10 @@
 
 #include <c10/core/ScalarType.h>
 #include <torch/nn/modules/container/modulelist.h>
+#include <torch/nn/modules/linear.h>
 
+#include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "engine/train/models/Model.h"
@@ -19,7 +22,7 @@ class Mlp : public Model {
   at::Tensor forward(at::Tensor input) override;
 
  private:
-  torch::nn::ModuleList layers_;
+  torch::nn::ModuleList layers_{register_module("layers", torch::nn::ModuleList())};
 };
 
 /// `depth` x Linear(width, width) with nothing between: many equal parameters, so that buckets
@@ -30,7 +33,22 @@ class DeepLinear : public Model {
   at::Tensor forward(at::Tensor input) override;
 
  private:
-  torch::nn::ModuleList layers_;
+  torch::nn::ModuleList layers_{register_module("layers", torch::nn::ModuleList())};
+};
+
+/// A multilayer perceptron with a branch beside it, from the input straight to the logits, that
+/// takes part in every other training forward only. In between its parameters have no gradient:
+/// DistributedDataParallel needs find_unused_parameters.
+class Branching : public Model {
+ public:
+  /// As Mlp.
+  explicit Branching(const std::vector<std::int64_t>& layers);
+  at::Tensor forward(at::Tensor input) override;
+
+ private:
+  std::shared_ptr<Mlp> trunk_;
+  torch::nn::Linear branch_;
+  std::uint64_t forwards_ = 0;  // in training mode
 };
 
 }  // namespace lockstep::train

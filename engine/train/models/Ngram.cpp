@@ -17,11 +17,9 @@ constexpr std::int64_t kModulus = 2'147'483'647;
 
 Ngram::Ngram(std::int64_t vocabulary, std::int64_t rows, std::int64_t width, bool sparse)
     : rows_(rows),
-      table_(torch::nn::EmbeddingOptions(rows, width).sparse(sparse)),
-      head_(width, vocabulary) {
-  register_module("table", table_);
-  register_module("head", head_);
-}
+      table_(register_module(
+          "table", torch::nn::Embedding(torch::nn::EmbeddingOptions(rows, width).sparse(sparse)))),
+      head_(register_module("head", torch::nn::Linear(width, vocabulary))) {}
 
 // For each place the hashes of the last one, two, three and four characters, each a row of the
 // table. A sample touches four rows a character, and so the gradient of a large table is sparse.

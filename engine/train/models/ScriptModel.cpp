@@ -7,6 +7,7 @@
 
 #include <unordered_set>
 
+#include "engine/base/PlainText.h"
 #include "engine/train/models/DottedNames.h"
 
 namespace lockstep::train {
@@ -14,15 +15,6 @@ namespace {
 
 base::Error badFile(const std::filesystem::path& file, const std::string& what) {
   return {base::ExitCode::kBadInput, "model.file: " + what, file.string()};
-}
-
-/// TorchScript's errors carry a trace of the script; what matters is its last line.
-std::string lastLine(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) {
-    text.pop_back();
-  }
-  const auto newline = text.rfind('\n');
-  return newline == std::string::npos ? text : text.substr(newline + 1);
 }
 
 std::string firstLine(const std::string& text) {
@@ -99,8 +91,10 @@ base::Result<std::shared_ptr<Model>> loadScriptModel(const std::filesystem::path
     }
   } catch (const std::exception& error) {
     const auto* torchError = dynamic_cast<const c10::Error*>(&error);
-    return badFile(file, fmt::format("does not take an input {}: {}", shapeText(one),
-                                     lastLine(torchError ? torchError->what_without_backtrace()
+    // TorchScript's errors carry a trace of the script; what matters is its last line.
+    return badFile(file,
+                   fmt::format("does not take an input {}: {}", shapeText(one),
+                               base::lastLine(torchError ? torchError->what_without_backtrace()
                                                          : error.what())));
   }
   return std::shared_ptr<Model>(std::move(model));

@@ -10,18 +10,12 @@ namespace {
 /// Averages gradients that were clipped, each to a magnitude: a place to begin from.
 class MyHook : public Hook {
  public:
-  static const Description& description() {
-    static const Description description =
-        Description("my_hook", "my hook", "0.1", "Clips each gradient, then averages.")
-            .caps(LOCKSTEP_CAP_SAME_RESULT)
-            .real({.key = "limit",
-                   .label = "Limit",
-                   .help = "largest magnitude of a gradient",
-                   .initial = 1,
-                   .min = 1e-6,
-                   .max = 1e6,
-                   .flags = LOCKSTEP_PARAM_LOG_SCALE});
-    return description;
+  static Description description() {
+    return Description("my_hook", "my hook", "0.1", "Clips each gradient, then averages.")
+        .caps(LOCKSTEP_CAP_SAME_RESULT)
+        .real("limit", "Limit",
+              {.initial = 1, .min = 1e-6, .max = 1e6, .flags = LOCKSTEP_PARAM_LOG_SCALE},
+              "largest magnitude of a gradient");
   }
 
   MyHook(Host host, const Values& values)

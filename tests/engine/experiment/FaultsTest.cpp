@@ -125,9 +125,10 @@ TEST(Faults, AreCheckedInAFinishedExperimentToo) {
   fault.rank = 5;
   fault.step = 3;
   experiment.faults = {fault};
-  const auto mistakes = check(experiment, "e.toml");
+  const auto mistakes = parseText(toToml(experiment), "e.toml", {}).mistakes;
   ASSERT_EQ(mistakes.size(), 1u);
-  EXPECT_EQ(mistakes[0].message(), "e.toml: faults.rank: there is no rank 5 among 2");
+  EXPECT_EQ(mistakes[0].key, "faults.rank");
+  EXPECT_EQ(mistakes[0].text, "there is no rank 5 among 2");
 }
 
 TEST(Faults, AreExplainedWithTheOtherKeys) {

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 #include <torch/optim/optimizer.h>
 
+#include "engine/train/Fingerprint.h"
 #include "engine/train/MakeOptimizer.h"
-#include "engine/train/ParameterHash.h"
 #include "engine/train/Safetensors.h"
 #include "engine/train/models/MakeModel.h"
 #include "tests/engine/train/Files.h"

@@ -1,4 +1,4 @@
-#include "engine/train/ParameterHash.h"
+#include "engine/train/Fingerprint.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

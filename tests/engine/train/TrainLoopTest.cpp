@@ -15,7 +15,6 @@
 #include "engine/train/DdpOptionsOf.h"
 #include "engine/train/Fingerprint.h"
 #include "engine/train/MakeOptimizer.h"
-#include "engine/train/ParameterHash.h"
 #include "engine/train/Safetensors.h"
 #include "engine/train/models/MakeModel.h"
 #include "tests/engine/process_group/nccl/FakePlatform.h"

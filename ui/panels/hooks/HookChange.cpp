@@ -1,24 +1,26 @@
 #include "ui/panels/hooks/HookChange.h"
 
-#include <QRegularExpression>
+#include <nlohmann/json.hpp>
+
+#include "engine/experiment/SettingChange.h"
 
 namespace lockstep::ui {
 
-std::optional<HookChange> hookChangeOf(const std::string& line) {
-  if (line.find("hook.") == std::string::npos) {
-    return std::nullopt;  // nearly all lines of a log
+std::vector<HookChange> hookChangesOf(const std::vector<trace::RankInfo>& ranks) {
+  constexpr std::string_view kTable = "hook.";
+  std::vector<HookChange> changes;
+  if (ranks.empty() || ranks.front().rank != 0) {
+    return changes;
   }
-  static const QRegularExpression kLine(
-      QStringLiteral(R"(\bhook\.([A-Za-z0-9_.]+) = (.+) from step (\d+) on\s*$)"));
-  const auto match = kLine.match(QString::fromStdString(line));
-  if (!match.hasMatch()) {
-    return std::nullopt;
+  for (const auto& [step, change] : experiment::madeChanges(ranks.front().environment)) {
+    if (change.key.starts_with(kTable)) {
+      const auto value = nlohmann::json::parse(change.value, nullptr, false);
+      changes.push_back(
+          {step, QString::fromStdString(change.key.substr(kTable.size())),
+           QString::fromStdString(value.is_string() ? value.get<std::string>() : change.value)});
+    }
   }
-  QString value = match.captured(2);
-  if (value.size() >= 2 && value.startsWith(QLatin1Char('"')) && value.endsWith(QLatin1Char('"'))) {
-    value = value.mid(1, value.size() - 2);
-  }
-  return HookChange{match.captured(3).toUInt(), match.captured(1), value};
+  return changes;
 }
 
 }  // namespace lockstep::ui

@@ -2,8 +2,9 @@
 
 #include <QString>
 #include <cstdint>
-#include <optional>
-#include <string>
+#include <vector>
+
+#include "engine/trace/RunFile.h"
 
 namespace lockstep::ui {
 
@@ -14,8 +15,7 @@ struct HookChange {
   QString value;           ///< "0.01"
 };
 
-/// Reads what rank 0's log says of a change: "hook.density = 0.01 from step 808 on"; nothing of
-/// any other line. [any-thread]
-std::optional<HookChange> hookChangeOf(const std::string& line);
+/// All of a run, by step: experiment::madeChanges. [any-thread]
+std::vector<HookChange> hookChangesOf(const std::vector<trace::RankInfo>& ranks);
 
 }  // namespace lockstep::ui

@@ -44,7 +44,7 @@ void LiveParametersPanel::setRun(RunModel* model) {
   clear();
   if (model_ != nullptr) {
     connect(model_, &RunModel::infoChanged, this, &LiveParametersPanel::consider);
-    connect(model_, &RunModel::changed, this, &LiveParametersPanel::readLog);
+    connect(model_, &RunModel::changed, this, &LiveParametersPanel::readChanges);
     consider();
   }
 }
@@ -53,7 +53,7 @@ void LiveParametersPanel::clear() {
   ticket_ += 1;
   finding_.drop();
   asked_ = false;
-  logSeen_ = 0;
+  changesSeen_.clear();
   controls_.clear();
   while (QLayoutItem* item = row_->takeAt(0)) {
     delete item->widget();
@@ -112,7 +112,7 @@ void LiveParametersPanel::take(std::vector<LiveParameter> parameters) {
   }
   row_->addStretch(1);
   show();
-  readLog();
+  readChanges();
 }
 
 void LiveParametersPanel::change(std::size_t index, const HookValue& value) {
@@ -149,32 +149,30 @@ void LiveParametersPanel::answered(std::size_t index, const base::Status& status
   }
 }
 
-// The ranks agree on the step from which a change holds, and rank 0 says so in its log.
-void LiveParametersPanel::readLog() {
+// The ranks agree on the step from which a change holds, and rank 0 says so.
+void LiveParametersPanel::readChanges() {
   if (model_ == nullptr || controls_.empty()) {
     return;
   }
-  const auto& log = model_->log();
-  for (; logSeen_ < log.size(); ++logSeen_) {
-    const auto change = log[logSeen_].rank == 0 ? hookChangeOf(log[logSeen_].text) : std::nullopt;
-    if (!change) {
+  for (const HookChange& change : hookChangesOf(model_->ranks())) {
+    if (!changesSeen_.emplace(change.step, change.key).second) {
       continue;
     }
-    const std::string key = "hook." + change->key.toStdString();
+    const std::string key = "hook." + change.key.toStdString();
     for (Control& control : controls_) {
       if (control.parameter.key == key) {
         const QString shown = shownIn(control);
         const bool untouched = shown == control.held || shown == control.wanted;
         bool isNumber = false;
-        const double number = change->value.toDouble(&isNumber);
-        control.held = isNumber ? textOf(control.parameter.param, number) : change->value;
+        const double number = change.value.toDouble(&isNumber);
+        control.held = isNumber ? textOf(control.parameter.param, number) : change.value;
         if (control.wanted == control.held) {
           control.wanted.clear();
         }
         if (control.wanted.isEmpty() && untouched) {
           putBack(control);  // what somebody types stays
         }
-        showState(control, tr("from step %1 on").arg(change->step));
+        showState(control, tr("from step %1 on").arg(change.step));
       }
     }
   }

@@ -1,9 +1,13 @@
 #pragma once
 
 #include <QPointer>
+#include <QString>
 #include <QWidget>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "engine/base/Result.h"
@@ -61,7 +65,7 @@ class LiveParametersPanel : public QWidget {
   QWidget* makeEditor(std::size_t index);
   void change(std::size_t index, const plugin::HookValue& value);
   void answered(std::size_t index, const base::Status& status);
-  void readLog();
+  void readChanges();
   void showState(Control& control, const QString& since = QString());
   void putBack(Control& control);
   [[nodiscard]] static QString shownIn(const Control& control);
@@ -71,7 +75,7 @@ class LiveParametersPanel : public QWidget {
   QPointer<RunModel> model_;
   QHBoxLayout* row_ = nullptr;
   std::vector<Control> controls_;
-  std::size_t logSeen_ = 0;
+  std::set<std::pair<std::uint32_t, QString>> changesSeen_;  // by step and key
   bool asked_ = false;  // the run's parameters are being looked for, or found
   BackgroundJob finding_{this};
   quint64 ticket_ = 0;  // answers for another run are dropped

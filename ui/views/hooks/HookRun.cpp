@@ -2,7 +2,6 @@
 
 #include <QStringList>
 #include <algorithm>
-#include <iterator>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -190,8 +189,6 @@ HookFacts hookFactsOf(const RunModel& model) {
       }
     }
   }
-  std::copy_if(model.log().begin(), model.log().end(), std::back_inserter(facts.log),
-               [](const trace::LogRow& row) { return row.rank == 0 && hookChangeOf(row.text); });
   facts.steps = static_cast<std::uint32_t>(model.stepCount(0));
   if (facts.info.name.empty()) {
     facts.info.name = model.path().stem().string();
@@ -218,13 +215,7 @@ std::shared_ptr<const HookRun> makeHookRun(const HookFacts& facts, const Analyse
   }
   run->stepMs = analysis::median(std::move(steps));
   run->exposedMs = analysed.analysis.exposedMs;
-  for (const trace::LogRow& row : facts.log) {
-    if (auto change = hookChangeOf(row.text)) {
-      run->changes.push_back(std::move(*change));
-    }
-  }
-  std::stable_sort(run->changes.begin(), run->changes.end(),
-                   [](const HookChange& a, const HookChange& b) { return a.step < b.step; });
+  run->changes = hookChangesOf(facts.ranks);
   addCurves(*run, facts, hooks);
   // Nothing counted: the rank has not reported yet.
   for (const trace::RankInfo& rank : facts.ranks) {
@@ -245,11 +236,6 @@ base::Result<std::shared_ptr<const HookRun>> readHookRun(const std::filesystem::
     for (const trace::MetricRow& row : update.metrics) {
       if (isHookMetric(row.name)) {
         facts.metrics[row.name][row.rank].push_back({row.step, row.ticks, row.value});
-      }
-    }
-    for (trace::LogRow& row : update.log) {
-      if (row.rank == 0 && hookChangeOf(row.text)) {
-        facts.log.push_back(std::move(row));
       }
     }
   });

@@ -39,8 +39,7 @@ struct HookFacts {
   trace::RunInfo info;
   std::vector<trace::RankInfo> ranks;
   std::map<std::string, std::map<int, std::vector<MetricPoint>>> metrics;  ///< "hook.…" alone
-  std::vector<trace::LogRow> log;  ///< those of rank 0 that tell of a changed parameter
-  std::uint32_t steps = 0;         ///< finished by rank 0
+  std::uint32_t steps = 0;                                                 ///< finished by rank 0
 };
 
 /// All that the hooks view shows of one run; never changed once made, so any thread may read it.

@@ -9,7 +9,7 @@
 ///
 ///     class Half : public lockstep::plugin::Hook {
 ///      public:
-///       static const Description& description();
+///       static Description description();
 ///       Half(const Host& host, const Values& values);
 ///       void run(Run run, Bucket bucket);
 ///     };

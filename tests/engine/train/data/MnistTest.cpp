@@ -1,4 +1,4 @@
-#include "engine/train/data/Mnist.h"
+#include "engine/train/data/ReadDatasets.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "engine/train/data/Synthetic.h"
+#include "engine/train/data/ReadDatasets.h"
 
 #include <gtest/gtest.h>
 

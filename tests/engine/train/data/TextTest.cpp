@@ -1,4 +1,4 @@
-#include "engine/train/data/Text.h"
+#include "engine/train/data/ReadDatasets.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

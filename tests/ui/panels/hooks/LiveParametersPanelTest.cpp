@@ -8,6 +8,7 @@
 #include <QLineEdit>
 #include <QSignalSpy>
 #include <QTest>
+#include <map>
 #include <memory>
 #include <mutex>
 
@@ -66,9 +67,11 @@ class LiveParametersPanelTest : public testing::Test {
     model_.applyUpdate(update);
   }
 
-  void log(const std::string& line) {
+  void change(const std::string& key, const std::string& value) {
     trace::RunUpdate update;
-    update.log.push_back({++logged_, 0, 1, line});
+    update.ranks = {trace::RankInfo{}};
+    environment_[key] = value;
+    update.ranks->front().environment = environment_;
     model_.applyUpdate(update);
   }
 
@@ -91,7 +94,7 @@ class LiveParametersPanelTest : public testing::Test {
   std::mutex mutex_;
   std::vector<experiment::SettingChange> sent_;
   std::string refusal_;
-  std::int64_t logged_ = 0;
+  std::map<std::string, std::string> environment_;  // of rank 0
   RunModel model_;
   std::unique_ptr<LiveParametersPanel> panel_;
 };
@@ -113,7 +116,7 @@ TEST_F(LiveParametersPanelTest, SendsAChangeAndSaysFromWhichStepItHolds) {
   EXPECT_EQ(stateOf("hook.density"), "asked for 0.05…");
   ASSERT_TRUE(QTest::qWaitFor([this] { return !sent().empty(); }, kLivePatienceMs));
   EXPECT_EQ(sent()[0], (experiment::SettingChange{"hook.density", "0.05"}));
-  log("[rank 0] [info] hook.density = 0.05 from step 812 on\n");
+  change("set.812.hook.density", "0.05");
   EXPECT_TRUE(QTest::qWaitFor([this] { return stateOf("hook.density") == "0.05 from step 812 on"; },
                               kLivePatienceMs));
 }
@@ -149,7 +152,7 @@ TEST_F(LiveParametersPanelTest, ARefusedChangeIsASentenceAndTheOldValueComesBack
 
 TEST_F(LiveParametersPanelTest, AChangeThatSomebodyElseMadeIsShown) {
   open();
-  log("[rank 0] [info] hook.density = 0.3 from step 7 on");
+  change("set.7.hook.density", "0.3");
   EXPECT_TRUE(QTest::qWaitFor([this] { return density()->value() == 0.3; }, kLivePatienceMs));
 }
 
@@ -166,14 +169,22 @@ TEST_F(LiveParametersPanelTest, IsNotThereForARunThatHasEnded) {
   EXPECT_TRUE(panel_->isHidden());
 }
 
-TEST(HookChangeTest, IsReadFromTheLogAndFromNoOtherLine) {
-  const auto change = hookChangeOf("[rank 0] [info] hook.inner.mode = \"fast\" from step 12 on\n");
-  ASSERT_TRUE(change.has_value());
-  EXPECT_EQ(change->key, "inner.mode");
-  EXPECT_EQ(change->value, "fast");
-  EXPECT_EQ(change->step, 12u);
-  EXPECT_FALSE(hookChangeOf("set: hook.density = 0.01").has_value());
-  EXPECT_FALSE(hookChangeOf("loss 0.3 from step 12 on").has_value());
+TEST(HookChangeTest, AreReadFromWhatRank0SaysInTheOrderOfTheirSteps) {
+  trace::RankInfo rank;
+  rank.environment = {{"set.112.hook.density", "0.5"},
+                      {"set.12.hook.inner.mode", "\"fast\""},
+                      {"set.x.hook.density", "1"},
+                      {"threads", "2"}};
+  const auto changes = hookChangesOf({rank});
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[0].key, "inner.mode");
+  EXPECT_EQ(changes[0].value, "fast");
+  EXPECT_EQ(changes[0].step, 12u);
+  EXPECT_EQ(changes[1].value, "0.5");
+}
+
+TEST(HookChangeTest, OfARunWithoutRank0ThereIsNone) {
+  EXPECT_TRUE(hookChangesOf({}).empty());
 }
 
 TEST(LiveParametersTest, NumbersTextsAndSwitchesAreSentAsJson) {

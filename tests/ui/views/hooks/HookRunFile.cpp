@@ -107,6 +107,9 @@ base::Status writeHookRun(const std::filesystem::path& path, const HookRunOption
     info.state = "finished";
     info.wireBytes = options.steps * 5'000;
     info.wireMessages = options.steps;
+    if (rank == 0 && options.changed && options.hook == "topk") {
+      info.environment = {{"set.3.hook.density", "0.01"}};
+    }
     file.setRank(info);
   }
   trace::BucketsMessage layout;
@@ -116,9 +119,6 @@ base::Status writeHookRun(const std::filesystem::path& path, const HookRunOption
   Writer writer(file, options);
   for (std::uint32_t step = 0; step < options.steps; ++step) {
     writer.step(step);
-  }
-  if (options.changed && options.hook == "topk") {
-    file.addLog({0, 0, 1, "[rank 0] [info] hook.density = 0.01 from step 3 on"});
   }
   return file.finish();
 }

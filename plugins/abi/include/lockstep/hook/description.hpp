@@ -18,6 +18,8 @@ class Value {
   [[nodiscard]] std::string_view key() const { return raw_->key; }
   [[nodiscard]] double real() const { return raw_->number; }
   [[nodiscard]] std::int64_t integer() const { return static_cast<std::int64_t>(raw_->number); }
+  /// An integer of which none is below 0.
+  [[nodiscard]] std::uint64_t count() const { return static_cast<std::uint64_t>(raw_->number); }
   [[nodiscard]] bool boolean() const { return raw_->number != 0; }
   [[nodiscard]] std::string_view text() const { return raw_->text; }
 
@@ -43,8 +45,8 @@ class Values {
   std::uint32_t count_;
 };
 
-/// What a hook is, said once for the form, the checker and the hook itself. Build it once, as a
-/// function's static; the strings given must be literals.
+/// What a hook is, said once for the form, the checker and the hook itself. The strings given must
+/// be literals.
 class Description {
  public:
   Description(const char* id, const char* name, const char* version, const char* summary) {
@@ -91,7 +93,9 @@ class Description {
     return std::move(*this);
   }
 
-  /// A parameter; designated initialisers name its members: .integer({.key = "rank", ...}).
+  /// A parameter; designated initialisers name its members: .boolean({.key = "masking", ...}). Of
+  /// a number the range alone: .integer("rank", "Rank", {.initial = 1, .min = 1, .max = 64},
+  /// "...").
   struct Number {
     const char *key, *label, *help;
     double initial, min, max;
@@ -108,6 +112,19 @@ class Description {
     std::vector<const char*> choices;
     std::uint32_t flags = 0;
   };
+  /// What a number begins with and may be; both ends are allowed.
+  struct Range {
+    double initial, min, max;
+    const char* unit = nullptr;
+    std::uint32_t flags = 0;
+  };
+  Description&& integer(const char* key, const char* label, const Range& range,
+                        const char* help) && {
+    return std::move(*this).integer(numberOf(key, label, range, help));
+  }
+  Description&& real(const char* key, const char* label, const Range& range, const char* help) && {
+    return std::move(*this).real(numberOf(key, label, range, help));
+  }
   Description&& integer(const Number& n) && { return std::move(*this).number(n, LOCKSTEP_INT); }
   Description&& real(const Number& n) && { return std::move(*this).number(n, LOCKSTEP_REAL); }
   Description&& boolean(const Switch& s) && {
@@ -126,6 +143,9 @@ class Description {
   [[nodiscard]] const lockstep_hook_info* info() const { return &info_; }
 
  private:
+  static Number numberOf(const char* key, const char* label, const Range& range, const char* help) {
+    return {key, label, help, range.initial, range.min, range.max, range.unit, range.flags};
+  }
   Description&& number(const Number& n, std::int32_t type) && {
     return std::move(*this).add({sizeof(lockstep_param), n.key, n.label, n.help, n.unit, type,
                                  n.flags, n.min, n.max, n.initial, nullptr, nullptr});

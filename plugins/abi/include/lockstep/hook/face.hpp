@@ -231,13 +231,20 @@ class Face {
   const lockstep_group* world_ = nullptr;
 };
 
+/// Made once.
+template <class H>
+const Description& descriptionOf() {
+  static const Description& description = H::description();
+  return description;
+}
+
 /// The entry of a plugin with these hooks.
 template <class... Hooks>
 struct Entry {
   static std::uint32_t count() { return sizeof...(Hooks); }
 
   static const lockstep_hook_info* info(std::uint32_t index) {
-    const lockstep_hook_info* const all[] = {Hooks::description().info()...};
+    const lockstep_hook_info* const all[] = {descriptionOf<Hooks>().info()...};
     return index < sizeof...(Hooks) ? all[index] : nullptr;
   }
 
@@ -245,10 +252,9 @@ struct Entry {
                                 const lockstep_value* values, std::uint32_t count,
                                 lockstep_hook** out) {
     lockstep_status status = LOCKSTEP_E_ARGUMENT;
-    const bool known =
-        ((std::strcmp(Hooks::description().info()->id, id) == 0 &&
-          (status = Face<Hooks>::create(host, values, count, out), true)) ||
-         ...);
+    const bool known = ((std::strcmp(descriptionOf<Hooks>().info()->id, id) == 0 &&
+                         (status = Face<Hooks>::create(host, values, count, out), true)) ||
+                        ...);
     if (!known) {
       host->fail(host, nullptr, status, "there is no hook of that id in this plugin");
     }

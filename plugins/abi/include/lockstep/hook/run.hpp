@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -124,8 +125,8 @@ class Run {
     return buffer;
   }
   template <typename T>
-  [[nodiscard]] std::span<T> scratch(std::int64_t numel) const {
-    return view<T>(scratch(numel, DtypeOf<T>::value));
+  [[nodiscard]] std::span<T> scratch(std::integral auto numel) const {
+    return view<T>(scratch(static_cast<std::int64_t>(numel), DtypeOf<T>::value));
   }
 
   void beginEncode() const { host_.raw()->mark(raw_, LOCKSTEP_ENCODE, 1); }

@@ -1,4 +1,4 @@
-#include "engine/train/models/Branching.h"
+#include "engine/train/models/Mlp.h"
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "ui/panels/CurrentPalette.h"
+#include "ui/panels/Labels.h"
 #include "ui/panels/RunsTable.h"
 #include "ui/shell/Card.h"
 #include "ui/shell/Icons.h"
@@ -26,13 +27,6 @@ QLabel* heading(const QString& text, double scale) {
   font.setPointSizeF(font.pointSizeF() * scale);
   font.setBold(true);
   label->setFont(font);
-  return label;
-}
-
-QLabel* muted(const QString& text) {
-  auto* label = new QLabel(text);
-  label->setWordWrap(true);
-  label->setForegroundRole(QPalette::PlaceholderText);
   return label;
 }
 

@@ -76,7 +76,7 @@ app/cli/Tune.cpp
 app/cli/WhatIf.cpp
 ui/model/SpanFacts.cpp
 ui/shell/JobEnding.cpp
-ui/shell/MainWindowSession.cpp
+ui/shell/RunEnding.cpp
 ui/shell/RunReport.cpp
 ui/views/buckets/BucketFacts.cpp
 ui/views/buckets/BucketStory.cpp

@@ -4,88 +4,49 @@
 #include <QClipboard>
 #include <QGridLayout>
 #include <QHeaderView>
-#include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QStackedLayout>
-#include <QTableWidget>
 #include <QTimer>
-#include <QVBoxLayout>
 #include <algorithm>
+#include <utility>
 
 #include "ui/model/Format.h"
 #include "ui/model/SpanFacts.h"
 #include "ui/model/SpanQuery.h"
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/EmptyState.h"
-#include "ui/table/TableText.h"
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
+#include "ui/table/WrittenTable.h"
 
 namespace lockstep::ui {
 namespace {
 
-constexpr double kTellApartNs = 1000;    // arrivals of ranks
-constexpr int kNameRole = Qt::UserRole;  // of a parameter whose name is known
-constexpr int kRefreshMs = 250;          // while a live run grows under the selection
+constexpr double kTellApartNs = 1000;  // arrivals of ranks
+constexpr int kRefreshMs = 250;        // while a live run grows under the selection
 
-QTableWidget* makeTable(const QStringList& headers, const QString& name) {
-  auto* table = new QTableWidget(0, static_cast<int>(headers.size()));
-  table->setAccessibleName(name);
-  table->setHorizontalHeaderLabels(headers);
-  table->verticalHeader()->hide();
-  table->verticalHeader()->setDefaultSectionSize(table->fontMetrics().height() + 6);
-  table->horizontalHeader()->setHighlightSections(false);
-  table->horizontalHeader()->setStretchLastSection(true);
-  table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-  table->setSelectionBehavior(QAbstractItemView::SelectRows);
-  table->setEditTriggers(QAbstractItemView::NoEditTriggers);
-  table->setTabKeyNavigation(false);
-  table->setShowGrid(false);
-  table->setAlternatingRowColors(true);
-  table->setWordWrap(false);
+LowTable* makeTable(const QString& called, const char* name,
+                    std::vector<TableRows::Column> columns) {
+  auto* table = named(new LowTable(called, std::move(columns)), name, called);
   table->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   table->setFrameShape(QFrame::NoFrame);
-  makeCopyable(*table);
   return table;
 }
 
-// Says that a row can be followed: by a click or Enter.
-void setLink(QTableWidgetItem* item, const QString& tip) {
-  QFont font = item->font();
-  font.setUnderline(true);
-  item->setFont(font);
-  item->setForeground(currentAccent());
-  item->setToolTip(tip);
+/// A column of words that is sorted by numbers.
+TableRows::Column sortedByNumber(const QString& title) {
+  return {title, {}, false, true};
 }
 
-QTableWidgetItem* setText(QTableWidget* table, int row, int column, const QString& text,
-                          bool number = false) {
-  auto* item = new QTableWidgetItem(text);
-  item->setToolTip(text);
-  if (number) {
-    item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
-  }
-  table->setItem(row, column, item);
-  return item;
-}
-
-// The tables lie in one scroll area: each is as high as its rows.
-void fitHeight(QTableWidget* table) {
-  int height = 2 * table->frameWidth() + 2;
-  if (!table->horizontalHeader()->isHidden()) {
-    height += table->horizontalHeader()->sizeHint().height();
-  }
-  for (int row = 0; row < table->rowCount(); ++row) {
-    height += table->rowHeight(row);
-  }
-  table->setFixedHeight(height);
+/// A cell that leads somewhere.
+WrittenRows::Cell link(const QString& text, std::optional<double> number, const QString& tip) {
+  return {text, number, tip, currentAccent, true};
 }
 
 QLabel* sectionTitle() {
-  auto* label = new QLabel;
-  QFont font = label->font();
-  font.setBold(true);
-  label->setFont(font);
+  auto* label = bold();
   label->setWordWrap(true);
   return label;
 }
@@ -96,14 +57,16 @@ InspectorPanel::InspectorPanel(QWidget* parent)
     : QWidget(parent),
       later_(new QTimer(this)),
       stack_(new QStackedLayout(this)),
-      title_(sectionTitle()),
-      facts_(makeTable({tr("Fact"), tr("Value")}, tr("Facts of the selection"))),
+      title_(bold(QString(), 1.15)),
+      facts_(
+          makeTable(tr("Facts of the selection"), "inspectorFacts", {{tr("Fact")}, {tr("Value")}})),
       arrivalsTitle_(sectionTitle()),
-      arrivals_(makeTable({tr("Rank"), tr("Late by"), tr("Took"), tr("Arrived")},
-                          tr("Arrival of each rank"))),
+      arrivals_(makeTable(tr("Arrival of each rank"), "inspectorArrivals",
+                          {sortedByNumber(tr("Rank")), sortedByNumber(tr("Late by")),
+                           sortedByNumber(tr("Took")), sortedByNumber(tr("Arrived"))})),
       parametersTitle_(sectionTitle()),
-      parameters_(
-          makeTable({tr("Parameter"), tr("Shape"), tr("Bytes")}, tr("Parameters of the bucket"))),
+      parameters_(makeTable(tr("Parameters of the bucket"), "inspectorParameters",
+                            {{tr("Parameter")}, {tr("Shape")}, sortedByNumber(tr("Bytes"))})),
       previous_(new QPushButton(tr("◀ Previous"))),
       next_(new QPushButton(tr("Next ▶"))) {
   setObjectName("inspectorPanel");
@@ -112,57 +75,38 @@ InspectorPanel::InspectorPanel(QWidget* parent)
   facts_->verticalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
   // Facts wrap when the panel gets narrower; the table grows with its rows.
   connect(facts_->horizontalHeader(), &QHeaderView::sectionResized, facts_,
-          &QTableWidget::resizeRowsToContents);
-  connect(
-      facts_->verticalHeader(), &QHeaderView::sectionResized, this, [this] { fitHeight(facts_); },
-      Qt::QueuedConnection);  // when all rows are resized
+          &QTableView::resizeRowsToContents);
+  connect(facts_->verticalHeader(), &QHeaderView::sectionResized, facts_, &LowTable::fitHeight,
+          Qt::QueuedConnection);  // when all rows are resized
   title_->setObjectName("inspectorTitle");
+  title_->setWordWrap(true);
   title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  QFont large = title_->font();
-  large.setPointSizeF(large.pointSizeF() * 1.15);
-  title_->setFont(large);
 
-  auto* content = new QWidget;
-  auto* column = new QVBoxLayout(content);
-  column->setContentsMargins(8, 8, 8, 8);
-  column->setSpacing(6);
-  column->addWidget(title_);
-  column->addWidget(facts_);
-  column->addSpacing(8);
-  column->addWidget(arrivalsTitle_);
-  column->addWidget(arrivals_);
-  column->addSpacing(8);
-  column->addWidget(parametersTitle_);
-  column->addWidget(parameters_);
-  column->addStretch(1);
   auto* scroll = new QScrollArea;
   scroll->setWidgetResizable(true);
   scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setWidget(content);
+  scroll->setWidget(fill(new QWidget,
+                         inColumn({title_, facts_, Part::gap(8), arrivalsTitle_, arrivals_,
+                                   Part::gap(8), parametersTitle_, parameters_, Part::rest()},
+                                  6),
+                         {8, 8, 8, 8}));
 
   auto* copy = new QPushButton(tr("Copy JSON"));
   copy->setToolTip(tr("Copy everything shown here as JSON"));
   previous_->setToolTip(tr("Previous of the same name in this lane ([)"));
   next_->setToolTip(tr("Next of the same name in this lane (])"));
-  auto* findAll = new QPushButton(tr("Find all"));
-  findAll->setObjectName("inspectorFindAll");
-  findAll->setToolTip(tr("List all of the same name and bucket in Events"));
+  auto* findAll = named(new QPushButton(tr("Find all")), "inspectorFindAll", {},
+                        tr("List all of the same name and bucket in Events"));
   auto* buttons = new QGridLayout;
   buttons->setContentsMargins(8, 4, 8, 8);
   buttons->addWidget(previous_, 0, 0);
   buttons->addWidget(next_, 0, 1);
   buttons->addWidget(findAll, 1, 0);
   buttons->addWidget(copy, 1, 1);
-  auto* page = new QWidget;
-  auto* pageLayout = new QVBoxLayout(page);
-  pageLayout->setContentsMargins(0, 0, 0, 0);
-  pageLayout->setSpacing(0);
-  pageLayout->addWidget(scroll, 1);
-  pageLayout->addLayout(buttons);
 
   stack_->addWidget(new EmptyState(
       tr("Nothing selected. Click a bar in the timeline to see its facts here."), QString()));
-  stack_->addWidget(page);
+  stack_->addWidget(fill(new QWidget, inColumn({{scroll, 1}, buttons}, 0)));
 
   later_->setSingleShot(true);
   later_->setInterval(kRefreshMs);
@@ -175,20 +119,11 @@ InspectorPanel::InspectorPanel(QWidget* parent)
       emit findAllRequested(queryFor(*state_->selection()));
     }
   });
-  arrivals_->setObjectName("inspectorArrivals");
-  connect(arrivals_, &QTableWidget::cellActivated, this, &InspectorPanel::selectArrival);
-  parameters_->setObjectName("inspectorParameters");
-  connect(parameters_, &QTableWidget::cellActivated, this, &InspectorPanel::findParameter);
-  // A link is followed by one click, a row by Enter.
-  connect(arrivals_, &QTableWidget::cellClicked, this, [this](int row, int column) {
-    if (column == 0) {
-      selectArrival(row);
-    }
-  });
-  connect(parameters_, &QTableWidget::cellClicked, this, [this](int row, int column) {
-    if (column == 0) {
-      findParameter(row);
-    }
+  // The rows go with the selection: a copy stays.
+  connect(arrivals_, &LowTable::followed, this,
+          [this](std::size_t row) { goTo(Span(arrived_[row])); });
+  connect(parameters_, &LowTable::followed, this, [this](std::size_t row) {
+    emit findAllRequested('"' + parameters_->rowsModel().rows()->text(row, 0) + '"');
   });
 }
 
@@ -240,20 +175,6 @@ void InspectorPanel::goTo(const Span& span) {
   emit chosen(span);
 }
 
-void InspectorPanel::selectArrival(int row) {
-  if (state_ != nullptr && row >= 0 && row < static_cast<int>(arrived_.size())) {
-    goTo(Span(arrived_[static_cast<std::size_t>(row)]));  // its row goes with the selection
-  }
-}
-
-void InspectorPanel::findParameter(int row) {
-  const QTableWidgetItem* item = parameters_->item(row, 0);
-  const QString name = item != nullptr ? item->data(kNameRole).toString() : QString();
-  if (!name.isEmpty()) {
-    emit findAllRequested('"' + name + '"');
-  }
-}
-
 void InspectorPanel::refresh() {
   if (model_ == nullptr || state_ == nullptr || !state_->selection()) {
     stack_->setCurrentIndex(0);
@@ -270,23 +191,19 @@ void InspectorPanel::refresh() {
 }
 
 void InspectorPanel::fillFacts(const Span& span) {
-  const std::vector<Fact> facts = factsOf(*model_, span);
-  facts_->setRowCount(static_cast<int>(facts.size()));
-  for (int row = 0; row < facts_->rowCount(); ++row) {
-    setText(facts_, row, 0, facts[row].name)->setForeground(currentPalette().textMuted);
-    setText(facts_, row, 1, facts[row].value);
+  std::vector<WrittenRows::Row> rows;
+  for (const Fact& fact : factsOf(*model_, span)) {
+    rows.push_back({{fact.name, {}, {}, [] { return currentPalette().textMuted; }}, {fact.value}});
   }
-  facts_->resizeColumnToContents(0);
-  facts_->resizeRowsToContents();
-  fitHeight(facts_);
+  facts_->write(std::move(rows));
 }
 
 void InspectorPanel::fillArrivals(const Span& span) {
   const Arrivals arrivals = arrivalsOf(*model_, span);
-  const int rows = static_cast<int>(arrivals.byRank.size());
-  arrivalsTitle_->setVisible(rows > 0);
-  arrivals_->setVisible(rows > 0);
-  if (rows == 0) {
+  const bool any = !arrivals.byRank.empty();
+  arrivalsTitle_->setVisible(any);
+  arrivals_->setVisible(any);
+  if (!any) {
     return;
   }
   arrivalsTitle_->setText(
@@ -304,22 +221,19 @@ void InspectorPanel::fillArrivals(const Span& span) {
                        [](const Span& a, const Span& b) { return a.startNs < b.startNs; })
           ->startNs;
   arrived_ = arrivals.byRank;
-  arrivals_->setRowCount(rows);
-  for (int row = 0; row < rows; ++row) {
-    const Span& part = arrivals.byRank[row];
-    setLink(setText(arrivals_, row, 0, QString::number(part.rank())),
-            tr("Select this rank's span"));
+  std::vector<WrittenRows::Row> rows;
+  for (const Span& part : arrived_) {
     const double lateNs = part.startNs - firstNs;
-    auto* late =
-        setText(arrivals_, row, 1, lateNs > 0 ? "+" + formatDuration(lateNs) : tr("first"));
-    if (part.rank() == arrivals.lateRank) {
-      late->setForeground(currentPalette().warning);
-    }
-    setText(arrivals_, row, 2, formatDuration(part.durationNs));
-    setText(arrivals_, row, 3, formatTime(part.startNs, kTellApartNs));
+    const bool late = part.rank() == arrivals.lateRank;
+    rows.push_back({link(QString::number(part.rank()), part.rank(), tr("Select this rank's span")),
+                    {lateNs > 0 ? "+" + formatDuration(lateNs) : tr("first"),
+                     lateNs,
+                     {},
+                     late ? +[] { return currentPalette().warning; } : nullptr},
+                    {formatDuration(part.durationNs), part.durationNs},
+                    {formatTime(part.startNs, kTellApartNs), part.startNs}});
   }
-  arrivals_->resizeColumnsToContents();
-  fitHeight(arrivals_);
+  arrivals_->write(std::move(rows));
 }
 
 void InspectorPanel::fillParameters(const Span& span) {
@@ -332,27 +246,24 @@ void InspectorPanel::fillParameters(const Span& span) {
   }
   const auto& bucket = layout->buckets[span.bucket];
   const auto& parameters = model_->parameters();
-  parameters_->setRowCount(static_cast<int>(bucket.parameters.size()));
-  for (int row = 0; row < parameters_->rowCount(); ++row) {
-    const std::uint32_t index = bucket.parameters[row];
+  std::vector<WrittenRows::Row> rows;
+  for (const std::uint32_t index : bucket.parameters) {
     if (index >= parameters.size()) {
-      setText(parameters_, row, 0, tr("number %1").arg(index));
+      rows.push_back({{tr("number %1").arg(index)}, {}, {}});
       continue;
     }
-    const QString name = QString::fromStdString(parameters[index].name);
-    auto* item = setText(parameters_, row, 0, name);
-    item->setData(kNameRole, name);
-    setLink(item, tr("List all events of this parameter"));
-    setText(parameters_, row, 1, formatShape(parameters[index].shape));
-    setText(parameters_, row, 2, formatBytes(parameters[index].bytes));
+    const auto& parameter = parameters[index];
+    rows.push_back(
+        {link(QString::fromStdString(parameter.name), {}, tr("List all events of this parameter")),
+         {formatShape(parameter.shape)},
+         {formatBytes(parameter.bytes), static_cast<double>(parameter.bytes)}});
   }
+  parameters_->write(std::move(rows));
   parametersTitle_->setText(tr("Bucket %1: %2, %3 %4")
                                 .arg(span.bucket)
                                 .arg(formatCounted(bucket.parameters.size(), "parameter"))
                                 .arg(formatBytes(bucket.bytes))
                                 .arg(QString::fromStdString(bucket.dtype)));
-  parameters_->resizeColumnsToContents();
-  fitHeight(parameters_);
 }
 
 }  // namespace lockstep::ui

@@ -9,10 +9,11 @@
 class QLabel;
 class QPushButton;
 class QStackedLayout;
-class QTableWidget;
 class QTimer;
 
 namespace lockstep::ui {
+
+class LowTable;
 
 /// Shows what is known of the selected span: its fields, every rank's arrival at the same
 /// collective, and the parameters of its bucket. A rank leads to its span, a parameter and the
@@ -39,8 +40,6 @@ class InspectorPanel : public QWidget {
 
  private:
   void refresh();
-  void selectArrival(int row);
-  void findParameter(int row);
   void goTo(const Span& span);
   void fillFacts(const Span& span);
   void fillArrivals(const Span& span);
@@ -52,11 +51,11 @@ class InspectorPanel : public QWidget {
   QTimer* later_ = nullptr;
   QStackedLayout* stack_ = nullptr;
   QLabel* title_ = nullptr;
-  QTableWidget* facts_ = nullptr;
+  LowTable* facts_ = nullptr;
   QLabel* arrivalsTitle_ = nullptr;
-  QTableWidget* arrivals_ = nullptr;
+  LowTable* arrivals_ = nullptr;
   QLabel* parametersTitle_ = nullptr;
-  QTableWidget* parameters_ = nullptr;
+  LowTable* parameters_ = nullptr;
   QPushButton* previous_ = nullptr;
   QPushButton* next_ = nullptr;
 };

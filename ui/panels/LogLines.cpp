@@ -19,19 +19,8 @@ LineLevel levelOf(QStringView name) {
 }
 
 QString nameOf(LineLevel level) {
-  switch (level) {
-    case LineLevel::kNone:
-      return {};
-    case LineLevel::kDebug:
-      return TableRows::tr("debug");
-    case LineLevel::kInfo:
-      return TableRows::tr("info");
-    case LineLevel::kWarning:
-      return TableRows::tr("warning");
-    case LineLevel::kError:
-      return TableRows::tr("error");
-  }
-  return {};
+  static constexpr const char* kNames[] = {"", "debug", "info", "warning", "error"};
+  return TableRows::tr(kNames[static_cast<std::size_t>(level)]);
 }
 
 QFont fixedFont() {

@@ -1,18 +1,15 @@
 #include "ui/panels/LogPanel.h"
 
 #include <QComboBox>
-#include <QHBoxLayout>
-#include <QHeaderView>
-#include <QLineEdit>
 #include <QPushButton>
 #include <QScrollBar>
-#include <QToolButton>
-#include <QVBoxLayout>
 #include <limits>
 
 #include "ui/model/Format.h"
 #include "ui/panels/ElidedLabel.h"
 #include "ui/panels/EmptyState.h"
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
 #include "ui/table/TableText.h"
 #include "ui/table/TableView.h"
 
@@ -20,36 +17,24 @@ namespace lockstep::ui {
 
 LogPanel::LogPanel(QWidget* parent)
     : QWidget(parent),
-      rank_(new QComboBox),
-      level_(new QComboBox),
-      text_(new QLineEdit),
-      pattern_(new QToolButton),
-      words_(new ElidedLabel),
-      view_(new TableView(tr("Log"))) {
+      rank_(named(new QComboBox, "logRank", tr("Rank whose lines are shown"))),
+      level_(named(new QComboBox, "logLevel", tr("Lowest level of lines that are shown"),
+                   tr("What its writer said of a line; plain output has no level"))),
+      text_(filterLine("logText", tr("Filter text"), tr("Text that lines must contain"))),
+      pattern_(
+          toolButton(QStringLiteral(".*"), tr("The text is a regular expression"), "logPattern")),
+      words_(named(new ElidedLabel, "logWords")),
+      view_(named(new TableView(tr("Log")), "logLines", tr("Log"))) {
   setObjectName("logPanel");
-  rank_->setObjectName("logRank");
-  rank_->setAccessibleName(tr("Rank whose lines are shown"));
-  level_->setObjectName("logLevel");
-  level_->setAccessibleName(tr("Lowest level of lines that are shown"));
   level_->addItem(tr("All lines"), static_cast<int>(LineLevel::kNone));
   level_->addItem(tr("Info and above"), static_cast<int>(LineLevel::kInfo));
   level_->addItem(tr("Warnings and errors"), static_cast<int>(LineLevel::kWarning));
   level_->addItem(tr("Errors"), static_cast<int>(LineLevel::kError));
-  level_->setToolTip(tr("What its writer said of a line; plain output has no level"));
-  text_->setObjectName("logText");
-  text_->setPlaceholderText(tr("Filter text"));
-  text_->setAccessibleName(tr("Text that lines must contain"));
-  text_->setClearButtonEnabled(true);
-  pattern_->setObjectName("logPattern");
-  pattern_->setText(QStringLiteral(".*"));
   pattern_->setCheckable(true);
-  pattern_->setToolTip(tr("The text is a regular expression"));
   pattern_->setAccessibleName(tr("The text is a regular expression"));
-  words_->setObjectName("logWords");
   auto* write = new QPushButton(tr("Export CSV…"));
   write->setToolTip(tr("Write the lines shown into a file"));
 
-  view_->setObjectName("logLines");
   view_->rowsModel().setPage(std::numeric_limits<int>::max());  // its end is followed
   view_->setRows(lines_);
   const int em = fontMetrics().horizontalAdvance('m');
@@ -58,24 +43,11 @@ LogPanel::LogPanel(QWidget* parent)
   view_->setColumnWidth(LogLines::kLevel, 6 * em);
   setWorldSize(0);
 
-  auto* content = new QWidget;
-  auto* bar = new QHBoxLayout;
-  bar->addWidget(rank_);
-  bar->addWidget(level_);
-  bar->addWidget(text_, 1);
-  bar->addWidget(pattern_);
-  bar->addWidget(words_);
-  bar->addWidget(write);
-  auto* column = new QVBoxLayout(content);
-  column->setContentsMargins(6, 6, 6, 6);
-  column->setSpacing(6);
-  column->addLayout(bar);
-  column->addWidget(view_, 1);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
+  auto* bar = inRow({rank_, level_, {text_, 1}, pattern_, words_, write});
   page_ = new ViewOrEmpty(
-      content, new EmptyState(tr("Nothing logged. What ranks print appears here."), QString()));
-  layout->addWidget(page_);
+      fill(new QWidget, inColumn({bar, {view_, 1}}, 6), {6, 6, 6, 6}),
+      new EmptyState(tr("Nothing logged. What ranks print appears here."), QString()));
+  fill(this, inColumn({page_}));
 
   connect(rank_, &QComboBox::currentIndexChanged, this, [this] {
     const QVariant data = rank_->currentData();

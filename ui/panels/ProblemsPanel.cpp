@@ -1,69 +1,42 @@
 #include "ui/panels/ProblemsPanel.h"
 
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QPushButton>
+#include <memory>
 #include <utility>
 
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/EmptyState.h"
-#include "ui/table/TableView.h"
+#include "ui/panels/Layouts.h"
+#include "ui/table/WrittenTable.h"
 
 namespace lockstep::ui {
 namespace {
 
-class ProblemRows : public TableRows {
- public:
-  enum Cell : std::size_t { kSeverity, kRank, kIteration, kText };
+enum Cell { kSeverity, kRank, kIteration };
 
-  explicit ProblemRows(std::vector<Problem> problems)
-      : TableRows({{tr("Severity")},
-                   {tr("Rank"), {}, true},
-                   {tr("Iteration"), {}, true},
-                   {tr("What happened")}}),
-        problems_(std::move(problems)) {}
-
-  [[nodiscard]] std::size_t size() const override { return problems_.size(); }
-
-  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override {
-    const Problem& problem = problems_[row];
-    switch (column) {
-      case kSeverity:
-        return problem.error ? tr("error") : tr("warning");
-      case kRank:
-        return problem.rank < 0 ? tr("–") : QString::number(problem.rank);
-      case kIteration:
-        return problem.step ? QString::number(*problem.step) : tr("–");
-      default:
-        return problem.text;
-    }
+std::shared_ptr<const TableRows> rowsOf(const std::vector<Problem>& problems) {
+  const auto tr = [](const char* text) { return ProblemsPanel::tr(text); };
+  std::vector<WrittenRows::Row> rows;
+  const WrittenRows::Ink error = [] { return currentPalette().error; };
+  const WrittenRows::Ink warning = [] { return currentPalette().warning; };
+  for (const Problem& problem : problems) {
+    const auto step = problem.step ? std::optional<double>(*problem.step) : std::nullopt;
+    rows.push_back(
+        {{problem.error ? tr("error") : tr("warning"),
+          {},
+          problem.text,
+          problem.error ? error : warning},
+         {problem.rank < 0 ? tr("–") : QString::number(problem.rank), problem.rank, problem.text},
+         {step ? QString::number(*step) : tr("–"), step, problem.text},
+         {problem.text}});
   }
-
-  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override {
-    const Problem& problem = problems_[row];
-    return column == kRank ? std::optional<double>(problem.rank)
-           : problem.step  ? std::optional<double>(*problem.step)
-                           : std::nullopt;
-  }
-
-  [[nodiscard]] QString tip(std::size_t row, std::size_t) const override {
-    return problems_[row].text;
-  }
-
-  [[nodiscard]] QVariant look(std::size_t row, std::size_t column, int role) const override {
-    const Palette& colors = currentPalette();
-    return role == Qt::ForegroundRole && column == kSeverity
-               ? QVariant(problems_[row].error ? colors.error : colors.warning)
-               : QVariant();
-  }
-
-  [[nodiscard]] bool continues(const TableRows& before) const override {
-    return size() >= before.size();
-  }
-
- private:
-  std::vector<Problem> problems_;
-};
+  return std::make_shared<WrittenRows>(std::vector<TableRows::Column>{{tr("Severity")},
+                                                                      {tr("Rank"), {}, true},
+                                                                      {tr("Iteration"), {}, true},
+                                                                      {tr("What happened")}},
+                                       std::move(rows));
+}
 
 }  // namespace
 
@@ -74,27 +47,18 @@ ProblemsPanel::ProblemsPanel(QWidget* parent)
   view_->setSelectionMode(QAbstractItemView::SingleSelection);
   view_->setWordWrap(true);
   view_->verticalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
-  view_->setRows(std::make_shared<ProblemRows>(problems_));
+  view_->setRows(rowsOf(problems_));
   const int em = fontMetrics().horizontalAdvance('m');
-  view_->setColumnWidth(ProblemRows::kSeverity, 7 * em);
-  view_->setColumnWidth(ProblemRows::kRank, 5 * em);
-  view_->setColumnWidth(ProblemRows::kIteration, 7 * em);
+  view_->setColumnWidth(kSeverity, 7 * em);
+  view_->setColumnWidth(kRank, 5 * em);
+  view_->setColumnWidth(kIteration, 7 * em);
 
   show_->setToolTip(tr("Show the iteration in the timeline"));
   show_->setEnabled(false);
-  auto* buttons = new QVBoxLayout;
-  buttons->addWidget(show_);
-  buttons->addStretch(1);
-  auto* content = new QWidget;
-  auto* row = new QHBoxLayout(content);
-  row->setContentsMargins(6, 6, 6, 6);
-  row->addWidget(view_, 1);
-  row->addLayout(buttons);
-
-  page_ = new ViewOrEmpty(content, new EmptyState(tr("No problems in this run."), QString()));
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->addWidget(page_);
+  page_ = new ViewOrEmpty(
+      ui::fill(new QWidget, inRow({{view_, 1}, inColumn({show_, Part::rest()})}), {6, 6, 6, 6}),
+      new EmptyState(tr("No problems in this run."), QString()));
+  ui::fill(this, inColumn({page_}));
 
   connect(view_, &TableView::rowActivated, this, &ProblemsPanel::show);
   connect(show_, &QPushButton::clicked, this, [this] {
@@ -120,7 +84,7 @@ void ProblemsPanel::add(Problem problem) {
 }
 
 void ProblemsPanel::fill() {
-  view_->setRows(std::make_shared<ProblemRows>(problems_));
+  view_->setRows(rowsOf(problems_));
   page_->setEmpty(problems_.empty());
   emit changed();
 }

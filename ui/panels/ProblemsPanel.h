@@ -32,6 +32,8 @@ class ProblemsPanel : public QWidget {
 
   void clear();
   void add(Problem problem);
+  /// Adds what the studio itself has to say.
+  void report(bool error, const QString& text) { add({error, -1, std::nullopt, text}); }
   [[nodiscard]] std::size_t count() const { return problems_.size(); }
 
  signals:

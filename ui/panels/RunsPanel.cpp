@@ -1,18 +1,18 @@
 #include "ui/panels/RunsPanel.h"
 
 #include <QDesktopServices>
-#include <QDir>
 #include <QFile>
 #include <QFileInfo>
 #include <QHeaderView>
-#include <QLineEdit>
 #include <QMenu>
 #include <QUrl>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <utility>
 
 #include "ui/panels/EmptyState.h"
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
+#include "ui/panels/LocalFiles.h"
 #include "ui/table/TableView.h"
 
 namespace lockstep::ui {
@@ -25,18 +25,16 @@ constexpr int kSettleMs = 100;  // a new file is created, then filled
 }  // namespace
 
 RunsPanel::RunsPanel(const QString& folder, QWidget* parent)
-    : QWidget(parent), folder_(folder), line_(new QLineEdit), view_(new TableView(tr("Runs"))) {
+    : QWidget(parent),
+      folder_(folder),
+      line_(filterLine("runsFilter", tr("Filter: mlp backend:gloo world>2"), tr("Filter runs"))),
+      view_(named(new TableView(tr("Runs")), "runsTable", tr("Runs"))) {
   setObjectName("runsPanel");
   qRegisterMetaType<std::vector<RunEntry>>();
-  line_->setObjectName("runsFilter");
-  line_->setPlaceholderText(tr("Filter: mlp backend:gloo world>2"));
-  line_->setClearButtonEnabled(true);
-  line_->setAccessibleName(tr("Filter runs"));
   line_->setToolTip(
       tr("Words must occur in a row. Columns: state: name: model: backend: hook: started: and "
          "world, cap, steps, overlap, exposed, drops with < <= = >= >"));
 
-  view_->setObjectName("runsTable");
   view_->setRows(runs_);
   view_->sortFromTheStart(RunsTable::kStarted, Qt::DescendingOrder);
   view_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 8);
@@ -52,12 +50,8 @@ RunsPanel::RunsPanel(const QString& folder, QWidget* parent)
   auto* empty = new EmptyState(tr("No runs yet. The demo trains two ranks on this machine."),
                                tr("Run the 2-rank demo"));
   connect(empty, &EmptyState::activated, this, &RunsPanel::demoRequested);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(6, 6, 6, 6);
-  layout->setSpacing(6);
-  layout->addWidget(line_);
   page_ = new ViewOrEmpty(view_, empty);
-  layout->addWidget(page_, 1);
+  fill(this, inColumn({line_, {page_, 1}}, 6), {6, 6, 6, 6});
 
   connect(line_, &QLineEdit::textChanged, this, [this](const QString& line) {
     view_->rowsModel().setFilter(
@@ -187,11 +181,9 @@ void RunsPanel::moveToTrash(const RunEntry& entry) {
     return;
   }
   // What stands beside the run: a dead run's write-ahead log, the output, the experiment.
-  for (const QString& companion : {entry.path + "-wal", entry.path + "-shm",
-                                   QFileInfo(entry.path).absolutePath() + '/' +
-                                       QFileInfo(entry.path).completeBaseName() + ".log",
-                                   QFileInfo(entry.path).absolutePath() + '/' +
-                                       QFileInfo(entry.path).completeBaseName() + ".toml"}) {
+  for (const QString& companion :
+       {entry.path + "-wal", entry.path + "-shm", fileBeside(entry.path, ".log"),
+        fileBeside(entry.path, ".toml")}) {
     if (QFileInfo::exists(companion)) {
       QFile::moveToTrash(companion);
     }

@@ -11,39 +11,7 @@
 namespace lockstep::ui {
 namespace {
 
-struct ColumnText {
-  const char* title;
-  const char* key;  // in the filter line
-  const char* help;
-  const char* sample;  // as wide as most
-  bool number;
-};
-
-constexpr std::array<ColumnText, RunsTable::kColumnCount> kColumns{{
-    {"State", "state", "Life of the run as its file says it", "finished", false},
-    {"Name", "name", "experiment.name", "gradient accumu", false},
-    {"Exposed ms", "exposed",
-     "Communication that nothing hid, a step, on the rank that has most of it", "000.00", true},
-    {"Started", "started", "Local time", "00:00:00", false},
-    {"Overlap %", "overlap",
-     "Time in which communication was in flight and the rank computed, over time in which it "
-     "was in flight, on the rank with the most exposed communication",
-     "100", true},
-    {"Steps/s", "steps", "Steps a second after the start-up", "000.0", true},
-    {"Cap MiB", "cap", "ddp.bucket_cap_mb", "25", true},
-    {"World", "world", "Number of ranks (processes.world_size)", "64", true},
-    {"Model", "model", "model.kind", "deep_linear", false},
-    {"Backend", "backend",
-     "processes.backend, or what auto became; processes.strategy where it is not ddp",
-     "shared_memory", false},
-    {"Hook", "hook", "Communication hook (hook.name)", "allreduce", false},
-    {"Drops", "drops", "Events lost because the recorder fell behind", "0,000", true},
-    {"Sweep", "sweep", "The sweep that it is one run of; filter by \"sweep:WORD\"", "demo 2026",
-     false},
-}};
-
 const QString kUnknown = QStringLiteral("–");
-const QString kFullTime = QStringLiteral("yyyy-MM-dd HH:mm:ss");
 
 // The time of day for a run of today, else the day as well: runs of one name are told apart by it.
 QString shortTime(const RunEntry& run) {
@@ -60,16 +28,74 @@ QString orUnknown(const QString& text) {
   return text.isEmpty() ? kUnknown : text;
 }
 
-QString figure(const std::optional<double>& value, int decimals) {
-  return value ? QLocale::c().toString(*value, 'f', decimals) : kUnknown;
+QString figure(const std::optional<double>& value, int decimals, char format = 'f') {
+  return value ? QLocale::c().toString(*value, format, decimals) : kUnknown;
+}
+
+struct RunColumn {
+  const char* title;
+  const char* key;  // in the filter line
+  const char* help;
+  const char* sample;  // as wide as most
+  QString (*text)(const RunEntry& run);
+  double (*number)(const RunEntry& run) = nullptr;  // what it is sorted by; -1: unknown
+};
+
+constexpr std::array<RunColumn, RunsTable::kColumnCount> kColumns{{
+    {"State", "state", "Life of the run as its file says it", "finished",
+     [](const RunEntry& run) {
+       return run.problem.isEmpty() ? stateText(run.state) : TableRows::tr("unreadable");
+     }},
+    {"Name", "name", "experiment.name", "gradient accumu",
+     [](const RunEntry& run) { return run.name; }},
+    {"Exposed ms", "exposed",
+     "Communication that nothing hid, a step, on the rank that has most of it", "000.00",
+     [](const RunEntry& run) { return figure(run.exposedMs, 2); },
+     [](const RunEntry& run) { return run.exposedMs.value_or(-1); }},
+    {"Started", "started", "Local time", "00:00:00",
+     [](const RunEntry& run) {
+       return run.started.toLocalTime().toString(QStringLiteral("yyyy-MM-dd HH:mm:ss"));
+     },
+     [](const RunEntry& run) { return static_cast<double>(run.started.toMSecsSinceEpoch()); }},
+    {"Overlap %", "overlap",
+     "Time in which communication was in flight and the rank computed, over time in which it "
+     "was in flight, on the rank with the most exposed communication",
+     "100", [](const RunEntry& run) { return figure(run.overlapPercent, 0); },
+     [](const RunEntry& run) { return run.overlapPercent.value_or(-1); }},
+    {"Steps/s", "steps", "Steps a second after the start-up", "000.0",
+     [](const RunEntry& run) { return figure(run.stepsPerSecond, 1); },
+     [](const RunEntry& run) { return run.stepsPerSecond.value_or(-1); }},
+    {"Cap MiB", "cap", "ddp.bucket_cap_mb", "25",
+     [](const RunEntry& run) { return figure(run.bucketCapMb, 4, 'g'); },
+     [](const RunEntry& run) { return run.bucketCapMb.value_or(-1); }},
+    {"World", "world", "Number of ranks (processes.world_size)", "64",
+     [](const RunEntry& run) { return QString::number(run.worldSize); },
+     [](const RunEntry& run) { return static_cast<double>(run.worldSize); }},
+    {"Model", "model", "model.kind", "deep_linear",
+     [](const RunEntry& run) { return orUnknown(run.model); }},
+    {"Backend", "backend",
+     "processes.backend, or what auto became; processes.strategy where it is not ddp",
+     "shared_memory", [](const RunEntry& run) { return orUnknown(run.backend); }},
+    {"Hook", "hook", "Communication hook (hook.name)", "allreduce",
+     [](const RunEntry& run) { return orUnknown(run.hook); }},
+    {"Drops", "drops", "Events lost because the recorder fell behind", "0,000",
+     [](const RunEntry& run) { return QString::number(run.drops); },
+     [](const RunEntry& run) { return static_cast<double>(run.drops); }},
+    {"Sweep", "sweep", "The sweep that it is one run of; filter by \"sweep:WORD\"", "demo 2026",
+     [](const RunEntry& run) { return orUnknown(run.sweep); }},
+}};
+
+/// Figures are told apart from words, and times are words that are sorted as numbers.
+bool isFigure(std::size_t column) {
+  return kColumns[column].number != nullptr && column != RunsTable::kStarted;
 }
 
 std::vector<TableRows::Column> runColumns() {
   std::vector<TableRows::Column> columns;
-  for (const ColumnText& column : kColumns) {
-    columns.push_back({TableRows::tr(column.title), TableRows::tr(column.help), column.number});
+  for (std::size_t i = 0; i < kColumns.size(); ++i) {
+    columns.push_back({TableRows::tr(kColumns[i].title), TableRows::tr(kColumns[i].help),
+                       isFigure(i), kColumns[i].number != nullptr});
   }
-  columns[RunsTable::kStarted].byNumber = true;
   return columns;
 }
 
@@ -88,23 +114,9 @@ QString RunsTable::widestText(std::size_t column) {
 }
 
 QString stateText(trace::RunState state) {
-  switch (state) {
-    case trace::RunState::kStarting:
-      return TableRows::tr("starting");
-    case trace::RunState::kRunning:
-      return TableRows::tr("running");
-    case trace::RunState::kFinished:
-      return TableRows::tr("finished");
-    case trace::RunState::kFailed:
-      return TableRows::tr("failed");
-    case trace::RunState::kStopped:
-      return TableRows::tr("stopped");
-    case trace::RunState::kDiverged:
-      return TableRows::tr("diverged");
-    case trace::RunState::kRecorderDied:
-      return TableRows::tr("recorder died");
-  }
-  return {};
+  static constexpr const char* kWords[] = {"starting", "running",  "finished",     "failed",
+                                           "stopped",  "diverged", "recorder died"};
+  return TableRows::tr(kWords[static_cast<std::size_t>(state)]);
 }
 
 std::optional<std::size_t> RunsTable::placeOf(const TableRows& before, std::size_t row) const {
@@ -122,62 +134,14 @@ QString RunsTable::text(std::size_t row, std::size_t column) const {
 }
 
 std::optional<double> RunsTable::number(std::size_t row, std::size_t column) const {
-  const RunEntry& entry = entries_[row];
-  switch (column) {
-    case kWorld:
-      return entry.worldSize;
-    case kBucketCap:
-      return entry.bucketCapMb.value_or(-1);
-    case kStepsPerSecond:
-      return entry.stepsPerSecond.value_or(-1);
-    case kOverlap:
-      return entry.overlapPercent.value_or(-1);
-    case kExposed:
-      return entry.exposedMs.value_or(-1);
-    case kDrops:
-      return static_cast<double>(entry.drops);
-    case kStarted:
-      return static_cast<double>(entry.started.toMSecsSinceEpoch());
-    default:
-      return std::nullopt;
-  }
+  const auto number = kColumns[column].number;
+  return number != nullptr ? std::optional(number(entries_[row])) : std::nullopt;
 }
 
 QString RunsTable::fullText(std::size_t row, std::size_t column) const {
   const RunEntry& entry = entries_[row];
-  if (!entry.problem.isEmpty() && column != kState && column != kName) {
-    return {};
-  }
-  switch (column) {
-    case kState:
-      return entry.problem.isEmpty() ? stateText(entry.state) : tr("unreadable");
-    case kName:
-      return entry.name;
-    case kModel:
-      return orUnknown(entry.model);
-    case kWorld:
-      return QString::number(entry.worldSize);
-    case kBackend:
-      return orUnknown(entry.backend);
-    case kHook:
-      return orUnknown(entry.hook);
-    case kBucketCap:
-      return entry.bucketCapMb ? QLocale::c().toString(*entry.bucketCapMb, 'g', 4) : kUnknown;
-    case kStepsPerSecond:
-      return figure(entry.stepsPerSecond, 1);
-    case kOverlap:
-      return figure(entry.overlapPercent, 0);
-    case kExposed:
-      return figure(entry.exposedMs, 2);
-    case kDrops:
-      return QString::number(entry.drops);
-    case kSweep:
-      return orUnknown(entry.sweep);
-    case kStarted:
-      return entry.started.toLocalTime().toString(kFullTime);
-    default:
-      return {};
-  }
+  const bool readable = entry.problem.isEmpty() || column == kState || column == kName;
+  return readable ? kColumns[column].text(entry) : QString();
 }
 
 QString RunsTable::tip(std::size_t row, std::size_t column) const {
@@ -194,16 +158,10 @@ QString RunsTable::tip(std::size_t row, std::size_t column) const {
 QVariant RunsTable::look(std::size_t row, std::size_t column, int role) const {
   const RunEntry& run = entries_[row];
   const Palette& colors = currentPalette();
-  if (role != Qt::ForegroundRole) {
+  if (role != Qt::ForegroundRole || (column != kState && !(column == kDrops && run.drops > 0))) {
     return {};
   }
-  if (column == kDrops && run.drops > 0) {
-    return colors.error;
-  }
-  if (column != kState) {
-    return {};
-  }
-  if (!run.problem.isEmpty()) {
+  if (column == kDrops || !run.problem.isEmpty()) {
     return colors.error;
   }
   switch (run.state) {
@@ -251,7 +209,7 @@ bool RunsFilter::accepts(const Term& term, const RunsTable& runs, std::size_t ro
   };
   if (!term.column) {
     for (std::size_t column = 0; column < kColumns.size(); ++column) {
-      if (!kColumns[column].number && contains(column)) {
+      if (!isFigure(column) && contains(column)) {
         return true;
       }
     }
@@ -260,8 +218,8 @@ bool RunsFilter::accepts(const Term& term, const RunsTable& runs, std::size_t ro
   if (term.compare == ":") {
     return contains(*term.column);
   }
-  const double value = kColumns[*term.column].number ? runs.number(row, *term.column).value_or(0)
-                                                     : runs.fullText(row, *term.column).toDouble();
+  const double value = isFigure(*term.column) ? runs.number(row, *term.column).value_or(0)
+                                              : runs.fullText(row, *term.column).toDouble();
   if (term.compare == "<") return value < term.number;
   if (term.compare == "<=") return value <= term.number;
   if (term.compare == ">") return value > term.number;

@@ -10,6 +10,8 @@
 #include "ui/shell/Appearance.h"
 #include "ui/shell/Icons.h"
 #include "ui/shell/KeyBindings.h"
+#include "ui/shell/Programs.h"
+#include "ui/shell/RunSession.h"
 #include "ui/shell/Stages.h"
 
 namespace lockstep::ui {
@@ -24,8 +26,7 @@ QAction* make(QWidget* parent, const QString& name, const QString& text,
   auto* action = new QAction(text, parent);
   action->setObjectName(name);
   action->setShortcuts(keys);
-  QString tip = text;
-  setTip(action, tip.remove('&').remove(QStringLiteral("…")));
+  setTip(action, plainText(action));
   parent->addAction(action);
   return action;
 }
@@ -42,46 +43,39 @@ QAction* withKey(const QList<QAction*>& actions, const QKeySequence& key) {
 }  // namespace
 
 Commands::Commands(QWidget* parent, const Stages& stages)
-    : open(make(parent, "open", commandText("&Open a run…"), {QKeySequence::Open})),
-      reopen(make(parent, "reopen", commandText("Open the &last run again"),
-                  {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O)})),
-      importFiles(make(parent, "importFiles", commandText("&Import traces…"),
-                       {QKeySequence(Qt::CTRL | Qt::Key_I)})),
-      importFolder(make(parent, "importFolder", commandText("Import a &folder of traces…"),
-                        {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_I)})),
-      exportRun(
-          make(parent, "exportRun", commandText("&Export…"), {QKeySequence(Qt::CTRL | Qt::Key_E)})),
-      exportPicture(make(parent, "exportPicture", commandText("Export &picture…"),
-                         {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_E)})),
-      quit(make(parent, "quit", commandText("&Quit"), {QKeySequence(Qt::CTRL | Qt::Key_Q)})),
-      run(make(parent, "run", commandText("&Run"), {QKeySequence(Qt::Key_F5)})),
-      record(make(parent, "record", commandText("Record a Py&Torch job…"),
-                  {QKeySequence(Qt::CTRL | Qt::Key_R)})),
-      stop(make(parent, "stop", commandText("&Stop"), {QKeySequence(Qt::SHIFT | Qt::Key_F5)})),
-      repeat(make(parent, "repeat", commandText("Re&peat"), {QKeySequence(Qt::CTRL | Qt::Key_F5)})),
-      undo(make(parent, "undo", commandText("&Undo change of view"), {QKeySequence::Undo})),
-      redo(make(
-          parent, "redo", commandText("&Redo change of view"),
-          {QKeySequence(Qt::CTRL | Qt::Key_Y), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z)})),
-      copyJson(make(parent, "copyJson", commandText("&Copy selection as JSON"),
-                    {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C)})),
-      startPage(make(parent, "startPage", commandText("&Start page"),
-                     {QKeySequence(Qt::ALT | Qt::Key_Home)})),
-      fit(make(parent, "fit", commandText("&Fit whole run"),
-               {QKeySequence(Qt::SHIFT | Qt::Key_F)})),
-      themes(new QActionGroup(parent)),
+    : themes(new QActionGroup(parent)),
       layouts(new QActionGroup(parent)),
-      resetLayout(make(parent, "resetLayout", commandText("&Reset this layout"))),
-      scales(new QActionGroup(parent)),
-      restoreSession(
-          make(parent, "restoreSession", commandText("Open the last run at the &start"))),
-      palette(make(
-          parent, "palette", commandText("&Commands…"),
-          {QKeySequence(Qt::CTRL | Qt::Key_K), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P)})),
-      keys(make(parent, "keys", commandText("&Keys and mouse"),
-                {QKeySequence(Qt::Key_F1), QKeySequence(Qt::Key_Question)})),
-      changeKeys(make(parent, "changeKeys", commandText("C&hange keys…"))),
-      about(make(parent, "about", commandText("&About Lockstep"))) {
+      scales(new QActionGroup(parent)) {
+  const auto command = [parent](const char* name, const char* text,
+                                const QList<QKeySequence>& keys = {}) {
+    return make(parent, name, commandText(text), keys);
+  };
+  open = command("open", "&Open a run…", {QKeySequence::Open});
+  reopen = command("reopen", "Open the &last run again", {Qt::CTRL | Qt::SHIFT | Qt::Key_O});
+  importFiles = command("importFiles", "&Import traces…", {Qt::CTRL | Qt::Key_I});
+  importFolder =
+      command("importFolder", "Import a &folder of traces…", {Qt::CTRL | Qt::SHIFT | Qt::Key_I});
+  exportRun = command("exportRun", "&Export…", {Qt::CTRL | Qt::Key_E});
+  exportPicture = command("exportPicture", "Export &picture…", {Qt::CTRL | Qt::SHIFT | Qt::Key_E});
+  quit = command("quit", "&Quit", {Qt::CTRL | Qt::Key_Q});
+  run = command("run", "&Run", {QKeySequence(Qt::Key_F5)});
+  record = command("record", "Record a Py&Torch job…", {Qt::CTRL | Qt::Key_R});
+  stop = command("stop", "&Stop", {Qt::SHIFT | Qt::Key_F5});
+  repeat = command("repeat", "Re&peat", {Qt::CTRL | Qt::Key_F5});
+  undo = command("undo", "&Undo change of view", {QKeySequence::Undo});
+  redo = command("redo", "&Redo change of view",
+                 {Qt::CTRL | Qt::Key_Y, Qt::CTRL | Qt::SHIFT | Qt::Key_Z});
+  copyJson = command("copyJson", "&Copy selection as JSON", {Qt::CTRL | Qt::SHIFT | Qt::Key_C});
+  startPage = command("startPage", "&Start page", {Qt::ALT | Qt::Key_Home});
+  fit = command("fit", "&Fit whole run", {Qt::SHIFT | Qt::Key_F});
+  resetLayout = command("resetLayout", "&Reset this layout");
+  restoreSession = command("restoreSession", "Open the last run at the &start");
+  palette =
+      command("palette", "&Commands…", {Qt::CTRL | Qt::Key_K, Qt::CTRL | Qt::SHIFT | Qt::Key_P});
+  keys = command("keys", "&Keys and mouse",
+                 {QKeySequence(Qt::Key_F1), QKeySequence(Qt::Key_Question)});
+  changeKeys = command("changeKeys", "C&hange keys…");
+  about = command("about", "&About Lockstep");
   const QStringList names = stages.names();
   for (const QString& name : names) {
     auto* action = make(parent, QStringLiteral("view.") + name, stages.titleOf(name),
@@ -193,6 +187,40 @@ QMenu* Commands::fillMenus(QMainWindow& window, const QList<QAction*>& docks) co
   QMenu* help = window.menuBar()->addMenu(commandText("&Help"));
   help->addActions({keys, changeKeys, about});
   return recent;
+}
+
+void Commands::refresh(const Situation& now) const {
+  const bool canStart = !now.programs.lockstep.isEmpty();
+  const bool live = now.session != nullptr && now.session->model()->isLive();
+  const bool open = now.session != nullptr && !now.session->model()->info().runId.empty();
+  const auto kind = open ? now.session->model()->info().kind : trace::RunKind::kExperiment;
+  const bool observed = kind == trace::RunKind::kObserved;
+  // There is nothing to start of traces.
+  const bool again = open && (observed || kind == trace::RunKind::kExperiment);
+  const QString missing = reasonAgainstStarting(now.programs);
+  run->setEnabled(canStart && now.anyExperiment);
+  setTip(run, !missing.isEmpty() ? missing
+              : !now.anyExperiment
+                  ? commandText("No experiments; name their folder with --experiments")
+                  : commandText("Run the chosen experiment"));
+  stop->setEnabled(live || now.comesUp);
+  follow->setEnabled(live);
+  for (QAction* action : {record, importFiles, importFolder}) {
+    action->setEnabled(canStart);
+  }
+  repeat->setEnabled(again && canStart);
+  repeat->setText(observed ? commandText("Run a&gain…") : commandText("Re&peat"));
+  setTip(repeat, !again && open ? commandText("This run has no command that could be run again")
+                 : observed     ? commandText("Run the command of this job again")
+                                : commandText("Run the experiment of this run again"));
+  for (QAction* action : {exportPicture, fit, previousIteration, nextIteration}) {
+    action->setEnabled(open);
+  }
+  ViewState* state = now.session != nullptr ? now.session->state() : nullptr;
+  copyJson->setEnabled(state != nullptr && state->selection().has_value());
+  undo->setEnabled(state != nullptr && state->undoStack().canUndo());
+  redo->setEnabled(state != nullptr && state->undoStack().canRedo());
+  reopen->setEnabled(now.anyRecentRun);
 }
 
 std::vector<KeySheet::Group> Commands::groups() const {

@@ -12,6 +12,8 @@ class QMenu;
 
 namespace lockstep::ui {
 
+struct Programs;
+class RunSession;
 class Stages;
 
 /// Every command of the window, each once: menus, toolbar and key sheet show these same
@@ -60,6 +62,17 @@ struct Commands {
   /// Fills the menu bar; `docks` are the actions that show and hide docks. Returns the menu
   /// of recent runs, which is filled when it opens.
   QMenu* fillMenus(QMainWindow& window, const QList<QAction*>& docks) const;
+
+  /// What of the window says which commands can be given.
+  struct Situation {
+    const Programs& programs;
+    RunSession* session;  ///< null: no run is open
+    bool comesUp;         ///< a run that was started here
+    bool anyExperiment;
+    bool anyRecentRun;
+  };
+  /// Enables what can be given now; the others say why they cannot.
+  void refresh(const Situation& now) const;
 
   /// Every action, for the key sheet, the key editor and the command palette.
   [[nodiscard]] std::vector<KeySheet::Group> groups() const;

@@ -37,17 +37,14 @@ ExperimentEntry readExperiment(const QString& path, const QString& root) {
   return entryOf(file, root, parsed.experiment.shows, parsed.mistakes);
 }
 
-std::vector<ExperimentEntry> listExperiments(const QString& folder) {
+std::vector<ExperimentEntry> listExperiments(const QString& folder, const QString& first) {
   std::vector<ExperimentEntry> entries;
-  if (folder.isEmpty()) {
-    return entries;
-  }
-  const auto listed = experiment::listExperiments(folder.toStdString());
-  if (!listed.ok()) {
-    return entries;
-  }
-  for (const experiment::ListedExperiment& file : listed.value()) {
-    entries.push_back(entryOf(file.path, folder, file.shows, file.mistakes));
+  if (!folder.isEmpty()) {
+    if (const auto listed = experiment::listExperiments(folder.toStdString()); listed.ok()) {
+      for (const experiment::ListedExperiment& file : listed.value()) {
+        entries.push_back(entryOf(file.path, folder, file.shows, file.mistakes));
+      }
+    }
   }
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
     const auto rank = [](const ExperimentEntry& entry) {
@@ -56,6 +53,11 @@ std::vector<ExperimentEntry> listExperiments(const QString& folder) {
     };
     return rank(a) < rank(b);
   });
+  if (!first.isEmpty()) {
+    const ExperimentEntry given = readExperiment(first, folder);
+    std::erase_if(entries, [&](const ExperimentEntry& entry) { return entry.path == given.path; });
+    entries.insert(entries.begin(), given);
+  }
   return entries;
 }
 

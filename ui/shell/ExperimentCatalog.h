@@ -15,8 +15,8 @@ struct ExperimentEntry {
 };
 
 /// Lists every *.toml below `folder`, groups in alphabetical order with "first_steps" first,
-/// and "demo" first of its group.
-std::vector<ExperimentEntry> listExperiments(const QString& folder);
+/// and "demo" first of its group. `first`: a file that comes before all, wherever it lies.
+std::vector<ExperimentEntry> listExperiments(const QString& folder, const QString& first = {});
 
 /// Reads one file.
 ExperimentEntry readExperiment(const QString& path, const QString& root);

@@ -2,8 +2,11 @@
 
 #include <QDesktopServices>
 #include <QElapsedTimer>
+#include <QFileDialog>
 #include <QFileInfo>
+#include <QMainWindow>
 #include <QPointer>
+#include <QStatusBar>
 #include <QUrl>
 #include <utility>
 
@@ -11,13 +14,16 @@
 #include "engine/export/Tables.h"
 #include "ui/model/BackgroundJob.h"
 #include "ui/model/Format.h"
-#include "ui/shell/MessageBar.h"
+#include "ui/panels/LocalFiles.h"
+#include "ui/shell/Appearance.h"
+#include "ui/shell/CurrentRun.h"
+#include "ui/shell/Frame.h"
 #include "ui/shell/RunSession.h"
+#include "ui/shell/ViewPictures.h"
 
 namespace lockstep::ui {
 namespace {
 
-const QString kMessage = QStringLiteral("export");
 constexpr qint64 kTellEveryMs = 100;
 
 QString exportText(const char* text) {
@@ -67,8 +73,9 @@ base::Result<QString> write(const ExportRequest& request, const exports::Progres
 
 }  // namespace
 
-ExportController::ExportController(Host host, QObject* parent)
-    : QObject(parent), host_(std::move(host)) {}
+ExportController::ExportController(const Frame& frame, const CurrentRun& run,
+                                   const Appearance& appearance, QObject* parent)
+    : QObject(parent), frame_(frame), run_(run), appearance_(appearance) {}
 
 ExportController::~ExportController() {
   cancel();
@@ -85,17 +92,20 @@ void ExportController::ask() {
     tellRunning();
     return;
   }
-  RunSession* session = host_.session();
+  RunSession* session = run_.session();
   if (session == nullptr) {
     return;
   }
   const QString folder = folder_.isEmpty() ? QFileInfo(session->path()).absolutePath() : folder_;
-  ExportSubject subject{session->path(), host_.viewTitle(), session->state()->filter(), {}};
+  ExportSubject subject{session->path(),
+                        frame_.stages->titleOf(frame_.stages->current()),
+                        session->state()->filter(),
+                        {}};
   if (subject.marked) {
     subject.markedTicks = {session->model()->toTicks(subject.marked->startNs),
                            session->model()->toTicks(subject.marked->endNs)};
   }
-  auto* dialog = new ExportDialog(std::move(subject), folder, host_.window);
+  auto* dialog = new ExportDialog(std::move(subject), folder, &frame_.window);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   connect(dialog, &QDialog::accepted, this, [this, dialog] { begin(dialog->request()); });
   dialog->open();
@@ -108,15 +118,14 @@ void ExportController::begin(const ExportRequest& request) {
   const bool folder = request.what == ExportRequest::What::kHtaTraces;
   folder_ = QFileInfo(request.path).absolutePath();
   if (request.what == ExportRequest::What::kPicture) {
-    RunSession* session = host_.session();
+    RunSession* session = run_.session();
     if (session == nullptr || session->path() != request.run) {
       take(base::Error{base::ExitCode::kBadInput, "is not shown any more, and has no picture",
                        request.run.toStdString()},
            request.path);
       return;
     }
-    const auto saved =
-        host_.savePicture(request.path, request.range.value_or(session->state()->range()));
+    const auto saved = savePicture(request.path, request.range);
     take(saved.ok() ? base::Result<QString>(exportText("Saved %1.").arg(request.path))
                     : saved.error(),
          request.path);
@@ -132,7 +141,7 @@ void ExportController::begin(const ExportRequest& request) {
     const auto progress = [&](double part) {
       if (!sinceTold.isValid() || sinceTold.elapsed() >= kTellEveryMs) {
         sinceTold.start();
-        onUiThread(self, [self, part] { emit self->progressed(part); });
+        onUiThread(self, [self, part] { self->tellProgress(part); });
       }
       return !cancelled->load();
     };
@@ -142,32 +151,75 @@ void ExportController::begin(const ExportRequest& request) {
 }
 
 void ExportController::tellRunning() {
-  host_.messages->show(kMessage, MessageBar::Kind::kInfo,
-                       exportText("Exporting into %1…").arg(path_),
-                       {{exportText("Cancel"), [this] {
-                           cancel();
-                           host_.messages->show(kMessage, MessageBar::Kind::kInfo,
-                                                exportText("Cancelling the export…"));
-                         }}});
+  say(MessageBar::Kind::kInfo, exportText("Exporting into %1…").arg(path_),
+      {{exportText("Cancel"), [this] {
+          cancel();
+          say(MessageBar::Kind::kInfo, exportText("Cancelling the export…"));
+        }}});
+}
+
+void ExportController::tellProgress(double part) const {
+  frame_.window.statusBar()->showMessage(
+      exportText("Export: %1 %").arg(static_cast<int>(100 * part)));
 }
 
 void ExportController::take(const base::Result<QString>& sentence, const QString& path) {
   cancelled_.reset();
   if (sentence.ok()) {
-    host_.messages->show(kMessage, MessageBar::Kind::kGood, sentence.value(),
-                         {{exportText("Show folder"), [path] {
-                             const QFileInfo info(path);
-                             QDesktopServices::openUrl(
-                                 QUrl::fromLocalFile(info.isDir() ? path : info.absolutePath()));
-                           }}});
+    say(MessageBar::Kind::kGood, sentence.value(),
+        {{exportText("Show folder"), [path] {
+            const QFileInfo info(path);
+            QDesktopServices::openUrl(
+                QUrl::fromLocalFile(info.isDir() ? path : info.absolutePath()));
+          }}});
   } else if (sentence.error().code == base::ExitCode::kInterrupted) {
-    host_.messages->show(kMessage, MessageBar::Kind::kInfo,
-                         exportText("The export was cancelled; nothing was written."));
+    say(MessageBar::Kind::kInfo, exportText("The export was cancelled; nothing was written."));
   } else {
-    host_.messages->show(kMessage, MessageBar::Kind::kError,
-                         QString::fromStdString(sentence.error().message()));
+    say(MessageBar::Kind::kError, QString::fromStdString(sentence.error().message()));
   }
-  emit ended();
+  frame_.window.statusBar()->clearMessage();
+}
+
+void ExportController::say(MessageBar::Kind kind, const QString& sentence,
+                           std::vector<MessageBar::Button> buttons) const {
+  frame_.messages->show(QStringLiteral("export"), kind, sentence, std::move(buttons));
+}
+
+void ExportController::askPicture(const std::optional<TimeRange>& range) {
+  if (run_.session() == nullptr) {
+    return;
+  }
+  QString chosen;
+  QString path = QFileDialog::getSaveFileName(
+      &frame_.window, exportText("Export picture"), fileBeside(run_.session()->path(), ".png"),
+      exportText("PNG (*.png);;SVG (*.svg);;PDF (*.pdf)"), &chosen);
+  if (path.isEmpty()) {
+    return;
+  }
+  if (QFileInfo(path).suffix().isEmpty()) {
+    path += '.' + chosen.section(' ', 0, 0).toLower();
+  }
+  const auto saved = savePicture(path, range);
+  if (saved.ok()) {
+    frame_.say(exportText("Saved %1").arg(path));
+  } else {
+    say(MessageBar::Kind::kError, QString::fromStdString(saved.error().message()));
+  }
+}
+
+base::Status ExportController::savePicture(const QString& path,
+                                           const std::optional<TimeRange>& range) const {
+  RunSession& session = *run_.session();
+  std::vector<PicturedRun> runs{{session.model(), session.analyser()->latest()}};
+  const CompareView& compare = *frame_.views.compare;
+  if (frame_.stages->currentView() == &compare && compare.runs().count() > 0) {
+    const std::size_t other = compare.other() - 1;
+    runs.push_back({compare.runs().other(other), compare.runs().analysed(other)});
+  }
+  const auto picture = viewPicture(frame_.stages->current(), runs, QSize(frame_.stages->width(), 0),
+                                   appearance_.theme(), range.value_or(session.state()->range()),
+                                   session.state()->iteration());
+  return picture.ok() ? ui::savePicture(picture.value(), path) : base::Status(picture.error());
 }
 
 }  // namespace lockstep::ui

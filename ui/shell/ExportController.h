@@ -4,37 +4,29 @@
 #include <QString>
 #include <QThreadPool>
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "engine/base/Result.h"
 #include "ui/model/Span.h"
 #include "ui/shell/ExportDialog.h"
-
-class QWidget;
+#include "ui/shell/MessageBar.h"
 
 namespace lockstep::ui {
 
-class MessageBar;
-class RunSession;
+class Appearance;
+class CurrentRun;
+struct Frame;
 
-/// File > Export: asks, writes on a thread of its own, and says in the message bar what came of it.
-/// One export at a time; it ends with this object. [ui-thread]
+/// File > Export and Export picture: asks, writes on a thread of its own, and says in the message
+/// bar what came of it. One export at a time; it ends with this object. [ui-thread]
 class ExportController : public QObject {
   Q_OBJECT
 
  public:
-  /// What it asks of the window.
-  struct Host {
-    QWidget* window = nullptr;
-    MessageBar* messages = nullptr;
-    std::function<RunSession*()> session;  ///< null: no run is open
-    std::function<QString()> viewTitle;
-    std::function<base::Status(const QString& path, TimeRange range)> savePicture;
-  };
-
-  explicit ExportController(Host host, QObject* parent = nullptr);
+  ExportController(const Frame& frame, const CurrentRun& run, const Appearance& appearance,
+                   QObject* parent);
   ~ExportController() override;
 
   /// Shows the dialog for the open run; does nothing without one. While an export runs, its message
@@ -45,16 +37,22 @@ class ExportController : public QObject {
   void cancel();
   [[nodiscard]] bool busy() const { return cancelled_ != nullptr; }
 
- signals:
-  /// 0..1, at most some times a second.
-  void progressed(double part);
-  void ended();
+  /// Asks for the file of a picture of the view in sight: of a stretch of the timeline; of other
+  /// views, and without one, of what is in sight.
+  void askPicture(const std::optional<TimeRange>& range = {});
 
  private:
   void tellRunning();
+  void tellProgress(double part) const;
   void take(const base::Result<QString>& sentence, const QString& path);
+  void say(MessageBar::Kind kind, const QString& sentence,
+           std::vector<MessageBar::Button> buttons = {}) const;
+  [[nodiscard]] base::Status savePicture(const QString& path,
+                                         const std::optional<TimeRange>& range) const;
 
-  Host host_;
+  const Frame& frame_;
+  const CurrentRun& run_;
+  const Appearance& appearance_;
   QString folder_;                                // of the last export
   QString path_;                                  // of the export that runs
   std::shared_ptr<std::atomic<bool>> cancelled_;  // of the export that runs

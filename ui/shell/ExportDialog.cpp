@@ -6,16 +6,14 @@
 #include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QHBoxLayout>
-#include <QLabel>
-#include <QLineEdit>
 #include <QPushButton>
 #include <QRadioButton>
-#include <QVBoxLayout>
 #include <utility>
 
 #include "engine/export/Tables.h"
 #include "ui/model/Format.h"
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
 
 namespace lockstep::ui {
 namespace {
@@ -33,7 +31,8 @@ ExportDialog::ExportDialog(ExportSubject subject, const QString& folder, QWidget
   const std::optional<TimeRange>& marked = subject_.marked;
   setObjectName(QStringLiteral("exportDialog"));
   setWindowTitle(tr("Export"));
-  auto* column = new QVBoxLayout(this);
+  auto* column = inColumn({});
+  setLayout(column);
   trace_ =
       addChoice("exportTrace", tr("&Trace for Perfetto"),
                 tr("One JSON file of all ranks. ui.perfetto.dev and chrome://tracing open it."));
@@ -42,51 +41,33 @@ ExportDialog::ExportDialog(ExportSubject subject, const QString& folder, QWidget
                       "the streams and names that it looks for."));
   table_ =
       addChoice("exportTable", tr("T&able"), tr("Comma-separated values, units in the titles."));
-  tables_ = new QComboBox;
-  tables_->setObjectName(QStringLiteral("exportTables"));
-  tables_->setAccessibleName(tr("Table"));
+  tables_ = named(new QComboBox, "exportTables", tr("Table"));
   for (const exports::TableInfo& table : exports::tables()) {
     tables_->addItem(QStringLiteral("%1: %2").arg(text(table.name), text(table.shows)),
                      text(table.name));
   }
-  auto* indented = new QHBoxLayout;
-  indented->addSpacing(24);
-  indented->addWidget(tables_, 1);
-  column->addLayout(indented);
+  column->addLayout(inRow({Part::gap(24), {tables_, 1}}));
   picture_ = addChoice("exportView", tr("&Picture of this view: %1").arg(subject_.view),
                        tr("PNG, SVG or PDF, by the ending of the file's name."));
-  column->addSpacing(8);
-  marked_ = new QCheckBox(tr("&Only the marked range"));
-  marked_->setObjectName(QStringLiteral("exportMarked"));
+  marked_ =
+      named(new QCheckBox(tr("&Only the marked range")), "exportMarked", {},
+            marked ? tr("%1 are marked in the timeline").arg(formatDuration(marked->lengthNs()))
+                   : tr("Ctrl and drag in the timeline marks a range"));
   marked_->setEnabled(marked.has_value());
   marked_->setChecked(marked.has_value());
-  marked_->setToolTip(
-      marked ? tr("%1 are marked in the timeline").arg(formatDuration(marked->lengthNs()))
-             : tr("Ctrl and drag in the timeline marks a range"));
-  column->addWidget(marked_);
-  packed_ = new QCheckBox(tr("&Compressed (.gz), which Perfetto and pandas open as it is"));
-  packed_->setObjectName(QStringLiteral("exportPacked"));
-  column->addWidget(packed_);
-  path_ = new QLineEdit;
-  path_->setObjectName(QStringLiteral("exportPath"));
+  packed_ = named(new QCheckBox(tr("&Compressed (.gz), which Perfetto and pandas open as it is")),
+                  "exportPacked");
+  path_ = named(new QLineEdit, "exportPath");
   path_->setMinimumWidth(path_->fontMetrics().averageCharWidth() * 60);
   auto* browse = new QPushButton(tr("&Browse…"));
   browse->setAutoDefault(false);
   auto* label = new QLabel(tr("&Into"));
   label->setBuddy(path_);
-  auto* row = new QHBoxLayout;
-  row->addWidget(label);
-  row->addWidget(path_, 1);
-  row->addWidget(browse);
-  column->addLayout(row);
-  note_ = new QLabel;
-  note_->setObjectName(QStringLiteral("exportNote"));
-  note_->setWordWrap(true);
-  column->addWidget(note_);
+  note_ = wrapped({}, "exportNote");
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
-  go_ = buttons->addButton(tr("&Export"), QDialogButtonBox::AcceptRole);
-  go_->setObjectName(QStringLiteral("exportGo"));
-  column->addWidget(buttons);
+  go_ = named(buttons->addButton(tr("&Export"), QDialogButtonBox::AcceptRole), "exportGo");
+  add(*column,
+      {Part::gap(8), marked_, packed_, inRow({label, {path_, 1}, browse}), note_, buttons});
   go_->setDefault(true);  // it takes a dialog around it
 
   for (QRadioButton* choice : {trace_, hta_, table_, picture_}) {
@@ -109,13 +90,10 @@ ExportDialog::ExportDialog(ExportSubject subject, const QString& folder, QWidget
 
 QRadioButton* ExportDialog::addChoice(const char* name, const QString& title,
                                       const QString& explanation) {
-  auto* choice = new QRadioButton(title);
-  choice->setObjectName(QLatin1String(name));
+  auto* choice = named(new QRadioButton(title), name);
   choice->setAccessibleDescription(explanation);
-  auto* below = new QLabel(explanation);
-  below->setWordWrap(true);
+  auto* below = muted(explanation);
   below->setIndent(24);
-  below->setForegroundRole(QPalette::PlaceholderText);
   layout()->addWidget(choice);
   layout()->setAlignment(choice, Qt::AlignLeft);  // what lies right of its text is not it
   layout()->addWidget(below);

@@ -25,8 +25,7 @@ QString KeyBindings::idOf(const QAction* action) {
   if (!action->objectName().isEmpty()) {
     return action->objectName();
   }
-  QString text = action->text();
-  return text.remove('&').remove(QStringLiteral("…")).simplified().replace(' ', '_').toLower();
+  return plainText(action).simplified().replace(' ', '_').toLower();
 }
 
 const KeyBindings::Command* KeyBindings::find(const QAction* action) const {

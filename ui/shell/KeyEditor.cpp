@@ -1,13 +1,11 @@
 #include <QDialogButtonBox>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeySequenceEdit>
-#include <QLabel>
-#include <QLineEdit>
 #include <QPushButton>
 #include <QTreeWidget>
-#include <QVBoxLayout>
 
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
 #include "ui/shell/KeyBindings.h"
 
 namespace lockstep::ui {
@@ -22,19 +20,15 @@ QString keysText(const QList<QKeySequence>& keys) {
 KeyEditor::KeyEditor(KeyBindings& bindings, QWidget* parent)
     : QDialog(parent),
       bindings_(bindings),
-      tree_(new QTreeWidget),
-      edit_(new QKeySequenceEdit),
-      said_(new QLabel),
+      tree_(named(new QTreeWidget, "keyTree")),
+      edit_(named(new QKeySequenceEdit, "keyEdit")),
+      said_(wrapped({}, "keySaid")),
       assign_(new QPushButton(tr("Assign"))),
       clear_(new QPushButton(tr("No key"))),
       reset_(new QPushButton(tr("Built-in key"))) {
   setObjectName("keyEditor");
   setWindowTitle(tr("Change keys"));
-  auto* filterLine = new QLineEdit;
-  filterLine->setObjectName("keyFilter");
-  filterLine->setPlaceholderText(tr("Filter by command or key"));
-  filterLine->setClearButtonEnabled(true);
-  tree_->setObjectName("keyTree");
+  auto* filter = filterLine("keyFilter", tr("Filter by command or key"), {});
   tree_->setHeaderLabels({tr("Command"), tr("Keys")});
   tree_->setUniformRowHeights(true);
   tree_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
@@ -50,23 +44,13 @@ KeyEditor::KeyEditor(KeyBindings& bindings, QWidget* parent)
     }
   }
   tree_->expandAll();
-  edit_->setObjectName("keyEdit");
-  said_->setObjectName("keySaid");
-  said_->setWordWrap(true);
-  auto* row = new QHBoxLayout;
-  row->addWidget(new QLabel(tr("New key:")));
-  row->addWidget(edit_, 1);
-  row->addWidget(assign_);
-  row->addWidget(clear_);
-  row->addWidget(reset_);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
-  auto* column = new QVBoxLayout(this);
-  column->addWidget(filterLine);
-  column->addWidget(tree_, 1);
-  column->addLayout(row);
-  column->addWidget(said_);
-  column->addWidget(buttons);
-  connect(filterLine, &QLineEdit::textChanged, this, &KeyEditor::filter);
+  setLayout(inColumn({filter,
+                      {tree_, 1},
+                      inRow({new QLabel(tr("New key:")), {edit_, 1}, assign_, clear_, reset_}),
+                      said_,
+                      buttons}));
+  connect(filter, &QLineEdit::textChanged, this, &KeyEditor::filter);
   connect(tree_, &QTreeWidget::currentItemChanged, this, &KeyEditor::chosen);
   connect(assign_, &QPushButton::clicked, this, &KeyEditor::assign);
   connect(clear_, &QPushButton::clicked, this, &KeyEditor::clearKeys);
@@ -110,8 +94,7 @@ void KeyEditor::filter(const QString& text) {
 
 void KeyEditor::chosen() {
   const QAction* action = current();
-  for (QWidget* widget : {static_cast<QWidget*>(edit_), static_cast<QWidget*>(assign_),
-                          static_cast<QWidget*>(clear_), static_cast<QWidget*>(reset_)}) {
+  for (QWidget* widget : std::initializer_list<QWidget*>{edit_, assign_, clear_, reset_}) {
     widget->setEnabled(action != nullptr);
   }
   edit_->clear();

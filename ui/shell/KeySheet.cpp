@@ -2,11 +2,12 @@
 
 #include <QDialogButtonBox>
 #include <QGridLayout>
-#include <QLabel>
 #include <QScrollArea>
-#include <QVBoxLayout>
 #include <optional>
 #include <utility>
+
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
 
 namespace lockstep::ui {
 namespace {
@@ -16,14 +17,10 @@ class Sheet {
   explicit Sheet(QGridLayout* grid) : grid_(grid) {}
 
   void title(const QString& text) {
-    auto* label = new QLabel(text);
-    QFont font = label->font();
-    font.setBold(true);
-    label->setFont(font);
     if (row_ > 0) {
       grid_->setRowMinimumHeight(row_++, 8);
     }
-    grid_->addWidget(label, row_++, 0, 1, 2);
+    grid_->addWidget(bold(text), row_++, 0, 1, 2);
   }
 
   void line(const QString& keys, const QString& text) {
@@ -85,8 +82,7 @@ KeySheet::KeySheet(const std::vector<Group>& groups, QWidget* parent) : QDialog(
   for (const Block& block : blocks) {
     lines += block.lines.size() + 2;
   }
-  auto* row = new QHBoxLayout;
-  row->setSpacing(36);
+  auto* row = inRow({}, 36);
   constexpr std::size_t kColumns = 3;
   const std::size_t height = lines / kColumns + 1;
   std::size_t used = height;
@@ -97,10 +93,7 @@ KeySheet::KeySheet(const std::vector<Group>& groups, QWidget* parent) : QDialog(
       auto* grid = new QGridLayout;
       grid->setHorizontalSpacing(18);
       grid->setVerticalSpacing(5);
-      auto* top = new QVBoxLayout;
-      top->addLayout(grid);
-      top->addStretch(1);
-      row->addLayout(top);
+      row->addLayout(inColumn({grid, Part::rest()}));
       sheet.emplace(grid);
       used = 0;
       ++column;
@@ -120,9 +113,7 @@ KeySheet::KeySheet(const std::vector<Group>& groups, QWidget* parent) : QDialog(
   scroll->setWidget(content);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
-  auto* layout = new QVBoxLayout(this);
-  layout->addWidget(scroll, 1);
-  layout->addWidget(buttons);
+  setLayout(inColumn({{scroll, 1}, buttons}));
   const QSize wish = content->sizeHint() + QSize(48, 72);
   resize(wish.boundedTo(QSize(1240, 800)));
 }

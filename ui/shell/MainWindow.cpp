@@ -1,229 +1,394 @@
 #include "ui/shell/MainWindow.h"
 
 #include <QCloseEvent>
-#include <QComboBox>
 #include <QDir>
 #include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QFileDialog>
 #include <QFileInfo>
-#include <QStackedWidget>
-#include <QStatusBar>
+#include <QMenu>
+#include <QMessageBox>
+#include <algorithm>
 
-#include "engine/experiment/Parse.h"
-#include "ui/panels/EmptyState.h"
-#include "ui/panels/LogPanel.h"
-#include "ui/panels/ProblemsPanel.h"
-#include "ui/panels/RunsPanel.h"
-#include "ui/panels/setup/SetupPanel.h"
+#include "ui/panels/LocalFiles.h"
+#include "ui/shell/Appearance.h"
 #include "ui/shell/ExportController.h"
-#include "ui/shell/KeyBindings.h"
-#include "ui/shell/MessageBar.h"
+#include "ui/shell/IterationBox.h"
+#include "ui/shell/Links.h"
+#include "ui/shell/PaletteEntries.h"
+#include "ui/shell/Preferences.h"
+#include "ui/shell/RunBar.h"
 #include "ui/shell/RunSession.h"
-#include "ui/shell/Stages.h"
-#include "ui/shell/StartPage.h"
-#include "ui/shell/StepStrip.h"
-#include "ui/views/timeline/TimelineView.h"
+#include "ui/shell/TraceImport.h"
 
 namespace lockstep::ui {
 namespace {
 
-StudioPaths completed(StudioPaths paths) {
-  if (paths.experiments.isEmpty()) {
-    paths.experiments = shippedExperiments();
+QString runsFolder(const StudioPaths& paths) {
+  return QDir(paths.runs.isEmpty() ? defaultRunsFolder() : paths.runs).absolutePath();
+}
+
+/// What a drop on the window asks for; at most one of both is filled.
+struct Drop {
+  QString run;         ///< to be opened
+  QStringList traces;  ///< to be imported
+
+  [[nodiscard]] bool any() const { return !run.isEmpty() || !traces.isEmpty(); }
+};
+
+Drop dropOf(const QMimeData& data) {
+  Drop drop;
+  for (const QString& path : localFiles(data)) {
+    if (path.endsWith(QStringLiteral(".lockstep"))) {
+      return {path, {}};
+    }
+    if (!path.endsWith(QStringLiteral(".toml"))) {  // an experiment, which the setup takes
+      drop.traces.append(path);
+    }
   }
-  if (paths.runs.isEmpty()) {
-    paths.runs = defaultRunsFolder();
-  }
-  paths.runs = QDir(paths.runs).absolutePath();
-  return paths;
+  return drop;
 }
 
 }  // namespace
 
 MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
-    : paths_(completed(paths)),
-      appearance_(appearance),
-      build_(paths_.programs),
-      programs_(build_.programs()),
-      controller_(programs_, paths_.runs),
-      experiments_(listExperiments(paths_.experiments)) {
+    : appearance_(appearance),
+      build_(paths.programs),
+      controller_(build_.programs(), runsFolder(paths)),
+      experiments_(
+          listExperiments(paths.experiments.isEmpty() ? shippedExperiments() : paths.experiments,
+                          paths.experiment)),
+      frame_(*this, settings_, build_.programs(), runsFolder(paths)),
+      commands_(this, *frame_.stages),
+      keys_(commands_.groups(), settings_),
+      bar_(new RunBar(commands_, experiments_)),
+      run_(frame_, settings_),
+      launcher_(frame_, run_, controller_, settings_),
+      import_(new TraceImport(controller_, *frame_.messages, this)) {
   setObjectName("lockstepStudio");
   setAcceptDrops(true);
-  buildStage();
-  buildDocks();
-  commands_ = std::make_unique<Commands>(this, *stages_);
-  bindings_ = std::make_unique<KeyBindings>(commands_->groups(), settings_);
-  buildToolBar();
-  wireCommands();
-  wirePanels();
-  wireLook();
-  wireViews();
-  buildExport();
-  wireTables();
-  wireJobs();
+  addToolBar(bar_);
+  if (paths.experiment.isEmpty()) {
+    bar_->choose(settings_.experiment());
+  }
+  frame_.start->setExperiments(experiments_);
+  frame_.start->setFirst(experiments_.empty() ? ExperimentEntry{} : experiments_.front());
+  linkParts(frame_, run_);
+  wireRuns();
+  wireFiles();
+  wireView();
+  wireMenus();
   wireBuild();
-  applyTheme();
-  restoreWindow();
-  refreshChecks();
-  refreshCommands();
-  refreshTitle();
+  frame_.docks.restore();
+  for (QAction* action : commands_.layouts->actions()) {
+    action->setChecked(action->data().toString() == frame_.docks.layout());
+  }
+  refreshTheme();
+  refresh();
   refreshIteration();
-  stages_->setCurrent(QStringLiteral("timeline"));
-  showPage(Page::kStart);
-}
-
-void MainWindow::buildExport() {
-  export_ = new ExportController(
-      {.window = this,
-       .messages = messages_,
-       .session = [this] { return session_.get(); },
-       .viewTitle = [this] { return stages_->titleOf(stages_->current()); },
-       .savePicture = [this](const QString& path,
-                             TimeRange range) { return saveView(path, range); }},
-      this);
-  connect(commands_->exportRun, &QAction::triggered, export_, &ExportController::ask);
-  connect(export_, &ExportController::progressed, this, [this](double part) {
-    statusBar()->showMessage(tr("Export: %1 %").arg(static_cast<int>(100 * part)));
-  });
-  connect(export_, &ExportController::ended, statusBar(), &QStatusBar::clearMessage);
+  frame_.stages->setCurrent(QStringLiteral("timeline"));
+  frame_.pages->turnTo(Pages::Page::kStart);
 }
 
 MainWindow::~MainWindow() {
-  closeSession();
+  run_.close();
 }
 
-void MainWindow::openRun(const QString& path) {
-  const QString absolute = QFileInfo(path).absoluteFilePath();
-  if (session_ && session_->path() == absolute && !session_->model()->info().runId.empty()) {
-    showPage(Page::kViews);
-    return;
+// --- runs
+
+void MainWindow::wireRuns() {
+  connect(commands_.run, &QAction::triggered, this, [this] {
+    if (const QString chosen = bar_->experiment(); !chosen.isEmpty()) {
+      runExperiment(chosen);
+    }
+  });
+  connect(commands_.stop, &QAction::triggered, &launcher_, &Launcher::stop);
+  connect(commands_.repeat, &QAction::triggered, this, [this] {
+    if (session() != nullptr) {
+      launcher_.repeat(session()->path());
+    }
+  });
+  connect(commands_.record, &QAction::triggered, &launcher_, [this] { launcher_.askJob(); });
+  connect(frame_.start, &StartPage::recordRequested, commands_.record, &QAction::trigger);
+  connect(frame_.start, &StartPage::runRequested, this, &MainWindow::runExperiment);
+  connect(frame_.panels.setup, &SetupPanel::runRequested, this, &MainWindow::runExperiment);
+  connect(frame_.strip, &StepStrip::cancelRequested, &launcher_, &Launcher::stop);
+  connect(frame_.panels.runs, &RunsPanel::stopRequested, &controller_, &RunController::stop);
+  connect(frame_.panels.runs, &RunsPanel::repeatRequested, &launcher_, &Launcher::repeat);
+  connect(frame_.panels.runs, &RunsPanel::demoRequested, this, &MainWindow::runFirst);
+  for (const RunView* view : frame_.views.all()) {
+    connect(view, &RunView::demoRequested, this, &MainWindow::runFirst);
+    connect(view, &RunView::openRequested, this, &MainWindow::chooseRunFile);
   }
-  messages_->dismissAll();
-  settings_.addRecentRun(absolute);
-  takeSession(std::make_unique<RunSession>(absolute));
-  showPage(Page::kViews);
+  connect(&run_, &CurrentRun::repeatRequested, &launcher_, &Launcher::repeat);
+  connect(&run_, &CurrentRun::changed, this, &MainWindow::refresh);
+  connect(&run_, &CurrentRun::iterationChanged, this, &MainWindow::refreshIteration);
+  connect(&launcher_, &Launcher::changed, this, &MainWindow::refresh);
 }
 
 void MainWindow::runExperiment(const QString& path) {
-  for (int row = 0; row < experimentBox_->count(); ++row) {
-    if (experimentBox_->itemData(row).toString() == path) {
-      experimentBox_->setCurrentIndex(row);
-    }
-  }
+  bar_->choose(path);
   settings_.setExperiment(path);
-  // The runs of a sweep go one after the other through the queue of the setup.
-  if (!experiment::parseFile(path.toStdString()).sweep.empty()) {
-    setupDock_->show();
-    setupDock_->raise();
-    setup_->openAndRun(path);
-    return;
-  }
-  started(controller_.start(path));
+  launcher_.start(path);
 }
 
-void MainWindow::runSelected() {
-  if (!selectedExperiment().isEmpty()) {
-    runExperiment(selectedExperiment());
-  }
-}
-
-void MainWindow::runDemo() {
+void MainWindow::runFirst() {
   if (!experiments_.empty()) {
     runExperiment(experiments_.front().path);
   }
 }
 
-void MainWindow::started(const base::Result<QString>& run) {
-  messages_->dismissAll();
-  if (!run.ok()) {
-    runNotStarted(QString::fromStdString(run.error().message()));
+// --- files
+
+void MainWindow::wireFiles() {
+  connect(commands_.open, &QAction::triggered, this, &MainWindow::chooseRunFile);
+  connect(commands_.reopen, &QAction::triggered, this, [this] {
+    const QStringList recent = settings_.recentRuns();
+    if (!recent.isEmpty()) {
+      run_.open(recent.front());
+    }
+  });
+  connect(frame_.start, &StartPage::openRequested, &run_, &CurrentRun::open);
+  connect(frame_.start, &StartPage::chooseFileRequested, this, &MainWindow::chooseRunFile);
+  connect(frame_.panels.runs, &RunsPanel::openRequested, &run_, &CurrentRun::open);
+  connect(commands_.importFiles, &QAction::triggered, import_, &TraceImport::chooseFiles);
+  connect(commands_.importFolder, &QAction::triggered, import_, &TraceImport::chooseFolder);
+  connect(import_, &TraceImport::imported, this,
+          [this](const QString& run, const QString& leftOut) {
+            run_.open(run);
+            frame_.panels.runs->refresh();
+            if (!leftOut.isEmpty()) {
+              frame_.messages->show(QStringLiteral("import"), MessageBar::Kind::kInfo,
+                                    tr("Imported; %1.").arg(leftOut));
+            }
+          });
+  connect(import_, &TraceImport::failed, this,
+          [this](const QString& sentence) { frame_.panels.problems->report(true, sentence); });
+  auto* exporting = new ExportController(frame_, run_, appearance_, this);
+  connect(commands_.exportRun, &QAction::triggered, exporting, &ExportController::ask);
+  connect(commands_.exportPicture, &QAction::triggered, exporting,
+          [exporting] { exporting->askPicture(); });
+  connect(frame_.views.timeline, &TimelineView::exportRangeRequested, exporting,
+          &ExportController::askPicture);
+}
+
+void MainWindow::chooseRunFile() {
+  const QString path =
+      QFileDialog::getOpenFileName(this, tr("Open a run"), frame_.panels.runs->folder(),
+                                   tr("Lockstep runs (*.lockstep);;All files (*)"));
+  if (!path.isEmpty()) {
+    run_.open(path);
+  }
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (dropOf(*event->mimeData()).any()) {
+    event->acceptProposedAction();
+  }
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  const Drop drop = dropOf(*event->mimeData());
+  if (!drop.any()) {
     return;
   }
-  runStarted(run.value());
+  event->acceptProposedAction();
+  if (!drop.run.isEmpty()) {
+    run_.open(drop.run);
+  } else {
+    import_->start(drop.traces);
+  }
 }
 
-void MainWindow::runNotStarted(const QString& line) {
-  reportProblem(true, line);
-  messages_->show(kStartMessage, MessageBar::Kind::kError, line);
+// --- what is in sight
+
+void MainWindow::wireView() {
+  connect(commands_.startPage, &QAction::triggered, this,
+          [this] { frame_.pages->turnTo(Pages::Page::kStart); });
+  for (QAction* view : commands_.views) {
+    connect(view, &QAction::triggered, this,
+            [this, view] { frame_.pages->showView(view->data().toString()); });
+  }
+  connect(commands_.layouts, &QActionGroup::triggered, this,
+          [this](const QAction* action) { setLayout(action->data().toString()); });
+  connect(commands_.resetLayout, &QAction::triggered, this, [this] {
+    frame_.docks.resetLayout();
+    if (frame_.pages->page() == Pages::Page::kStart) {
+      frame_.start->focusFirst();
+    }
+  });
+  connect(commands_.undo, &QAction::triggered, this, [this] {
+    if (session() != nullptr) {
+      session()->state()->undoStack().undo();
+    }
+  });
+  connect(commands_.redo, &QAction::triggered, this, [this] {
+    if (session() != nullptr) {
+      session()->state()->undoStack().redo();
+    }
+  });
+  connect(commands_.copyJson, &QAction::triggered, frame_.panels.inspector,
+          &InspectorPanel::copyJson);
+  connect(commands_.fit, &QAction::triggered, this, [this] {
+    if (session() != nullptr && !session()->model()->extent().empty()) {
+      session()->state()->setRange(session()->model()->extent());
+    }
+  });
+  connect(&run_, &CurrentRun::follows, commands_.follow, &QAction::setChecked);
+  // A click checks the button before the timeline has said what it does about it.
+  connect(commands_.follow, &QAction::triggered, this, [this] {
+    commands_.follow->setChecked(session() != nullptr && session()->state()->followsLive());
+  });
+  connect(&bar_->iteration(), &IterationBox::jumpRequested, this, [this](quint32 step) {
+    run_.showStep(step);
+    frame_.stages->currentView()->setFocus(Qt::OtherFocusReason);
+  });
+  connect(&appearance_, &Appearance::changed, this, &MainWindow::refreshTheme);
 }
 
-void MainWindow::runStarted(const QString& run) {
-  setup_->queue().runStarted();
-  messages_->dismiss(kStartMessage);
-  messages_->dismiss(kEndMessage);
-  closeSession();
-  pendingRun_ = run;
-  job_.reset();
-  output_.stop();
-  comingUp_->setSentence(
-      tr("The run is coming up. Its timeline appears with the first iteration."));
-  problems_->clear();
-  log_->clear();
-  strip_->begin();
-  showPage(Page::kComingUp);
-  refreshCommands();
+void MainWindow::setLayout(const QString& name) {
+  frame_.docks.setLayout(name);
+  // The view that the layout is for.
+  frame_.pages->showView(name == QStringLiteral("analyse") ? QStringLiteral("timeline") : name);
+}
+
+// --- menus
+
+void MainWindow::wireMenus() {
+  QList<QAction*> docks;
+  for (const QDockWidget* dock : frame_.docks.all()) {
+    docks.append(dock->toggleViewAction());
+  }
+  QMenu* recent = commands_.fillMenus(*this, docks);
+  connect(recent, &QMenu::aboutToShow, this, [this, recent] {
+    recent->clear();
+    for (const QString& path : settings_.recentRuns()) {
+      if (QFileInfo::exists(path)) {
+        recent
+            ->addAction(QFileInfo(path).completeBaseName(), this, [this, path] { run_.open(path); })
+            ->setToolTip(path);
+      }
+    }
+    if (recent->isEmpty()) {
+      recent->addAction(tr("No runs opened yet"))->setEnabled(false);
+    }
+  });
+  new Preferences(*this, commands_, keys_, appearance_, settings_, *frame_.messages);
+  connect(commands_.palette, &QAction::triggered, this, &MainWindow::showPalette);
+  connect(commands_.about, &QAction::triggered, this, &MainWindow::showAbout);
+  connect(commands_.quit, &QAction::triggered, this, &QWidget::close);
+}
+
+void MainWindow::showPalette() {
+  if (palette_ == nullptr) {
+    palette_ = new CommandPalette(this);
+  }
+  palette_->open(
+      paletteEntries({.commands = commands_,
+                      .docks = frame_.docks,
+                      .run = run_,
+                      .experiments = experiments_,
+                      .programs = build_.programs(),
+                      .recentRuns = settings_.recentRuns(),
+                      .runExperiment = [this](const QString& path) { runExperiment(path); }}));
+}
+
+void MainWindow::showAbout() {
+  QMessageBox::about(this, tr("About Lockstep"),
+                     tr("<b>Lockstep %1</b><p>A workbench for data-parallel training: it runs "
+                        "real DDP experiments and shows every gradient bucket as it forms, "
+                        "flies and lands on every rank.</p>")
+                         .arg(QCoreApplication::applicationVersion()));
+}
+
+// --- what starts runs, and is being built perhaps
+
+void MainWindow::wireBuild() {
+  if (build_.programs().building) {
+    frame_.panels.setup->setRank({}, tr("The buckets can be told when lockstep-rank is built."));
+  }
+  connect(&build_, &BuildWatch::changed, this, &MainWindow::takePrograms);
+}
+
+void MainWindow::takePrograms() {
+  const Programs& programs = build_.programs();
+  controller_.setPrograms(programs);
+  if (!programs.building) {
+    frame_.panels.setup->setRank(programs.rank);
+    frame_.panels.hooks->setLockstep(programs.lockstep);
+    launcher_.forgetRefusal();  // it may say that the build goes on
+    const bool good = !programs.lockstep.isEmpty();
+    frame_.messages->show(QStringLiteral("build"),
+                          good ? MessageBar::Kind::kGood : MessageBar::Kind::kError,
+                          good ? tr("Everything is built: runs can be started")
+                               : tr("The build ended without lockstep; the terminal that opened "
+                                    "the studio says why"));
+  }
+  refreshMachine();
+  refresh();
+}
+
+// --- how things stand
+
+void MainWindow::refresh() {
+  const QString missing = reasonAgainstStarting(build_.programs());
+  frame_.panels.setup->blockRun(missing);
+  frame_.start->blockRecording(missing);
+  const bool foreign =
+      run_.known() && session()->model()->info().kind != trace::RunKind::kExperiment;
+  frame_.panels.setup->setNote(
+      foreign ? tr("%1, which is open, is a job of PyTorch: it has no experiment to "
+                   "edit. What is below is another one.")
+                    .arg(session()->name())
+              : QString());
+  commands_.refresh({.programs = build_.programs(),
+                     .session = session(),
+                     .comesUp = !launcher_.comingUp().isEmpty(),
+                     .anyExperiment = !experiments_.empty(),
+                     .anyRecentRun = !settings_.recentRuns().isEmpty()});
   refreshTitle();
 }
 
-void MainWindow::stopCurrent() {
-  if (!pendingRun_.isEmpty()) {
-    jobStopped_ = true;
-    controller_.stop(pendingRun_);
-  } else if (session_ && session_->model()->isLive()) {
-    controller_.stop(session_->path());
+void MainWindow::refreshTitle() {
+  if (const QString& run = launcher_.comingUp(); !run.isEmpty()) {
+    setWindowTitle(tr("%1 – starting – Lockstep").arg(QFileInfo(run).completeBaseName()));
+  } else if (session() != nullptr) {
+    setWindowTitle(tr("%1 – %2 – Lockstep")
+                       .arg(session()->name(), run_.known()
+                                                   ? stateText(session()->model()->info().state)
+                                                   : tr("opening")));
+  } else {
+    setWindowTitle(tr("Lockstep"));
   }
 }
 
-void MainWindow::runAppeared(const QString& path) {
-  if (path == pendingRun_) {
-    pendingRun_.clear();
-    job_.reset();
-    output_.stop();  // from here on the run file has it
-    settings_.addRecentRun(path);
-    takeSession(std::make_unique<RunSession>(path));
-    if (page_ == Page::kComingUp) {  // the user may have gone back to the start page
-      showPage(Page::kViews);
-    }
-  }
-  runs_->refresh();
-}
-
-void MainWindow::runEndedEarly(const QString& path, const QString& line, int exitCode) {
-  if (path == pendingRun_ && job_) {
-    jobEndedEarly(path, exitCode);
+void MainWindow::refreshIteration() {
+  if (session() == nullptr) {
+    bar_->iteration().setIteration(std::nullopt, 0);
     return;
   }
-  const QString said =
-      line.isEmpty() ? tr("lockstep run ended with exit code %1 and said nothing").arg(exitCode)
-                     : line;
-  reportProblem(true, said);
-  messages_->show(QStringLiteral("failed ") + path, MessageBar::Kind::kError, said);
-  OutputFollower all;
-  connect(&all, &OutputFollower::grew, this, &MainWindow::logOutput);
-  all.follow(QFileInfo(path).absolutePath() + '/' + QFileInfo(path).completeBaseName() + ".log");
-  all.finish();
-  if (path == pendingRun_) {
-    pendingRun_.clear();
-    strip_->end();
-    if (!session_) {
-      showPage(Page::kStart);
-    }
-  }
-  refreshCommands();
-  refreshTitle();
+  const RunModel& model = *session()->model();
+  const auto done = static_cast<std::uint32_t>(model.stepCount(0));
+  bar_->iteration().setIteration(session()->state()->iteration(),
+                                 std::max(model.info().plannedSteps, done));
 }
 
-void MainWindow::reportProblem(bool error, const QString& text) {
-  problems_->add({error, -1, std::nullopt, text});
+void MainWindow::refreshMachine() {
+  frame_.start->setMachine(build_.programs(), frame_.views.timeline->rendererName());
+}
+
+void MainWindow::refreshTheme() {
+  frame_.stages->setTheme(appearance_.theme());
+  refreshMachine();
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  if (!setup_->mayDiscard()) {
+  if (!frame_.panels.setup->mayDiscard()) {
     event->ignore();
     return;
   }
-  settings_.setGeometry(saveGeometry());
-  settings_.setDocks(layout_, page_ == Page::kStart ? viewDocks_ : saveState());
-  keepSession();
+  frame_.docks.keep();
+  run_.keep();
   QMainWindow::closeEvent(event);
 }
 

@@ -1,13 +1,11 @@
 #include "ui/shell/MessageBar.h"
 
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QPainter>
 #include <QPushButton>
-#include <QToolButton>
-#include <QVBoxLayout>
 
 #include "ui/panels/CurrentPalette.h"
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
 #include "ui/shell/Icons.h"
 
 namespace lockstep::ui {
@@ -37,8 +35,7 @@ Glyph glyphOf(MessageBar::Kind kind) {
 // A strip with a band of the kind's colour at its left.
 class Message : public QWidget {
  public:
-  Message(MessageBar::Kind kind, const QString& text) : kind_(kind), label_(new QLabel(text)) {
-    label_->setWordWrap(true);
+  Message(MessageBar::Kind kind, const QString& text) : kind_(kind), label_(wrapped(text)) {
     label_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     // A wrapping label asks for a square-ish place; here its width decides.
     QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Minimum);
@@ -80,23 +77,18 @@ void MessageBar::show(const QString& key, Kind kind, const QString& text,
   auto* message = new Message(kind, text);
   message->setObjectName(key);
   message->setAccessibleName(text);
-  auto* row = new QHBoxLayout(message);
-  row->setContentsMargins(14, 6, 8, 6);
-  row->setSpacing(10);
   auto* mark = new QLabel;
   mark->setPixmap(icon(glyphOf(kind)).pixmap(QSize(16, 16)));
-  row->addWidget(mark);
-  row->addWidget(message->label(), 1);
+  auto* row = inRow({mark, {message->label(), 1}}, 10);
+  fill(message, row, {14, 6, 8, 6});
   for (Button& button : buttons) {
     auto* push = new QPushButton(button.text);
     push->setAutoDefault(true);
     connect(push, &QPushButton::clicked, this, [act = std::move(button.act)] { act(); });
     row->addWidget(push);
   }
-  auto* close = new QToolButton;
+  auto* close = toolButton(QStringLiteral("✕"), tr("Close this message"), "");
   close->setAutoRaise(true);
-  close->setText(QStringLiteral("✕"));
-  close->setToolTip(tr("Close this message"));
   close->setAccessibleName(tr("Close this message"));
   connect(close, &QToolButton::clicked, this, [this, key] { dismiss(key); });
   row->addWidget(close);

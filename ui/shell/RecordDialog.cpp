@@ -5,14 +5,14 @@
 #include <QDir>
 #include <QFileDialog>
 #include <QGridLayout>
-#include <QLabel>
-#include <QLineEdit>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QRadioButton>
 #include <QSpinBox>
-#include <QVBoxLayout>
 #include <utility>
+
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
 
 namespace lockstep::ui {
 namespace {
@@ -20,13 +20,6 @@ namespace {
 constexpr int kWidthInLetters = 78;
 constexpr int kVariableLines = 3;
 constexpr int kMostIterations = 1'000'000;
-
-QLabel* explanation(const QString& text) {
-  auto* label = new QLabel(text);
-  label->setWordWrap(true);
-  label->setForegroundRole(QPalette::PlaceholderText);
-  return label;
-}
 
 /// A sentence that stands alone.
 QString asSentence(QString text) {
@@ -45,34 +38,38 @@ RecordDialog::RecordDialog(std::vector<JobRequest> recent, QString runs, QString
       recent_(std::move(recent)),
       runs_(std::move(runs)),
       blocked_(std::move(blocked)),
-      command_(new QComboBox),
-      folder_(new QLineEdit),
-      every_(new QRadioButton(tr("&Every DistributedDataParallel that it makes"))),
-      watched_(new QRadioButton(tr("What its script hands to &lockstep.watch"))),
-      replicas_(new QSpinBox),
-      environment_(new QPlainTextEdit),
-      run_(new QLineEdit),
-      hint_(new QLabel),
-      note_(new QLabel) {
+      command_(named(new QComboBox, "recordCommand")),
+      folder_(named(new QLineEdit, "recordFolder")),
+      every_(named(new QRadioButton(tr("&Every DistributedDataParallel that it makes")),
+                   "recordEvery", {}, tr("Its script needs no line for it"))),
+      watched_(named(new QRadioButton(tr("What its script hands to &lockstep.watch")),
+                     "recordWatched", {},
+                     tr("import lockstep; model = lockstep.watch(ddp_model, optimizer)"))),
+      replicas_(named(new QSpinBox, "recordReplicas", {},
+                      tr("Whether the ranks' parameters are equal bit for bit; where they are not, "
+                         "the run has diverged. Each comparison reads all of them"))),
+      environment_(
+          named(new QPlainTextEdit, "recordEnvironment", {},
+                tr("One a line, on top of the studio's own environment. Values of keys, tokens and "
+                   "passwords are not kept for the next time."))),
+      run_(named(new QLineEdit, "recordRun", {},
+                 tr("A name, or the path of a .lockstep file that is not there yet"))),
+      hint_(muted({}, "recordHint")),
+      note_(wrapped({}, "recordNote")) {
   setObjectName(QStringLiteral("recordDialog"));
   setWindowTitle(tr("Record a PyTorch job"));
   auto* fields = new QWidget;
   buildFields(fields);
-  note_->setObjectName(QStringLiteral("recordNote"));
-  note_->setWordWrap(true);
   note_->setMinimumHeight(note_->fontMetrics().height() * 2);
   note_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
-  go_ = buttons->addButton(tr("&Start and record"), QDialogButtonBox::AcceptRole);
-  go_->setObjectName(QStringLiteral("recordGo"));
-  auto* column = new QVBoxLayout(this);
-  column->addWidget(explanation(tr(
-      "Starts a command as a terminal would, and records each process of it that trains with "
-      "DistributedDataParallel. It computes what it computes alone, and ends as it ends alone.")));
-  column->addWidget(fields);
-  column->addWidget(note_);
-  column->addStretch(1);
-  column->addWidget(buttons);
+  go_ =
+      named(buttons->addButton(tr("&Start and record"), QDialogButtonBox::AcceptRole), "recordGo");
+  setLayout(inColumn(
+      {muted(tr("Starts a command as a terminal would, and records each process of it that trains "
+                "with DistributedDataParallel. It computes what it computes alone, and ends as it "
+                "ends alone.")),
+       fields, note_, Part::rest(), buttons}));
   go_->setDefault(true);
 
   connect(command_, &QComboBox::editTextChanged, this, &RecordDialog::check);
@@ -89,7 +86,6 @@ RecordDialog::RecordDialog(std::vector<JobRequest> recent, QString runs, QString
 }
 
 void RecordDialog::buildFields(QWidget* parent) {
-  command_->setObjectName(QStringLiteral("recordCommand"));
   command_->setEditable(true);
   command_->setInsertPolicy(QComboBox::NoInsert);
   command_->setCompleter(nullptr);
@@ -101,35 +97,17 @@ void RecordDialog::buildFields(QWidget* parent) {
     command_->addItem(job.command);
     command_->setItemData(command_->count() - 1, job.folder, Qt::ToolTipRole);
   }
-  folder_->setObjectName(QStringLiteral("recordFolder"));
   auto* browse = new QPushButton(tr("&Browse…"));
   browse->setAutoDefault(false);
   connect(browse, &QPushButton::clicked, this, &RecordDialog::chooseFolder);
-  every_->setObjectName(QStringLiteral("recordEvery"));
-  watched_->setObjectName(QStringLiteral("recordWatched"));
-  every_->setToolTip(tr("Its script needs no line for it"));
-  watched_->setToolTip(tr("import lockstep; model = lockstep.watch(ddp_model, optimizer)"));
-  replicas_->setObjectName(QStringLiteral("recordReplicas"));
   replicas_->setRange(0, kMostIterations);
   replicas_->setPrefix(tr("every "));
   replicas_->setSuffix(tr(" iterations"));
   replicas_->setSpecialValueText(tr("never"));
-  replicas_->setToolTip(
-      tr("Whether the ranks' parameters are equal bit for bit; where they are not, the run has "
-         "diverged. Each comparison reads all of them"));
-  environment_->setObjectName(QStringLiteral("recordEnvironment"));
   environment_->setTabChangesFocus(true);
   environment_->setPlaceholderText(QStringLiteral("OMP_NUM_THREADS=1"));
   environment_->setFixedHeight(environment_->fontMetrics().lineSpacing() * kVariableLines + 14);
-  environment_->setToolTip(
-      tr("One a line, on top of the studio's own environment. Values of keys, tokens and passwords "
-         "are not kept for the next time."));
-  run_->setObjectName(QStringLiteral("recordRun"));
   run_->setPlaceholderText(tr("the name of the script"));
-  run_->setToolTip(tr("A name, or the path of a .lockstep file that is not there yet"));
-  hint_->setObjectName(QStringLiteral("recordHint"));
-  hint_->setWordWrap(true);
-  hint_->setForegroundRole(QPalette::PlaceholderText);
 
   auto* grid = new QGridLayout(parent);
   grid->setContentsMargins(0, 8, 0, 4);

@@ -4,10 +4,11 @@
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
-#include <QProcess>
 #include <QRegularExpression>
 
 #include "engine/trace/RunFile.h"
+#include "ui/panels/AskedProgram.h"
+#include "ui/panels/LocalFiles.h"
 
 namespace lockstep::ui {
 
@@ -19,11 +20,6 @@ namespace {
 constexpr int kWaitForFileMs = 50;
 constexpr int kWaitForEndMs = 250;
 constexpr int kStopLimitMs = 15'000;
-
-QString outputPathOf(const QString& runPath) {
-  const QFileInfo run(runPath);
-  return run.absolutePath() + '/' + run.completeBaseName() + QStringLiteral(".log");
-}
 
 // "demo" for both "demo.toml" and the repeated "demo-20260131-120000.toml".
 QString plainName(const QString& file) {
@@ -49,15 +45,7 @@ QString lastLineOf(const QString& path) {
     return {};
   }
   file.seek(qMax<qint64>(0, file.size() - kTail));
-  // A progress bar returns to the start of its line.
-  static const QRegularExpression kBreak(QStringLiteral("[\r\n]"));
-  const QStringList lines = QString::fromUtf8(file.readAll()).split(kBreak, Qt::SkipEmptyParts);
-  for (auto line = lines.crbegin(); line != lines.crend(); ++line) {
-    if (!line->trimmed().isEmpty()) {
-      return line->trimmed();
-    }
-  }
-  return {};
+  return lastLineIn(file.readAll());
 }
 
 RunController::RunController(Programs programs, QString runsFolder, QObject* parent)
@@ -103,8 +91,8 @@ base::Result<QString> RunController::record(const JobStart& job) {
   arguments.append(QStringLiteral("--"));
   // Beside a run in a folder of the user's may stand a log of the user's.
   const auto beside = job.runFile.isEmpty() ? path : freshRunPath(job.name);
-  return beside.ok() ? launch(arguments + job.words, path.value(), outputPathOf(beside.value()),
-                              {job.folder, job.environment})
+  return beside.ok() ? launch(arguments + job.words, path.value(),
+                              fileBeside(beside.value(), ".log"), {job.folder, job.environment})
                      : beside;
 }
 
@@ -126,8 +114,7 @@ base::Result<QString> RunController::repeat(const QString& runPath) {
   if (!path.ok()) {
     return path;
   }
-  const QFileInfo run(path.value());
-  QFile file(run.absolutePath() + '/' + run.completeBaseName() + QStringLiteral(".toml"));
+  QFile file(fileBeside(path.value(), ".toml"));
   const std::string& toml = summary.value().info.experimentToml;
   if (!file.open(QIODevice::WriteOnly | QIODevice::Truncate) ||
       file.write(toml.data(), static_cast<qint64>(toml.size())) < 0) {
@@ -140,7 +127,7 @@ base::Result<QString> RunController::repeat(const QString& runPath) {
 
 base::Result<QString> RunController::launchRun(const QString& experiment, const QString& runPath) {
   return launch({QStringLiteral("run"), experiment, QStringLiteral("--out"), runPath}, runPath,
-                outputPathOf(runPath), {});
+                fileBeside(runPath, ".log"), {});
 }
 
 base::Result<QString> RunController::launch(const QStringList& arguments, const QString& runPath,
@@ -181,31 +168,21 @@ void RunController::stop(const QString& runPath) {
             : tr("%1: there is no lockstep program to stop the run with").arg(programs_.folder));
     return;
   }
-  auto* stopper = new QProcess(this);
-  stopper->setProcessChannelMode(QProcess::MergedChannels);
-  auto* limit = new QTimer(stopper);
-  limit->setSingleShot(true);
-  connect(limit, &QTimer::timeout, stopper, &QProcess::kill);
-  connect(stopper, &QProcess::errorOccurred, this, [this, stopper](QProcess::ProcessError error) {
-    if (error == QProcess::FailedToStart) {
-      emit stopFailed(tr("%1: %2").arg(programs_.lockstep, stopper->errorString()));
-      stopper->deleteLater();
-    }
-  });
-  connect(stopper, &QProcess::finished, this,
-          [this, stopper, runPath](int exitCode, QProcess::ExitStatus status) {
-            const QString said = QString::fromUtf8(stopper->readAll()).trimmed();
-            if (status == QProcess::CrashExit) {
+  auto* stopper = new AskedProgram(this, QProcess::MergedChannels);
+  connect(stopper, &AskedProgram::ended, this,
+          [this, stopper, runPath](const ProgramAnswer& answer) {
+            stopper->deleteLater();
+            if (answer.end == ProgramAnswer::End::kNotStarted) {
+              emit stopFailed(tr("%1: %2").arg(programs_.lockstep, answer.whyNot));
+            } else if (answer.end != ProgramAnswer::End::kExited) {
               emit stopFailed(
                   tr("%1: the run did not stop within %2 s").arg(runPath).arg(kStopLimitMs / 1000));
-            } else if (exitCode != 0) {
-              emit stopFailed(said.isEmpty() ? tr("%1: could not be stopped").arg(runPath)
-                                             : said.section('\n', -1));
+            } else if (answer.exitCode != 0) {
+              const QString said = lastLineIn(answer.output);
+              emit stopFailed(said.isEmpty() ? tr("%1: could not be stopped").arg(runPath) : said);
             }
-            stopper->deleteLater();
           });
-  stopper->start(programs_.lockstep, {QStringLiteral("stop"), runPath});
-  limit->start(kStopLimitMs);
+  stopper->start(programs_.lockstep, {QStringLiteral("stop"), runPath}, kStopLimitMs);
 }
 
 void RunController::look() {

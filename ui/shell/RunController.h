@@ -22,6 +22,7 @@ class RunController : public QObject {
 
   /// What starts and stops runs from now on.
   void setPrograms(const Programs& programs) { programs_ = programs; }
+  [[nodiscard]] const Programs& programs() const { return programs_; }
 
   /// Starts the experiment of `file` and returns the run file's path, which does not exist yet:
   /// `appeared` follows, or `endedEarly`. Errors: no `lockstep` program, or not built

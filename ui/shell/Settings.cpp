@@ -7,15 +7,10 @@ namespace {
 
 constexpr int kRecentRuns = 10;
 constexpr std::size_t kRecentJobs = 10;
-const QString kJobsKey = QStringLiteral("recentJobs");
-// Raised when docks or toolbars change, so that an old arrangement is not forced on them.
-const QString kDocksKey = QStringLiteral("window/docks2/");
 constexpr int kSmallestScale = 100;
 constexpr int kLargestScale = 300;
 
 }  // namespace
-
-Settings::Settings() : store_(QStringLiteral("lockstep"), QStringLiteral("studio")) {}
 
 QString themeName(ThemeChoice choice) {
   switch (choice) {
@@ -33,100 +28,54 @@ ThemeChoice themeFromName(const QString& name) {
 }
 
 ThemeChoice Settings::theme() const {
-  return themeFromName(store_.value(QStringLiteral("theme")).toString());
+  return themeFromName(kept("theme").toString());
 }
 
 void Settings::setTheme(ThemeChoice choice) {
-  store_.setValue(QStringLiteral("theme"), themeName(choice));
-}
-
-QByteArray Settings::geometry() const {
-  return store_.value(QStringLiteral("window/geometry")).toByteArray();
-}
-
-void Settings::setGeometry(const QByteArray& geometry) {
-  store_.setValue(QStringLiteral("window/geometry"), geometry);
-}
-
-QByteArray Settings::docks(const QString& layout) const {
-  return store_.value(kDocksKey + layout).toByteArray();
-}
-
-void Settings::setDocks(const QString& layout, const QByteArray& docks) {
-  store_.setValue(kDocksKey + layout, docks);
-}
-
-QString Settings::layout() const { return store_.value(QStringLiteral("window/layout")).toString(); }
-
-void Settings::setLayout(const QString& layout) {
-  store_.setValue(QStringLiteral("window/layout"), layout);
+  keep("theme", themeName(choice));
 }
 
 Settings::LastSession Settings::lastSession() const {
-  return {store_.value(QStringLiteral("session/run")).toString(),
-          store_.value(QStringLiteral("session/stage")).toString(),
-          store_.value(QStringLiteral("session/start")).toDouble(),
-          store_.value(QStringLiteral("session/end")).toDouble()};
+  return {kept("session/run").toString(), kept("session/stage").toString(),
+          kept("session/start").toDouble(), kept("session/end").toDouble()};
 }
 
 void Settings::setLastSession(const LastSession& session) {
-  store_.setValue(QStringLiteral("session/run"), session.run);
-  store_.setValue(QStringLiteral("session/stage"), session.stage);
-  store_.setValue(QStringLiteral("session/start"), session.startNs);
-  store_.setValue(QStringLiteral("session/end"), session.endNs);
-}
-
-bool Settings::restoresSession() const {
-  return store_.value(QStringLiteral("session/restore"), true).toBool();
-}
-
-void Settings::setRestoresSession(bool restores) {
-  store_.setValue(QStringLiteral("session/restore"), restores);
+  keep("session/run", session.run);
+  keep("session/stage", session.stage);
+  keep("session/start", session.startNs);
+  keep("session/end", session.endNs);
 }
 
 int Settings::scale() const {
-  return std::clamp(store_.value(QStringLiteral("scale"), kSmallestScale).toInt(), kSmallestScale,
-                    kLargestScale);
+  return std::clamp(kept("scale", kSmallestScale).toInt(), kSmallestScale, kLargestScale);
 }
 
-void Settings::setScale(int percent) { store_.setValue(QStringLiteral("scale"), percent); }
-
 std::optional<QList<QKeySequence>> Settings::keysOf(const QString& action) const {
-  const QVariant value = store_.value(QStringLiteral("keys/") + action);
-  if (!value.isValid()) {
-    return std::nullopt;
-  }
-  return QKeySequence::listFromString(value.toString(), QKeySequence::PortableText);
+  const QVariant keys = kept("keys/" + action);
+  return keys.isValid() ? std::optional(QKeySequence::listFromString(keys.toString(),
+                                                                     QKeySequence::PortableText))
+                        : std::nullopt;
 }
 
 void Settings::setKeys(const QString& action, const QList<QKeySequence>& keys) {
-  store_.setValue(QStringLiteral("keys/") + action,
-                  QKeySequence::listToString(keys, QKeySequence::PortableText));
-}
-
-void Settings::forgetKeys(const QString& action) { store_.remove(QStringLiteral("keys/") + action); }
-
-QStringList Settings::recentRuns() const {
-  return store_.value(QStringLiteral("recentRuns")).toStringList();
+  keep("keys/" + action, QKeySequence::listToString(keys, QKeySequence::PortableText));
 }
 
 void Settings::addRecentRun(const QString& path) {
   QStringList runs = recentRuns();
   runs.removeAll(path);
   runs.prepend(path);
-  store_.setValue(QStringLiteral("recentRuns"), runs.mid(0, kRecentRuns));
+  keep("recentRuns", runs.mid(0, kRecentRuns));
 }
 
 std::vector<JobRequest> Settings::recentJobs() const {
   std::vector<JobRequest> jobs;
-  for (const QVariant& kept : store_.value(kJobsKey).toList()) {
-    const QVariantMap job = kept.toMap();
-    jobs.push_back({job[QStringLiteral("command")].toString(),
-                    job[QStringLiteral("environment")].toStringList(),
-                    job[QStringLiteral("folder")].toString(),
-                    job[QStringLiteral("everyModel")].toBool(),
-                    job[QStringLiteral("run")].toString(),
-                    job[QStringLiteral("checkReplicas")].toInt()});
+  for (const QVariant& one : kept("recentJobs").toList()) {
+    const QVariantMap job = one.toMap();
+    jobs.push_back({job["command"].toString(), job["environment"].toStringList(),
+                    job["folder"].toString(), job["everyModel"].toBool(), job["run"].toString(),
+                    job["checkReplicas"].toInt()});
   }
   return jobs;
 }
@@ -145,20 +94,14 @@ void Settings::addRecentJob(const JobRequest& job) {
         variable = name + '=';
       }
     }
-    kept.append(QVariantMap{{QStringLiteral("command"), one.command},
-                            {QStringLiteral("environment"), one.environment},
-                            {QStringLiteral("folder"), one.folder},
-                            {QStringLiteral("everyModel"), one.everyModel},
-                            {QStringLiteral("run"), one.run},
-                            {QStringLiteral("checkReplicas"), one.checkReplicas}});
+    kept.append(QVariantMap{{"command", one.command},
+                            {"environment", one.environment},
+                            {"folder", one.folder},
+                            {"everyModel", one.everyModel},
+                            {"run", one.run},
+                            {"checkReplicas", one.checkReplicas}});
   }
-  store_.setValue(kJobsKey, kept);
-}
-
-QString Settings::experiment() const { return store_.value(QStringLiteral("experiment")).toString(); }
-
-void Settings::setExperiment(const QString& path) {
-  store_.setValue(QStringLiteral("experiment"), path);
+  keep("recentJobs", kept);
 }
 
 }  // namespace lockstep::ui

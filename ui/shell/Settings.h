@@ -3,12 +3,13 @@
 #include <QByteArray>
 #include <QKeySequence>
 #include <QList>
-#include <QSettings>
 #include <QString>
 #include <QStringList>
+#include <QVariant>
 #include <optional>
 #include <vector>
 
+#include "ui/panels/StudioStore.h"
 #include "ui/shell/Appearance.h"
 #include "ui/shell/JobRequest.h"
 
@@ -18,19 +19,19 @@ namespace lockstep::ui {
 /// [ui-thread]
 class Settings {
  public:
-  Settings();
-
   [[nodiscard]] ThemeChoice theme() const;
   void setTheme(ThemeChoice choice);
 
-  [[nodiscard]] QByteArray geometry() const;
-  void setGeometry(const QByteArray& geometry);
+  [[nodiscard]] QByteArray geometry() const { return kept("window/geometry").toByteArray(); }
+  void setGeometry(const QByteArray& geometry) { keep("window/geometry", geometry); }
 
   /// The arrangement of the docks in a layout ("live", "analyse", "compare"); empty: the usual.
-  [[nodiscard]] QByteArray docks(const QString& layout) const;
-  void setDocks(const QString& layout, const QByteArray& docks);
-  [[nodiscard]] QString layout() const;
-  void setLayout(const QString& layout);
+  [[nodiscard]] QByteArray docks(const QString& layout) const {
+    return kept(kDocks + layout).toByteArray();
+  }
+  void setDocks(const QString& layout, const QByteArray& docks) { keep(kDocks + layout, docks); }
+  [[nodiscard]] QString layout() const { return kept("window/layout").toString(); }
+  void setLayout(const QString& layout) { keep("window/layout", layout); }
 
   /// What was open when the studio was closed.
   struct LastSession {
@@ -42,20 +43,20 @@ class Settings {
   [[nodiscard]] LastSession lastSession() const;
   void setLastSession(const LastSession& session);
   /// Whether the next start opens it again.
-  [[nodiscard]] bool restoresSession() const;
-  void setRestoresSession(bool restores);
+  [[nodiscard]] bool restoresSession() const { return kept("session/restore", true).toBool(); }
+  void setRestoresSession(bool restores) { keep("session/restore", restores); }
 
   /// Percent by which everything is drawn larger, from the next start on: 100 to 300.
   [[nodiscard]] int scale() const;
-  void setScale(int percent);
+  void setScale(int percent) { keep("scale", percent); }
 
   /// The keys that the user gave an action; nothing: the built-in ones.
   [[nodiscard]] std::optional<QList<QKeySequence>> keysOf(const QString& action) const;
   void setKeys(const QString& action, const QList<QKeySequence>& keys);
-  void forgetKeys(const QString& action);
+  void forgetKeys(const QString& action) { store_.remove("keys/" + action); }
 
   /// Last opened run files, the latest first, at most ten.
-  [[nodiscard]] QStringList recentRuns() const;
+  [[nodiscard]] QStringList recentRuns() const { return kept("recentRuns").toStringList(); }
   void addRecentRun(const QString& path);
 
   /// The jobs recorded last, the latest first, at most ten. Of a variable whose name says that it is
@@ -64,11 +65,19 @@ class Settings {
   /// In the place of the one with the same command and folder.
   void addRecentJob(const JobRequest& job);
 
-  [[nodiscard]] QString experiment() const;
-  void setExperiment(const QString& path);
+  [[nodiscard]] QString experiment() const { return kept("experiment").toString(); }
+  void setExperiment(const QString& path) { keep("experiment", path); }
 
  private:
-  QSettings store_;
+  // Raised when docks or toolbars change, so that an old arrangement is not forced on them.
+  static inline const QString kDocks = QStringLiteral("window/docks2/");
+
+  [[nodiscard]] QVariant kept(const QString& key, const QVariant& otherwise = {}) const {
+    return store_.value(key, otherwise);
+  }
+  void keep(const QString& key, const QVariant& value) { store_.setValue(key, value); }
+
+  QSettings store_ = studioStore();
 };
 
 QString themeName(ThemeChoice choice);

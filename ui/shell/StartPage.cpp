@@ -1,17 +1,18 @@
 #include "ui/shell/StartPage.h"
 
+#include <QEvent>
 #include <QGridLayout>
-#include <QHBoxLayout>
-#include <QLabel>
-#include <QLocale>
+#include <QPainter>
 #include <QPushButton>
 #include <QScrollArea>
-#include <QVBoxLayout>
+#include <QThread>
 #include <algorithm>
 
+#include "ui/model/Format.h"
 #include "ui/panels/CurrentPalette.h"
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
 #include "ui/panels/RunsTable.h"
-#include "ui/shell/Card.h"
 #include "ui/shell/Icons.h"
 
 namespace lockstep::ui {
@@ -19,22 +20,6 @@ namespace {
 
 constexpr int kPageWidth = 980;
 constexpr std::size_t kRecentRunsShown = 6;
-
-QLabel* heading(const QString& text, double scale) {
-  auto* label = new QLabel(text);
-  QFont font = label->font();
-  font.setPointSizeF(font.pointSizeF() * scale);
-  font.setBold(true);
-  label->setFont(font);
-  return label;
-}
-
-QLabel* muted(const QString& text) {
-  auto* label = new QLabel(text);
-  label->setWordWrap(true);
-  label->setForegroundRole(QPalette::PlaceholderText);
-  return label;
-}
 
 void clear(QLayout* layout) {
   while (QLayoutItem* item = layout->takeAt(0)) {
@@ -56,71 +41,90 @@ QString howItWent(const RunEntry& run) {
                        : state;
 }
 
-QVBoxLayout* cardColumn(Card* card) {
-  auto* column = new QVBoxLayout(card);
-  column->setContentsMargins(18, 16, 18, 16);
-  column->setSpacing(8);
-  return column;
+constexpr QMargins kCardMargins{18, 16, 18, 16};
+
+/// A rounded surface with a thin border; `primary` has a border in the accent colour.
+class StartCard : public QFrame {
+ public:
+  explicit StartCard(bool primary = false) : primary_(primary) {}
+
+ protected:
+  void paintEvent(QPaintEvent* /*event*/) override {
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(
+        QPen(primary_ ? currentAccent() : currentPalette().gridStrong, primary_ ? 2.0 : 1.0));
+    painter.setBrush(palette().color(QPalette::Base));
+    // Pens cover whole pixels: one is 1 wide, the other 2.
+    const qreal inset = primary_ ? 1.0 : 0.5;
+    painter.drawRoundedRect(QRectF(rect()).adjusted(inset, inset, -inset, -inset), 6, 6);
+  }
+
+ private:
+  bool primary_;
+};
+
+/// A card of what can be done first.
+StartCard* card(bool primary, QLabel* title, QLabel* text, QPushButton* button, const char* name,
+           Glyph glyph) {
+  button->setObjectName(name);
+  button->setIcon(icon(glyph));
+  button->setAutoDefault(true);
+  button->setMinimumHeight(button->fontMetrics().height() + 18);
+  auto* card = new StartCard(primary);
+  fill(card, inColumn({title, text, Part::rest(), {button, 0, Qt::AlignLeft}}, 8), kCardMargins);
+  return card;
+}
+
+/// A card that is filled line by line.
+StartCard* listCard(QVBoxLayout*& lines, int spacing = 8) {
+  auto* card = new StartCard;
+  lines = inColumn({}, spacing);
+  fill(card, lines, kCardMargins);
+  return card;
+}
+
+/// A line of a list: what it is, and below it what is said of it; at the right a button.
+QWidget* entry(const QString& title, const QString& text, QPushButton* button) {
+  auto* entry = new QWidget;
+  auto* grid = new QGridLayout(entry);
+  grid->setContentsMargins(0, 2, 0, 6);
+  grid->setHorizontalSpacing(12);
+  grid->setVerticalSpacing(2);
+  grid->setColumnStretch(0, 1);
+  grid->addWidget(bold(title), 0, 0);
+  grid->addWidget(muted(text), 1, 0);
+  grid->addWidget(button, 0, 1, 2, 1, Qt::AlignVCenter);
+  button->setAutoDefault(true);
+  return entry;
 }
 
 }  // namespace
 
 StartPage::StartPage(QWidget* parent) : QWidget(parent) {
   setObjectName("startPage");
-
-  auto* firstCard = new Card(true);
-  firstTitle_ = heading(QString(), 1.2);
-  firstText_ = muted(QString());
+  firstTitle_ = bold({}, 1.2);
+  firstText_ = muted();
   first_ = new QPushButton;
-  first_->setObjectName("runFirst");
-  first_->setIcon(icon(Glyph::kRun));
-  first_->setAutoDefault(true);
-  first_->setMinimumHeight(first_->fontMetrics().height() + 18);
   connect(first_, &QPushButton::clicked, this, [this] { emit runRequested(firstPath_); });
-  auto* firstColumn = cardColumn(firstCard);
-  firstColumn->addWidget(firstTitle_);
-  firstColumn->addWidget(firstText_);
-  firstColumn->addStretch(1);
-  firstColumn->addWidget(first_, 0, Qt::AlignLeft);
-
-  auto* recordCard = new Card;
   record_ = new QPushButton(tr("Record a job…"));
-  record_->setObjectName("recordJob");
-  record_->setIcon(icon(Glyph::kRun));
-  record_->setAutoDefault(true);
-  record_->setMinimumHeight(first_->minimumHeight());
   connect(record_, &QPushButton::clicked, this, &StartPage::recordRequested);
-  auto* recordColumn = cardColumn(recordCard);
-  recordColumn->addWidget(heading(tr("Your PyTorch job"), 1.2));
-  recordColumn->addWidget(
-      muted(tr("The command that starts your training, as it is: torchrun, python, mpirun. It is "
-               "shown live, and computes the same.")));
-  recordColumn->addStretch(1);
-  recordColumn->addWidget(record_, 0, Qt::AlignLeft);
-
-  auto* openCard = new Card;
   auto* open = new QPushButton(tr("Open a run…"));
-  open->setObjectName("openRun");
-  open->setIcon(icon(Glyph::kOpen));
-  open->setAutoDefault(true);
-  open->setMinimumHeight(first_->minimumHeight());
   connect(open, &QPushButton::clicked, this, &StartPage::chooseFileRequested);
-  auto* openColumn = cardColumn(openCard);
-  openColumn->addWidget(heading(tr("Look at a run"), 1.2));
-  openColumn->addWidget(muted(
-      tr("A .lockstep file, finished, crashed or still running; or drop it on this window, as "
-         "traces of torch.profiler, Flight Recorder dumps and NCCL Inspector's logs, which are "
-         "imported.")));
-  openColumn->addStretch(1);
-  openColumn->addWidget(open, 0, Qt::AlignLeft);
-
-  auto* experimentsCard = new Card;
-  experiments_ = cardColumn(experimentsCard);
-  auto* recentCard = new Card;
-  recent_ = cardColumn(recentCard);
-  auto* checksCard = new Card;
-  checks_ = cardColumn(checksCard);
-  checks_->setSpacing(4);
+  auto* cards = inRow(
+      {{card(true, firstTitle_, firstText_, first_, "runFirst", Glyph::kRun), 4},
+       {card(false, bold(tr("Your PyTorch job"), 1.2),
+             muted(tr("The command that starts your training, as it is: torchrun, python, mpirun. "
+                      "It is shown live, and computes the same.")),
+             record_, "recordJob", Glyph::kRun),
+        3},
+       {card(false, bold(tr("Look at a run"), 1.2),
+             muted(tr("A .lockstep file, finished, crashed or still running; or drop it on this "
+                      "window, as traces of torch.profiler, Flight Recorder dumps and NCCL "
+                      "Inspector's logs, which are imported.")),
+             open, "openRun", Glyph::kOpen),
+        3}},
+      16);
 
   auto* page = new QWidget;
   page->setMaximumWidth(kPageWidth);
@@ -130,7 +134,7 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
   grid->setVerticalSpacing(12);
   grid->setColumnStretch(0, 3);
   grid->setColumnStretch(1, 2);
-  grid->addWidget(heading(tr("Lockstep"), 2.2), 0, 0, 1, 2);
+  grid->addWidget(bold(tr("Lockstep"), 2.2), 0, 0, 1, 2);
   auto* sentence = muted(
       tr("Run data-parallel training and watch every gradient bucket form, fly and land on every "
          "rank."));
@@ -139,44 +143,22 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
   sentence->setFont(large);
   grid->addWidget(sentence, 1, 0, 1, 2);
   grid->setRowMinimumHeight(2, 8);
-  auto* cards = new QHBoxLayout;
-  cards->setSpacing(16);
-  cards->addWidget(firstCard, 4);
-  cards->addWidget(recordCard, 3);
-  cards->addWidget(openCard, 3);
   grid->addLayout(cards, 3, 0, 1, 2);
   grid->setRowMinimumHeight(4, 6);
-  auto* left = new QVBoxLayout;
-  left->setSpacing(10);
-  left->addWidget(heading(tr("Experiments"), 1.1));
-  left->addWidget(experimentsCard);
-  left->addStretch(1);
-  auto* right = new QVBoxLayout;
-  right->setSpacing(10);
-  right->addWidget(heading(tr("Recent runs"), 1.1));
-  right->addWidget(recentCard);
-  right->addSpacing(12);
-  right->addWidget(heading(tr("This machine"), 1.1));
-  right->addWidget(checksCard);
-  right->addStretch(1);
-  grid->addLayout(left, 5, 0);
-  grid->addLayout(right, 5, 1);
+  grid->addLayout(
+      inColumn({bold(tr("Experiments"), 1.1), listCard(experiments_), Part::rest()}, 10), 5, 0);
+  grid->addLayout(inColumn({bold(tr("Recent runs"), 1.1), listCard(recent_), Part::gap(12),
+                            bold(tr("This machine"), 1.1), listCard(checks_, 4), Part::rest()},
+                           10),
+                  5, 1);
   grid->setRowStretch(5, 1);
 
-  auto* centred = new QWidget;
-  auto* row = new QHBoxLayout(centred);
-  row->setContentsMargins(0, 0, 0, 0);
-  row->addStretch(1);
-  row->addWidget(page, 1000);
-  row->addStretch(1);
   auto* scroll = new QScrollArea;
   scroll->setWidgetResizable(true);
   scroll->setFrameShape(QFrame::NoFrame);
   scroll->setFocusPolicy(Qt::NoFocus);
-  scroll->setWidget(centred);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->addWidget(scroll);
+  scroll->setWidget(fill(new QWidget, inRow({Part::rest(), {page, 1000}, Part::rest()})));
+  fill(this, inColumn({scroll}));
 
   setFirst({});
   setExperiments({});
@@ -208,28 +190,14 @@ void StartPage::setExperiments(const std::vector<ExperimentEntry>& experiments) 
     return;
   }
   for (const ExperimentEntry& experiment : experiments) {
-    auto* entry = new QWidget;
-    auto* grid = new QGridLayout(entry);
-    grid->setContentsMargins(0, 2, 0, 6);
-    grid->setHorizontalSpacing(12);
-    grid->setVerticalSpacing(2);
-    grid->setColumnStretch(0, 1);
-    auto* name = new QLabel(experiment.name);
-    QFont bold = name->font();
-    bold.setBold(true);
-    name->setFont(bold);
-    auto* shows = muted(experiment.mistake.isEmpty() ? experiment.shows : experiment.mistake);
-    auto* run = new QPushButton(tr("Run"));
-    run->setAutoDefault(true);
-    run->setAccessibleName(tr("Run %1").arg(experiment.name));
-    run->setEnabled(experiment.mistake.isEmpty());
-    run->setToolTip(experiment.mistake.isEmpty() ? experiment.path : experiment.mistake);
+    const QString& mistake = experiment.mistake;
+    auto* run = named(new QPushButton(tr("Run")), "", tr("Run %1").arg(experiment.name),
+                      mistake.isEmpty() ? experiment.path : mistake);
+    run->setEnabled(mistake.isEmpty());
     connect(run, &QPushButton::clicked, this,
             [this, path = experiment.path] { emit runRequested(path); });
-    grid->addWidget(name, 0, 0);
-    grid->addWidget(shows, 1, 0);
-    grid->addWidget(run, 0, 1, 2, 1, Qt::AlignVCenter);
-    experiments_->addWidget(entry);
+    experiments_->addWidget(
+        entry(experiment.name, mistake.isEmpty() ? experiment.shows : mistake, run));
   }
 }
 
@@ -253,46 +221,47 @@ void StartPage::setRecentRuns(const std::vector<RunEntry>& runs) {
     return;
   }
   for (const RunEntry* run : latest) {
-    auto* entry = new QWidget;
-    auto* grid = new QGridLayout(entry);
-    grid->setContentsMargins(0, 2, 0, 6);
-    grid->setHorizontalSpacing(12);
-    grid->setVerticalSpacing(2);
-    grid->setColumnStretch(0, 1);
-    auto* name = new QLabel(run->name);
-    QFont bold = name->font();
-    bold.setBold(true);
-    name->setFont(bold);
-    grid->addWidget(name, 0, 0);
-    grid->addWidget(muted(tr("%1 · %2").arg(
-                        howItWent(*run), run->started.toLocalTime().toString("yyyy-MM-dd HH:mm"))),
-                    1, 0);
-    auto* open = new QPushButton(tr("Open"));
-    open->setAutoDefault(true);
-    open->setAccessibleName(tr("Open %1").arg(run->name));
-    open->setToolTip(run->path);
+    auto* open = named(new QPushButton(tr("Open")), "", tr("Open %1").arg(run->name), run->path);
     connect(open, &QPushButton::clicked, this,
             [this, path = run->path] { emit openRequested(path); });
-    grid->addWidget(open, 0, 1, 2, 1, Qt::AlignVCenter);
-    recent_->addWidget(entry);
+    const QString started = run->started.toLocalTime().toString("yyyy-MM-dd HH:mm");
+    recent_->addWidget(entry(run->name, tr("%1 · %2").arg(howItWent(*run), started), open));
   }
 }
 
-void StartPage::setChecks(const std::vector<Check>& checks) {
+void StartPage::setMachine(const Programs& programs, const QString& renderer) {
+  programs_ = programs;
+  renderer_ = renderer;
   clear(checks_);
-  for (const Check& check : checks) {
-    auto* line = new QWidget;
-    auto* row = new QHBoxLayout(line);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(8);
-    auto* mark = new QLabel;
-    mark->setPixmap(icon(check.ok ? Glyph::kCheck : Glyph::kCross).pixmap(QSize(14, 14)));
-    mark->setAccessibleName(check.ok ? tr("fine") : tr("missing"));
-    auto* text = new QLabel(check.text);
-    text->setWordWrap(true);
-    row->addWidget(mark, 0, Qt::AlignTop);
-    row->addWidget(text, 1);
-    checks_->addWidget(line);
+  const auto checkProgram = [this](const QString& path, const QString& name,
+                                   const QString& missing) {
+    check(!path.isEmpty(), path.isEmpty() ? missing : tr("%1 found").arg(name));
+  };
+  checkProgram(
+      programs.lockstep, "lockstep",
+      programs.building
+          ? reasonAgainstStarting(programs)
+          : tr("lockstep is not in %1: runs can be opened, not started").arg(programs.folder));
+  checkProgram(
+      programs.rank, "lockstep-rank",
+      programs.building
+          ? tr("lockstep-rank is still being built")
+          : tr("lockstep-rank is not in %1: it is built only with libtorch").arg(programs.folder));
+  check(true, formatCounted(static_cast<std::uint64_t>(QThread::idealThreadCount()), "core"));
+  check(true, tr("Timeline drawn by %1").arg(renderer));
+}
+
+void StartPage::check(bool ok, const QString& text) {
+  auto* mark = new QLabel;
+  mark->setPixmap(icon(ok ? Glyph::kCheck : Glyph::kCross).pixmap(QSize(14, 14)));
+  mark->setAccessibleName(ok ? tr("fine") : tr("missing"));
+  checks_->addWidget(fill(new QWidget, inRow({{mark, 0, Qt::AlignTop}, {wrapped(text), 1}}, 8)));
+}
+
+void StartPage::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange && !renderer_.isEmpty()) {
+    setMachine(Programs(programs_), QString(renderer_));  // its marks are pixmaps
   }
 }
 

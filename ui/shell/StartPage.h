@@ -5,6 +5,7 @@
 
 #include "ui/panels/RunEntry.h"
 #include "ui/shell/ExperimentCatalog.h"
+#include "ui/shell/Programs.h"
 
 class QLabel;
 class QPushButton;
@@ -18,19 +19,14 @@ class StartPage : public QWidget {
   Q_OBJECT
 
  public:
-  /// One line of the environment check.
-  struct Check {
-    bool ok = false;
-    QString text;
-  };
-
   explicit StartPage(QWidget* parent = nullptr);
 
   /// The experiment behind the first card; an empty path disables it.
   void setFirst(const ExperimentEntry& experiment);
   void setExperiments(const std::vector<ExperimentEntry>& experiments);
   void setRecentRuns(const std::vector<RunEntry>& runs);
-  void setChecks(const std::vector<Check>& checks);
+  /// Tells what of this machine is there: the programs, cores, and what draws the timeline.
+  void setMachine(const Programs& programs, const QString& renderer);
 
   /// Why no job can be recorded; empty when one can.
   void blockRecording(const QString& reason);
@@ -44,7 +40,12 @@ class StartPage : public QWidget {
   void chooseFileRequested();
   void recordRequested();
 
+ protected:
+  void changeEvent(QEvent* event) override;
+
  private:
+  void check(bool ok, const QString& text);
+
   QLabel* firstTitle_ = nullptr;
   QLabel* firstText_ = nullptr;
   QPushButton* first_ = nullptr;
@@ -53,6 +54,8 @@ class StartPage : public QWidget {
   QVBoxLayout* experiments_ = nullptr;
   QVBoxLayout* recent_ = nullptr;
   QVBoxLayout* checks_ = nullptr;
+  Programs programs_;
+  QString renderer_;
 };
 
 }  // namespace lockstep::ui

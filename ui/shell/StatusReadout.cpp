@@ -2,13 +2,13 @@
 
 #include <QEvent>
 #include <QHBoxLayout>
-#include <QLabel>
 #include <algorithm>
 #include <optional>
 
 #include "ui/model/Format.h"
 #include "ui/model/HostWords.h"
 #include "ui/panels/CurrentPalette.h"
+#include "ui/panels/Labels.h"
 #include "ui/panels/RunsTable.h"
 #include "ui/shell/RunSession.h"
 #include "ui/views/timeline/TimelineView.h"
@@ -22,14 +22,6 @@ constexpr int kRefreshMs = 1000;
 void setTextIfNew(QLabel* label, const QString& text) {
   if (label->text() != text) {
     label->setText(text);
-  }
-}
-
-void setColor(QLabel* label, const QColor& color) {
-  if (label->palette().color(QPalette::WindowText) != color) {
-    QPalette palette = label->palette();
-    palette.setColor(QPalette::WindowText, color);
-    label->setPalette(palette);
   }
 }
 
@@ -58,9 +50,7 @@ StatusReadout::StatusReadout(const TimelineView* timeline, QWidget* parent)
   row->setContentsMargins(0, 0, 6, 0);
   row->setSpacing(18);
   const auto add = [&](const char* name, const QString& tip) {
-    auto* label = new QLabel;
-    label->setObjectName(name);
-    label->setToolTip(tip);
+    auto* label = named(new QLabel, name, {}, tip);
     row->addWidget(label);
     return label;
   };
@@ -120,7 +110,7 @@ void StatusReadout::refresh() {
 
   const quint64 drops = session_->drops();
   setTextIfNew(drops_, tr("%1 dropped").arg(formatCount(drops)));
-  setColor(drops_, drops > 0 ? colors.error : palette().color(QPalette::WindowText));
+  setInk(drops_, drops > 0 ? colors.error : palette().color(QPalette::WindowText));
 
   const auto overhead = captureOverhead(model);
   overhead_->setVisible(overhead.has_value());

@@ -6,14 +6,14 @@
 #include <QStringList>
 #include <QTimer>
 
-#include "engine/base/Result.h"
-#include "ui/shell/Programs.h"
+#include "ui/panels/AskedProgram.h"
 
-class QProcess;
+class QWidget;
 
 namespace lockstep::ui {
 
 class MessageBar;
+class RunController;
 
 /// Makes runs of what other tools recorded: starts `lockstep import` in the background, one at a
 /// time, and tells of it above the stage. [ui-thread]
@@ -21,17 +21,19 @@ class TraceImport : public QObject {
   Q_OBJECT
 
  public:
-  TraceImport(const Programs& programs, MessageBar& messages, QObject* parent = nullptr);
+  /// `window` owns this; the others outlive it.
+  TraceImport(const RunController& controller, MessageBar& messages, QWidget* window);
   /// Ends an import that goes on; what it has written is removed.
   ~TraceImport() override;
 
-  void setPrograms(const Programs& programs) { programs_ = programs; }
+  /// Ask for what is to be imported.
+  void chooseFiles();
+  void chooseFolder();
+  /// Imports these files and folders, if there are any, into one run in the runs folder; `imported`
+  /// follows, or a message that says why not.
+  void start(const QStringList& paths);
 
-  /// Imports these files and folders into one run. `runPath`: does not exist; `imported` follows,
-  /// or a message that says why not.
-  void start(const QStringList& paths, const QString& runPath);
-
-  [[nodiscard]] bool busy() const { return process_ != nullptr; }
+  [[nodiscard]] bool busy() const { return program_.busy(); }
 
  signals:
   /// `leftOut`: what it says of files that are no part of the run; empty: none were left out.
@@ -40,15 +42,16 @@ class TraceImport : public QObject {
   void failed(const QString& sentence);
 
  private:
-  void read();
+  void read(const QByteArray& text);
   void tellProgress();
-  void takeEnd(int exitCode, bool crashed);
+  void take(const ProgramAnswer& answer);
   void fail(const QString& sentence);
   void removeRun() const;
 
-  Programs programs_;
+  const RunController& controller_;
   MessageBar& messages_;
-  QProcess* process_ = nullptr;
+  QWidget* window_;
+  AskedProgram program_;
   bool cancelled_ = false;
   QString what_;
   QString runPath_;

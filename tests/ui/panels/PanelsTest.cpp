@@ -5,7 +5,6 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QTableView>
-#include <QTableWidget>
 #include <QToolButton>
 
 #include "engine/trace/Event.h"
@@ -191,7 +190,7 @@ class InspectorLinks : public testing::Test {
   }
   ~InspectorLinks() override { panel_.setRun(nullptr, nullptr); }
 
-  QTableWidget* table(const char* name) { return panel_.findChild<QTableWidget*>(name); }
+  TableView* table(const char* name) { return panel_.findChild<TableView*>(name); }
 
   RunModel model_;
   ViewState state_;
@@ -202,15 +201,16 @@ class InspectorLinks : public testing::Test {
 TEST_F(InspectorLinks, ARankLeadsToItsSpanOfTheSameCollective) {
   ASSERT_TRUE(state_.selection().has_value());
   auto* arrivals = table("inspectorArrivals");
-  ASSERT_EQ(arrivals->rowCount(), 2);
-  emit arrivals->cellActivated(1, 0);
+  ASSERT_EQ(arrivals->model()->rowCount(), 2);
+  emit arrivals->activated(arrivals->model()->index(1, 0));
   ASSERT_TRUE(state_.selection().has_value());
   EXPECT_EQ(state_.selection()->rank(), 1);
   EXPECT_EQ(state_.selection()->startNs, 300);
 }
 
 TEST_F(InspectorLinks, AParameterAndTheSelectionLeadToAllTheirEvents) {
-  emit table("inspectorParameters")->cellActivated(0, 0);
+  auto* parameters = table("inspectorParameters");
+  emit parameters->activated(parameters->model()->index(0, 0));
   panel_.findChild<QPushButton*>("inspectorFindAll")->click();
   EXPECT_EQ(asked_, (QStringList{"\"fc.weight\"", "name:allreduce bucket:1"}));
 }

@@ -3,7 +3,6 @@
 #include <QPushButton>
 #include <QTabBar>
 #include <QTableView>
-#include <QTableWidget>
 #include <algorithm>
 
 #include "tests/ui/panels/hooks/MadeUpHooks.h"
@@ -21,7 +20,7 @@ using State = HookRow::State;
 // The row of a hook in a table of found hooks; -1 as long as it is not there.
 int rowOf(const QTableView* table, const QString& hook) {
   for (int row = 0; row < table->model()->rowCount(); ++row) {
-    if (table->model()->index(row, ui::HooksFoundTable::kName).data().toString() == hook) {
+    if (table->model()->index(row, ui::FoundColumn::kName).data().toString() == hook) {
       return row;
     }
   }
@@ -74,13 +73,13 @@ TEST_F(HookManagerXTest, ReloadFindsVerifyMeasuresAndDisableTakesAway) {
   }));
   const auto error = [&] {
     const int row = rowOf(panel_->view(), "broken");
-    return panel_->view()->model()->index(row, ui::HooksFoundTable::kError).data().toString();
+    return panel_->view()->model()->index(row, ui::FoundColumn::kError).data().toString();
   };
   EXPECT_TRUE(error().contains("no function lockstep_hooks")) << error().toStdString();
   choose("mine");
   press("hookVerify");
   ASSERT_TRUE(waitUntil([this] { return stateOf("mine") == State::kVerified; }));
-  EXPECT_EQ(panel_->findChild<QTableWidget*>("hookVerdict")->rowCount(), 1);
+  EXPECT_EQ(panel_->findChild<QTableView*>("hookVerdict")->model()->rowCount(), 1);
   press("hookDisable");
   ASSERT_TRUE(waitUntil([this] { return stateOf("mine") == State::kDisabled; }));
   EXPECT_FALSE(panel_->hooks().offered().contains("mine"));
@@ -111,8 +110,8 @@ TEST_P(HooksDockXTest, AHookThatIsUsedStandsInTheSetupForm) {
   clickTab(tabs, tab);
   auto* table = find<QTableView>("hooksFound");
   ASSERT_TRUE(waitUntil([&] { return table->isVisible() && rowOf(table, "topk") >= 0; }));
-  table->scrollTo(table->model()->index(rowOf(table, "topk"), ui::HooksFoundTable::kName));
-  clickCell(table, rowOf(table, "topk"), ui::HooksFoundTable::kName);
+  table->scrollTo(table->model()->index(rowOf(table, "topk"), ui::FoundColumn::kName));
+  clickCell(table, rowOf(table, "topk"), ui::FoundColumn::kName);
   auto* use = find<QPushButton>("hookUse");
   ASSERT_TRUE(waitUntil([&] { return use->isEnabled(); }));
   click(use);

@@ -21,40 +21,24 @@ struct ColumnWords {
 };
 
 constexpr std::array<ColumnWords, kEventColumns> kWords{{
-    {QT_TRANSLATE_NOOP("EventColumn", "Start"),
-     QT_TRANSLATE_NOOP("EventColumn",
-                       "When it began, since the recorder did; a process began before that, "
-                       "so that its start-up does with a minus")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Name"), QT_TRANSLATE_NOOP("EventColumn", "What it is")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Rank"),
-     QT_TRANSLATE_NOOP("EventColumn", "The rank that recorded it")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Duration"),
-     QT_TRANSLATE_NOOP("EventColumn", "How long it took; empty for an instant")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Bucket"),
-     QT_TRANSLATE_NOOP("EventColumn", "The gradient bucket it is about")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Iteration"),
-     QT_TRANSLATE_NOOP("EventColumn",
-                       "The iteration it belongs to, counted from 0; empty before all")},
-    {QT_TRANSLATE_NOOP("EventColumn", "In iteration"),
-     QT_TRANSLATE_NOOP("EventColumn",
-                       "When it began, since its iteration began on this rank; "
-                       "empty while that is unknown")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Bytes"),
-     QT_TRANSLATE_NOOP("EventColumn", "The bytes it is about: of a collective, its payload")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Sequence"),
-     QT_TRANSLATE_NOOP("EventColumn",
-                       "Of a collective: its number within its group, the same on "
-                       "all ranks")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Group"),
-     QT_TRANSLATE_NOOP("EventColumn", "Of a collective: its group; 0 holds all ranks")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Lane"),
-     QT_TRANSLATE_NOOP("EventColumn", "The lane of the timeline that it stands in")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Thread"),
-     QT_TRANSLATE_NOOP("EventColumn", "The thread that recorded it")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Value"),
-     QT_TRANSLATE_NOOP("EventColumn",
-                       "The number that came with it, where it is neither bytes nor "
-                       "a collective's: an index of a parameter, a count")},
+    {"Start",
+     "When it began, since the recorder did; a process began before that, so that its start-up "
+     "does with a minus"},
+    {"Name", "What it is"},
+    {"Rank", "The rank that recorded it"},
+    {"Duration", "How long it took; empty for an instant"},
+    {"Bucket", "The gradient bucket it is about"},
+    {"Iteration", "The iteration it belongs to, counted from 0; empty before all"},
+    {"In iteration",
+     "When it began, since its iteration began on this rank; empty while that is unknown"},
+    {"Bytes", "The bytes it is about: of a collective, its payload"},
+    {"Sequence", "Of a collective: its number within its group, the same on all ranks"},
+    {"Group", "Of a collective: its group; 0 holds all ranks"},
+    {"Lane", "The lane of the timeline that it stands in"},
+    {"Thread", "The thread that recorded it"},
+    {"Value",
+     "The number that came with it, where it is neither bytes nor a collective's: an index of a "
+     "parameter, a count"},
 }};
 
 const ColumnWords& wordsOf(EventColumn column) {

@@ -1,16 +1,22 @@
 #include "ui/panels/events/EventsPanel.h"
 
+#include <QAction>
 #include <QApplication>
 #include <QClipboard>
 #include <QFileDialog>
-#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QHeaderView>
 #include <QItemSelectionModel>
-#include <QLineEdit>
+#include <QPushButton>
 #include <QScrollBar>
 #include <QTimer>
 #include <algorithm>
 
 #include "ui/model/Format.h"
+#include "ui/panels/ElidedLabel.h"
+#include "ui/panels/Labels.h"
+#include "ui/panels/LocalFiles.h"
+#include "ui/panels/RangeButton.h"
 #include "ui/panels/RunRefresh.h"
 #include "ui/table/TableText.h"
 #include "ui/table/TableView.h"
@@ -18,20 +24,37 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int kRestPerWork = 9;  // a tenth of a core at most
 constexpr double kZoomMargin = 0.3;
 constexpr double kInstantNs = 100'000;  // what is shown around an instant
 constexpr int kSaidForMs = 6'000;
+constexpr int kCellMargin = 14;
+constexpr int kSampleRows = 60;
 
 }  // namespace
 
 EventsPanel::EventsPanel(QWidget* parent)
-    : QWidget(parent), refresh_(new RunRefresh(*this, kRestPerWork)), forget_(new QTimer(this)) {
-  setObjectName("eventsPanel");
+    : RunTablePanel(
+          {.name = "events",
+           .filterHint = tr("Filter: allreduce  bucket:3  rank:1  kind:wait  step:10..20  >2ms"),
+           .filterCalled = tr("Filter events"),
+           .rangeTip = tr("List the whole run again"),
+           .wholeRun = tr("List the whole run")},
+          new TableView(tr("Events"), TableView::Copies::kNothing), parent),
+      forget_(new QTimer(this)),
+      exportButton_(named(new QPushButton(tr("Export CSV…")), "eventsExport")) {
   forget_->setSingleShot(true);
   connect(forget_, &QTimer::timeout, this, [this] { say({}); });
-  buildLayout();
+  buildTable();
+  buildPager();
   buildActions();
+  layOut({}, {exportButton_}, pages_);
+  connect(filter_, &QLineEdit::textChanged, this, [this] {
+    say({});
+    refresh_->askWhenTyped();
+  });
+  connect(filter_, &QLineEdit::returnPressed, this, [this] { table_->setFocus(); });
+  connect(exportButton_, &QPushButton::clicked, this, &EventsPanel::chooseFile);
+  connect(table_, &QTableView::activated, this, &EventsPanel::zoomToCurrent);
   connect(refresh_, &RunRefresh::due, this, &EventsPanel::search);
   connect(&search_, &EventSearch::found, this, &EventsPanel::take);
   connect(&search_, &EventSearch::progressed, this, &EventsPanel::refreshWords);
@@ -58,10 +81,6 @@ EventsPanel::~EventsPanel() {
   export_.cancel();
 }
 
-bool EventsPanel::busy() const {
-  return refresh_->waiting();
-}
-
 void EventsPanel::setRun(RunModel* model, ViewState* state) {
   if (state_ != nullptr) {
     state_->disconnect(this);
@@ -73,7 +92,7 @@ void EventsPanel::setRun(RunModel* model, ViewState* state) {
   showRows();
   run_ = model;
   state_ = state;
-  if (run_ != nullptr && state_ != nullptr) {
+  if (open()) {
     connect(state_, &ViewState::selectionChanged, this, &EventsPanel::showSelection);
     connect(state_, &ViewState::filterChanged, this, [this] { say({}); });
   }
@@ -86,14 +105,9 @@ void EventsPanel::setRun(RunModel* model, ViewState* state) {
   }
 }
 
-void EventsPanel::setFilter(const QString& query) {
-  filter_->setText(query);
-  refresh_->ask();
-}
-
 void EventsPanel::search() {
   order_.query = SpanQuery(filter_->text());
-  if (run_ == nullptr || state_ == nullptr || !order_.query.error().isEmpty()) {
+  if (!open() || !order_.query.error().isEmpty()) {
     search_.cancel();  // what is listed stays until the query can be understood
     refresh_->worked(0);
   } else {
@@ -252,11 +266,10 @@ void EventsPanel::chooseFile() {
   if (run_ == nullptr || rows_.total() == 0) {
     return;
   }
-  const QFileInfo run(QString::fromStdString(run_->path().string()));
-  const QString path = QFileDialog::getSaveFileName(
-      this, tr("Export events as CSV"),
-      run.absolutePath() + '/' + run.completeBaseName() + QStringLiteral("-events.csv"),
-      tr("CSV (*.csv)"));
+  const QString run = QString::fromStdString(run_->path().string());
+  const QString path = QFileDialog::getSaveFileName(this, tr("Export events as CSV"),
+                                                    fileBeside(run, QStringLiteral("-events.csv")),
+                                                    tr("CSV (*.csv)"));
   if (!path.isEmpty()) {
     exportTo(path);
   }
@@ -284,6 +297,127 @@ void EventsPanel::exportEnded(const QString& path, const QString& mistake) {
   if (!mistake.isEmpty()) {
     emit failed(mistake);
   }
+}
+
+// --- what it is made of, and what its labels say ---
+
+void EventsPanel::buildTable() {
+  table_->setAccessibleDescription(
+      tr("One event a row. Enter shows it in the timeline, Ctrl+C copies rows."));
+  table_->rowsModel().leaveSorting();
+  table_->rowsModel().setPage(EventPages::kPageRows);
+  showRows();
+  table_->sortFromTheStart(static_cast<int>(EventColumn::kStart), Qt::AscendingOrder);
+  table_->horizontalHeader()->setSectionsMovable(true);
+  // Numbers are not squeezed into what is left of the window.
+  table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+}
+
+void EventsPanel::buildPager() {
+  const auto button = [this](const char* name, const QString& text, const QString& tip, int by) {
+    auto* turn = toolButton(text, tip, name);
+    turn->setAccessibleName(tip);
+    turn->setAutoRaise(true);
+    connect(turn, &QToolButton::clicked, this,
+            [this, by] { setPage(rows_.page() + static_cast<std::size_t>(by)); });
+    return turn;
+  };
+  previousPage_ = button("eventsPreviousPage", QStringLiteral("◀"), tr("Earlier rows"), -1);
+  nextPage_ = button("eventsNextPage", QStringLiteral("▶"), tr("Further rows"), 1);
+  pageText_ = new QLabel;
+  pages_ = fill(new QWidget, inRow({Part::rest(), pageText_, previousPage_, nextPage_}));
+}
+
+void EventsPanel::buildActions() {
+  const auto add = [this](const QString& text, const QKeySequence& key, auto act) {
+    auto* action = new QAction(text, table_);
+    action->setShortcut(key);
+    action->setShortcutContext(Qt::WidgetShortcut);
+    connect(action, &QAction::triggered, this, act);
+    table_->addAction(action);
+    return action;
+  };
+  zoom_ = add(tr("Show in the timeline"), QKeySequence(), &EventsPanel::zoomToCurrent);
+  findAll_ = add(tr("Find all like this"), QKeySequence(), &EventsPanel::findAllOfCurrent);
+  add(tr("Copy"), QKeySequence::Copy, &EventsPanel::copy);
+  add(tr("Export CSV…"), QKeySequence(), &EventsPanel::chooseFile);
+  table_->setContextMenuPolicy(Qt::ActionsContextMenu);
+  auto* find = new QAction(tr("Filter events"), this);
+  find->setShortcut(QKeySequence::Find);
+  find->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+  connect(find, &QAction::triggered, this, [this] {
+    filter_->setFocus(Qt::ShortcutFocusReason);
+    filter_->selectAll();
+  });
+  addAction(find);
+}
+
+// As wide as titles and the first rows are; the user may change it.
+void EventsPanel::fitColumns() {
+  const QFontMetrics metrics = table_->fontMetrics();
+  const int sorted = table_->horizontalHeader()->style()->pixelMetric(QStyle::PM_HeaderMarkSize);
+  const int widest = 30 * metrics.averageCharWidth();
+  for (int column = 0; column + 1 < kEventColumns; ++column) {
+    const QString title =
+        table_->model()->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
+    int width = metrics.horizontalAdvance(title) + sorted;
+    const int step = std::max(1, table_->model()->rowCount() / kSampleRows);
+    for (int row = 0; row < table_->model()->rowCount(); row += step) {
+      width = std::max(
+          width, metrics.horizontalAdvance(table_->model()->index(row, column).data().toString()));
+    }
+    table_->setColumnWidth(column, std::min(width, widest) + kCellMargin);
+  }
+}
+
+void EventsPanel::refreshWords() {
+  const QString mistake = SpanQuery(filter_->text()).error();
+  QString text;
+  if (export_.busy()) {
+    text = tr("Writing, %1 %…").arg(static_cast<int>(export_.progress() * 100));
+  } else if (!said_.isEmpty()) {
+    text = said_;
+  } else if (!mistake.isEmpty()) {
+    text = mistake;
+  } else if (open() && search_.busy() && search_.progress() < 1) {
+    text = tr("Searching, %1 %…").arg(static_cast<int>(search_.progress() * 100));
+  } else if (open()) {
+    text =
+        tr("%1 of %2 events")
+            .arg(formatCount(rows_.total()), formatCount(SpanSlices(*run_, std::nullopt).count()));
+  }
+  words_->setWords(text);
+  exportButton_->setText(export_.busy() ? tr("Stop writing") : tr("Export CSV…"));
+  exportButton_->setToolTip(
+      export_.busy() ? tr("Leave the file as it was")
+                     : tr("Write everything listed into a file: times in ns, one event a line"));
+  const bool any = rows_.total() > 0;
+  exportButton_->setEnabled(any);
+  zoom_->setEnabled(any);
+  findAll_->setEnabled(any);
+  refreshPager();
+  showRange();
+  const QString& stretch = range_->words();
+  showTable(!any && !search_.busy(),
+            {.noRun = tr("No run is open. Open one to list its events."),
+             .notYet = tr("Nothing recorded yet. Events appear as ranks start up."),
+             .noMatch = stretch.isEmpty() ? tr("No event of this run matches this filter.")
+                                          : tr("No event of %1 matches this filter.").arg(stretch),
+             .outOfRange = true,
+             .none = tr("This run recorded no events.")});
+}
+
+void EventsPanel::refreshPager() {
+  const std::size_t pages = rows_.pages();
+  pages_->setVisible(pages > 1);
+  const std::size_t first = rows_.page() * EventPages::kPageRows;
+  pageText_->setText(
+      tr("Rows %1 to %2 of %3")
+          .arg(formatCount(first + 1),
+               formatCount(first + static_cast<std::size_t>(table_->model()->rowCount())),
+               formatCount(rows_.total())));
+  previousPage_->setEnabled(rows_.page() > 0);
+  nextPage_->setEnabled(rows_.page() + 1 < pages);
 }
 
 }  // namespace lockstep::ui

@@ -1,38 +1,26 @@
 #pragma once
 
-#include <QPointer>
 #include <QString>
-#include <QWidget>
 #include <cstdint>
-#include <optional>
 
-#include "ui/model/RunModel.h"
-#include "ui/model/ViewState.h"
+#include "ui/panels/RunTablePanel.h"
 #include "ui/panels/events/EventPages.h"
 #include "ui/panels/events/EventSearch.h"
 #include "ui/panels/events/EventsExport.h"
 
 class QAction;
 class QLabel;
-class QLineEdit;
 class QPushButton;
-class QStackedLayout;
 class QTimer;
 class QToolButton;
 
 namespace lockstep::ui {
 
-class ElidedLabel;
-class EmptyState;
-class RangeButton;
-class RunRefresh;
-class TableView;
-
 /// Lists the events of a run, one a row: filtered by what is typed and by the range of the view
 /// state, sorted by any column, copied and written as CSV. The selection is that of all views. It
 /// works while it is in sight; a live run is listed anew about twice a second, more seldom when
 /// that takes long. [ui-thread]
-class EventsPanel : public QWidget {
+class EventsPanel : public RunTablePanel {
   Q_OBJECT
 
  public:
@@ -45,14 +33,10 @@ class EventsPanel : public QWidget {
   /// Neither is owned; null empties the panel. Both outlive their use here.
   void setRun(RunModel* model, ViewState* state);
 
-  /// Lists what a query asks for (see SpanQuery).
-  void setFilter(const QString& query);
   /// Writes all that is listed into a file; what comes of it is shown here.
   void exportTo(const QString& path);
 
   [[nodiscard]] const EventPages& model() const { return rows_; }
-  /// Whether what is listed is not yet what was asked for.
-  [[nodiscard]] bool busy() const;
 
  signals:
   /// An event was selected here: where it stands should be brought into sight.
@@ -63,12 +47,12 @@ class EventsPanel : public QWidget {
   void failed(const QString& sentence);
 
  private:
-  // EventsPanelLayout.cpp
-  void buildLayout();
+  void buildTable();
+  void buildPager();
   void buildActions();
   void fitColumns();
   void refreshWords();
-  [[nodiscard]] QWidget* makeEmpty(EmptyState*& state, const QString& button);
+  void refreshPager();
 
   void search();
   void showRows();
@@ -85,28 +69,17 @@ class EventsPanel : public QWidget {
   void say(const QString& words);
   void exportEnded(const QString& path, const QString& mistake);
 
-  QPointer<RunModel> run_;
-  QPointer<ViewState> state_;
   EventOrder order_;
   EventOrder searched_;  // by the last search that was begun
   EventOrder shown_;     // by the one that found what is listed
   EventSearch search_;
   EventsExport export_;
   EventPages rows_;
-  RunRefresh* refresh_;
   bool syncing_ = false;  // the selection follows that of the views
   QString said_;          // what came of the last copy or export, for a while
   QTimer* forget_;
 
-  QLineEdit* filter_ = nullptr;
-  ElidedLabel* count_ = nullptr;
-  RangeButton* range_ = nullptr;
-  QPushButton* exportButton_ = nullptr;
-  TableView* table_ = nullptr;
-  QStackedLayout* stack_ = nullptr;
-  EmptyState* nothing_ = nullptr;  // no run, or no events in it
-  EmptyState* noMatch_ = nullptr;  // the filter leaves nothing
-  EmptyState* outOfRange_ = nullptr;
+  QPushButton* exportButton_;
   QWidget* pages_ = nullptr;
   QLabel* pageText_ = nullptr;
   QToolButton* previousPage_ = nullptr;

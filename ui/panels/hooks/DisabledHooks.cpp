@@ -1,7 +1,8 @@
 #include "ui/panels/hooks/DisabledHooks.h"
 
-#include <QSettings>
 #include <QStringList>
+
+#include "ui/panels/StudioStore.h"
 
 namespace lockstep::ui {
 namespace {
@@ -15,12 +16,11 @@ QString entryOf(const QString& id, const QString& path) {
 }  // namespace
 
 bool isHookDisabled(const QString& id, const QString& path) {
-  const QSettings store(QStringLiteral("lockstep"), QStringLiteral("studio"));
-  return store.value(kKey).toStringList().contains(entryOf(id, path));
+  return studioStore().value(kKey).toStringList().contains(entryOf(id, path));
 }
 
 void setHookDisabled(const QString& id, const QString& path, bool disabled) {
-  QSettings store(QStringLiteral("lockstep"), QStringLiteral("studio"));
+  QSettings store = studioStore();
   QStringList entries = store.value(kKey).toStringList();
   entries.removeAll(entryOf(id, path));
   if (disabled) {

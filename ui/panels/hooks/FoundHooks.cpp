@@ -1,14 +1,13 @@
 #include "ui/panels/hooks/FoundHooks.h"
 
-#include <QColor>
 #include <QDateTime>
 #include <QFileInfo>
 #include <algorithm>
-#include <array>
 
 #include "plugins/abi/include/lockstep/comm_hook.h"
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/hooks/DisabledHooks.h"
+#include "ui/table/WrittenTable.h"
 
 namespace lockstep::ui {
 namespace {
@@ -43,23 +42,9 @@ QString faultOf(const HookVerdict& verdict) {
 }  // namespace
 
 QString nameOf(State state) {
-  switch (state) {
-    case State::kReady:
-      return TableRows::tr("ready");
-    case State::kHidden:
-      return TableRows::tr("hidden");
-    case State::kDisabled:
-      return TableRows::tr("disabled");
-    case State::kVerifying:
-      return TableRows::tr("verifying…");
-    case State::kVerified:
-      return TableRows::tr("✓ verified");
-    case State::kFailed:
-      return TableRows::tr("✗ failed");
-    case State::kRefused:
-      return TableRows::tr("✗ refused");
-  }
-  return {};
+  static constexpr const char* kNames[] = {"ready",      "hidden",   "disabled", "verifying…",
+                                           "✓ verified", "✗ failed", "✗ refused"};
+  return TableRows::tr(kNames[static_cast<std::size_t>(state)]);
 }
 
 void FoundHooks::setLibraries(std::vector<plugin::FoundLibrary> libraries) {
@@ -158,82 +143,45 @@ QStringList FoundHooks::offered() const {
   return ids;
 }
 
-namespace {
-
-std::vector<TableRows::Column> foundColumns() {
-  static const std::array<std::pair<const char*, const char*>, HooksFoundTable::kColumnCount>
-      kHeads{{
-          {QT_TR_NOOP("Name"), QT_TR_NOOP("What hook.name of an experiment says")},
-          {QT_TR_NOOP("Version"), QT_TR_NOOP("Of the hook")},
-          {QT_TR_NOOP("ABI"), QT_TR_NOOP("Version of the plugin border that it was built for")},
-          {QT_TR_NOOP("State"), QT_TR_NOOP("Whether experiments can use it")},
-          {QT_TR_NOOP("Last error"),
-           QT_TR_NOOP("Why it was refused, or what its verification found")},
-          {QT_TR_NOOP("From"), QT_TR_NOOP("Whose folder it lies in")},
-          {QT_TR_NOOP("Path"), QT_TR_NOOP("Of its library")},
-      }};
-  std::vector<TableRows::Column> columns;
-  for (const auto& [title, tip] : kHeads) {
-    columns.push_back({TableRows::tr(title), TableRows::tr(tip)});
+std::shared_ptr<const TableRows> foundRows(const std::vector<HookRow>& hooks) {
+  const auto column = [](const char* title, const char* tip) {
+    return TableRows::Column{TableRows::tr(title), TableRows::tr(tip)};
+  };
+  const WrittenRows::Ink bad = [] { return currentPalette().error; };
+  const WrittenRows::Ink badGround = [] {
+    return mixed(currentPalette().error, currentPalette().background, 0.12);
+  };
+  const WrittenRows::Ink faint = [] { return currentPalette().textMuted; };
+  std::vector<WrittenRows::Row> rows;
+  for (const HookRow& hook : hooks) {
+    const QString tip =
+        hook.error.isEmpty() ? QString::fromStdString(hook.info.summary) : hook.error;
+    const bool out = hook.state == State::kHidden || hook.state == State::kDisabled;
+    WrittenRows::Row& row = rows.emplace_back();
+    for (const QString& text :
+         {hook.id, hook.version, hook.abi, nameOf(hook.state), hook.error, hook.from, hook.path}) {
+      const bool failed = hook.state == State::kFailed && row.size() <= FoundColumn::kError;
+      row.push_back({text,
+                     {},
+                     tip,
+                     hook.refused() || failed ? bad
+                     : out                    ? faint
+                                              : nullptr,
+                     false,
+                     hook.refused() ? badGround : nullptr});
+    }
+    if (hook.state == State::kVerified) {
+      row[FoundColumn::kState].ink = [] { return currentPalette().good; };
+    }
   }
-  return columns;
-}
-
-}  // namespace
-
-HooksFoundTable::HooksFoundTable(std::vector<HookRow> rows)
-    : TableRows(foundColumns()), rows_(std::move(rows)) {}
-
-QString HooksFoundTable::text(std::size_t at, std::size_t column) const {
-  const HookRow& row = rows_[at];
-  switch (column) {
-    case kName:
-      return row.id;
-    case kVersion:
-      return row.version;
-    case kAbi:
-      return row.abi;
-    case kState:
-      return nameOf(row.state);
-    case kError:
-      return row.error;
-    case kFrom:
-      return row.from;
-    case kPath:
-      return row.path;
-    default:
-      return {};
-  }
-}
-
-QString HooksFoundTable::tip(std::size_t row, std::size_t) const {
-  return rows_[row].error.isEmpty() ? QString::fromStdString(rows_[row].info.summary)
-                                    : rows_[row].error;
-}
-
-QVariant HooksFoundTable::look(std::size_t at, std::size_t column, int role) const {
-  const HookRow& row = rows_[at];
-  const Palette& palette = currentPalette();
-  if (role == Qt::BackgroundRole && row.refused()) {
-    return mixed(palette.error, palette.background, 0.12);
-  }
-  if (role != Qt::ForegroundRole) {
-    return {};
-  }
-  if (row.refused() || (row.state == State::kFailed && column <= kError)) {
-    return palette.error;
-  }
-  if (row.state == State::kHidden || row.state == State::kDisabled) {
-    return palette.textMuted;
-  }
-  return row.state == State::kVerified && column == kState ? QVariant(palette.good) : QVariant();
-}
-
-bool HooksFoundTable::continues(const TableRows& before) const {
-  const std::vector<HookRow>& then = static_cast<const HooksFoundTable&>(before).rows_;
-  return std::equal(
-      rows_.begin(), rows_.end(), then.begin(), then.end(),
-      [](const HookRow& a, const HookRow& b) { return a.id == b.id && a.path == b.path; });
+  return std::make_shared<WrittenRows>(
+      std::vector{column("Name", "What hook.name of an experiment says"),
+                  column("Version", "Of the hook"),
+                  column("ABI", "Version of the plugin border that it was built for"),
+                  column("State", "Whether experiments can use it"),
+                  column("Last error", "Why it was refused, or what its verification found"),
+                  column("From", "Whose folder it lies in"), column("Path", "Of its library")},
+      std::move(rows));
 }
 
 }  // namespace lockstep::ui

@@ -3,6 +3,7 @@
 #include <QString>
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -66,24 +67,10 @@ class FoundHooks {
   QString verifying_;                  // library
 };
 
-/// They as a table.
-class HooksFoundTable : public TableRows {
- public:
-  enum Cell : std::size_t { kName, kVersion, kAbi, kState, kError, kFrom, kPath, kColumnCount };
-
-  explicit HooksFoundTable(std::vector<HookRow> rows);
-
-  [[nodiscard]] std::size_t size() const override { return rows_.size(); }
-  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override;
-  [[nodiscard]] bool before(const QString& a, const QString& b, std::size_t) const override {
-    return a.compare(b, Qt::CaseInsensitive) < 0;
-  }
-  [[nodiscard]] QString tip(std::size_t row, std::size_t column) const override;
-  [[nodiscard]] QVariant look(std::size_t row, std::size_t column, int role) const override;
-  [[nodiscard]] bool continues(const TableRows& before) const override;
-
- private:
-  std::vector<HookRow> rows_;
+/// The columns of the table of them.
+struct FoundColumn {
+  enum : std::size_t { kName, kVersion, kAbi, kState, kError, kFrom, kPath };
 };
+std::shared_ptr<const TableRows> foundRows(const std::vector<HookRow>& hooks);
 
 }  // namespace lockstep::ui

@@ -1,72 +1,37 @@
 #include "ui/panels/hooks/HookDetails.h"
 
 #include <QHeaderView>
-#include <QLabel>
-#include <QStyle>
-#include <QTableWidget>
-#include <QVBoxLayout>
 #include <algorithm>
+#include <utility>
 
 #include "plugins/abi/include/lockstep/comm_hook.h"
 #include "ui/model/Format.h"
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
 #include "ui/panels/hooks/LiveParameters.h"
-#include "ui/table/TableText.h"
+#include "ui/table/WrittenTable.h"
 
 namespace lockstep::ui {
 namespace {
 
+constexpr int kMostRows = 9;
 
-QTableWidget* makeTable(const char* name, const QStringList& titles) {
-  auto* table = new QTableWidget(0, static_cast<int>(titles.size()));
-  table->setObjectName(QLatin1String(name));
-  table->setHorizontalHeaderLabels(titles);
-  table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-  table->horizontalHeader()->setHighlightSections(false);
-  table->verticalHeader()->hide();
+LowTable* makeTable(const char* name, const QString& called, const QStringList& titles) {
+  std::vector<TableRows::Column> columns;
+  for (const QString& title : titles) {
+    columns.push_back({title});
+  }
+  auto* table = named(new LowTable(called, std::move(columns), kMostRows), name, called);
   table->verticalHeader()->setDefaultSectionSize(table->fontMetrics().height() + 8);
-  table->setEditTriggers(QAbstractItemView::NoEditTriggers);
-  table->setSelectionBehavior(QAbstractItemView::SelectRows);
-  table->setTabKeyNavigation(false);
-  table->setShowGrid(false);
-  table->setAlternatingRowColors(true);
-  makeCopyable(*table);
+  table->horizontalHeader()->setStretchLastSection(false);
   return table;
 }
 
-QLabel* makeText() {
-  auto* label = new QLabel;
-  label->setWordWrap(true);
+QLabel* makeText(const char* name) {
+  auto* label = wrapped({}, name);
   label->setTextFormat(Qt::PlainText);
   label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   return label;
-}
-
-QLabel* makeTitle(const QString& text) {
-  auto* label = new QLabel(text);
-  QFont font = label->font();
-  font.setBold(true);
-  label->setFont(font);
-  return label;
-}
-
-void addRow(QTableWidget& table, const QStringList& cells, const QString& tip = QString()) {
-  const int row = table.rowCount();
-  table.insertRow(row);
-  for (int column = 0; column < cells.size(); ++column) {
-    auto* item = new QTableWidgetItem(cells[column]);
-    item->setToolTip(tip.isEmpty() ? cells[column] : tip);
-    table.setItem(row, column, item);
-  }
-}
-
-/// As tall as its rows, so that the pane scrolls as one.
-void fitHeight(QTableWidget& table) {
-  constexpr int kMostRows = 9;
-  const int rows = std::min(table.rowCount(), kMostRows);
-  table.resizeColumnsToContents();
-  table.setFixedHeight(table.horizontalHeader()->sizeHint().height() +
-                       rows * table.verticalHeader()->defaultSectionSize() +
-                       table.style()->pixelMetric(QStyle::PM_ScrollBarExtent) + 4);
 }
 
 QString resultOf(const plugin::HookInfo& hook) {
@@ -123,29 +88,21 @@ QString factsOf(const HookRow& row) {
 
 HookDetails::HookDetails(QWidget* parent) : QWidget(parent) {
   setObjectName("hookDetails");
-  title_ = makeTitle(QString());
-  facts_ = makeText();
-  facts_->setObjectName("hookFacts");
-  parametersTitle_ = makeTitle(tr("Parameters"));
-  parameters_ = makeTable("hookParameters", {tr("Key"), tr("Begins with"), tr("Allowed"),
-                                             tr("Live"), tr("What it does")});
-  parameters_->setAccessibleName(tr("Parameters of the hook"));
-  verdictTitle_ = makeTitle(tr("Verification"));
-  verdict_ = makeTable("hookVerdict",
+  title_ = bold();
+  facts_ = makeText("hookFacts");
+  parametersTitle_ = bold(tr("Parameters"));
+  parameters_ =
+      makeTable("hookParameters", tr("Parameters of the hook"),
+                {tr("Key"), tr("Begins with"), tr("Allowed"), tr("Live"), tr("What it does")});
+  verdictTitle_ = bold(tr("Verification"));
+  verdict_ = makeTable("hookVerdict", tr("What the verification of the hook found"),
                        {tr("Ranks"), tr("Verdict"), tr("Off the mean"), tr("Promised"),
                         tr("Same on all ranks"), tr("A step"), tr("Allreduce"), tr("Sent a step")});
-  verdict_->setAccessibleName(tr("What the verification of the hook found"));
-  findings_ = makeText();
-  findings_->setObjectName("hookFindings");
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(8, 6, 8, 6);
-  for (QWidget* widget : {static_cast<QWidget*>(title_), static_cast<QWidget*>(facts_),
-                          static_cast<QWidget*>(verdictTitle_), static_cast<QWidget*>(verdict_),
-                          static_cast<QWidget*>(findings_), static_cast<QWidget*>(parametersTitle_),
-                          static_cast<QWidget*>(parameters_)}) {
-    column->addWidget(widget);
-  }
-  column->addStretch(1);
+  findings_ = makeText("hookFindings");
+  fill(this,
+       inColumn({title_, facts_, verdictTitle_, verdict_, findings_, parametersTitle_, parameters_,
+                 Part::rest()}),
+       {8, 6, 8, 6});
   show(nullptr);
 }
 
@@ -154,14 +111,11 @@ void HookDetails::show(const HookRow* row) {
   title_->setText(row == nullptr ? tr("Choose a hook to see what it does")
                                  : row->id + QLatin1Char(' ') + row->version);
   facts_->setVisible(row != nullptr);
-  for (QWidget* widget :
-       {static_cast<QWidget*>(parametersTitle_), static_cast<QWidget*>(parameters_)}) {
-    widget->setVisible(known);
-  }
+  parametersTitle_->setVisible(known);
+  parameters_->setVisible(known);
   const bool verified = known && row->verdict.has_value();
-  for (QWidget* widget : {static_cast<QWidget*>(verdictTitle_), static_cast<QWidget*>(findings_)}) {
-    widget->setVisible(verified);
-  }
+  verdictTitle_->setVisible(verified);
+  findings_->setVisible(verified);
   verdict_->setVisible(verified && !row->verdict->runs.empty());
   if (row == nullptr) {
     return;
@@ -179,49 +133,52 @@ void HookDetails::show(const HookRow* row) {
 void HookDetails::fillParameters(const HookRow& row) {
   parametersTitle_->setText(row.info.params.empty() ? tr("No parameters") : tr("Parameters"));
   parameters_->setVisible(!row.info.params.empty());
-  parameters_->setRowCount(0);
+  std::vector<WrittenRows::Row> rows;
   for (const plugin::HookParam& param : row.info.params) {
-    const bool textual = param.type == plugin::HookParam::Type::kChoice ||
-                         param.type == plugin::HookParam::Type::kText;
-    const plugin::HookValue initial =
-        textual ? plugin::HookValue(param.initialText) : plugin::HookValue(param.initial);
-    QString begins = textOf(param, initial);
+    QString begins = textOf(param, initialOf(param));
     if (!param.unit.empty()) {
       begins += QLatin1Char(' ') + QString::fromStdString(param.unit);
     }
-    addRow(*parameters_, {QString::fromStdString(param.key), begins, rangeOf(param),
-                          param.live ? tr("yes") : tr("no"), QString::fromStdString(param.help)});
+    rows.push_back({{QString::fromStdString(param.key)},
+                    {begins},
+                    {rangeOf(param)},
+                    {param.live ? tr("yes") : tr("no")},
+                    {QString::fromStdString(param.help)}});
   }
-  fitHeight(*parameters_);
+  parameters_->write(std::move(rows));
 }
 
-void HookDetails::fillVerdict(const HookRow& row) {
-  verdict_->setRowCount(0);
-  const HookVerdict& verdict = *row.verdict;
+void HookDetails::fillVerdict(const HookRow& hook) {
+  std::vector<WrittenRows::Row> rows;
+  const HookVerdict& verdict = *hook.verdict;
   QStringList findings;
   if (!verdict.error.isEmpty()) {
     findings << verdict.error;
   }
   const QString promised =
-      row.info.meanError < 0 ? tr("no promise") : QString::number(row.info.meanError, 'e', 1);
+      hook.info.meanError < 0 ? tr("no promise") : QString::number(hook.info.meanError, 'e', 1);
   for (const plugin::Verification& run : verdict.runs) {
     const bool trained = run.meanError >= 0;
     const bool timed = run.stepMs > 0;
     const QString none = QStringLiteral("–");
-    addRow(*verdict_,
-           {QString::number(run.ranks),
-            !run.problems.empty() ? tr("✗ fails")
-            : run.refusal.empty() ? tr("✓ keeps its promises")
-                                  : tr("refuses"),
-            trained ? QString::number(run.meanError, 'e', 1) : none, promised,
-            !trained            ? none
-            : run.gradientsSame ? tr("yes")
-                                : tr("no"),
-            timed ? formatMs(run.stepMs) : none, timed ? formatMs(run.allreduceMs) : none,
-            timed ? formatBytes(run.sentBytes) : none},
-           tr("Off the mean: largest distance of a result from the mean gradient, in units of the "
-              "mean's root mean square. A step: all calls of one, beside the engine's own "
-              "allreduce of the same tensors."));
+    const QString tip =
+        tr("Off the mean: largest distance of a result from the mean gradient, in units of the "
+           "mean's root mean square. A step: all calls of one, beside the engine's own "
+           "allreduce of the same tensors.");
+    WrittenRows::Row& row = rows.emplace_back();
+    for (const QString& text :
+         {QString::number(run.ranks),
+          !run.problems.empty() ? tr("✗ fails")
+          : run.refusal.empty() ? tr("✓ keeps its promises")
+                                : tr("refuses"),
+          trained ? QString::number(run.meanError, 'e', 1) : none, promised,
+          !trained            ? none
+          : run.gradientsSame ? tr("yes")
+                              : tr("no"),
+          timed ? formatMs(run.stepMs) : none, timed ? formatMs(run.allreduceMs) : none,
+          timed ? formatBytes(run.sentBytes) : none}) {
+      row.push_back({text, {}, tip});
+    }
     const auto tell = [&](const std::string& sentence) {
       findings << tr("On %1 ranks: %2").arg(run.ranks).arg(QString::fromStdString(sentence));
     };
@@ -234,7 +191,7 @@ void HookDetails::fillVerdict(const HookRow& row) {
   findings_->setText(findings.join(QLatin1Char('\n')));
   findings_->setVisible(!findings.isEmpty());
   if (!verdict.runs.empty()) {
-    fitHeight(*verdict_);
+    verdict_->write(std::move(rows));
   }
 }
 

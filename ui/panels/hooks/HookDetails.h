@@ -5,9 +5,10 @@
 #include "ui/panels/hooks/FoundHooks.h"
 
 class QLabel;
-class QTableWidget;
 
 namespace lockstep::ui {
+
+class LowTable;
 
 /// What is known of one hook: what it does and promises, its parameters with ranges and help, and
 /// what its verification measured. [ui-thread]
@@ -22,14 +23,14 @@ class HookDetails : public QWidget {
 
  private:
   void fillParameters(const HookRow& row);
-  void fillVerdict(const HookRow& row);
+  void fillVerdict(const HookRow& hook);
 
   QLabel* title_ = nullptr;
   QLabel* facts_ = nullptr;
   QLabel* parametersTitle_ = nullptr;
-  QTableWidget* parameters_ = nullptr;
+  LowTable* parameters_ = nullptr;
   QLabel* verdictTitle_ = nullptr;
-  QTableWidget* verdict_ = nullptr;
+  LowTable* verdict_ = nullptr;
   QLabel* findings_ = nullptr;
 };
 

@@ -1,48 +1,206 @@
 #include "ui/panels/hooks/HookManagerPanel.h"
 
 #include <QDragEnterEvent>
-#include <QFileDialog>
 #include <QFileInfo>
-#include <QLabel>
-#include <QMessageBox>
-#include <QMimeData>
+#include <QHeaderView>
 #include <QPushButton>
-#include <QTableView>
+#include <QScrollArea>
+#include <QSplitter>
 #include <QTimer>
-#include <QUrl>
 #include <utility>
 
 #include "engine/plugin/PluginFolders.h"
+#include "ui/panels/CurrentPalette.h"
+#include "ui/panels/EmptyState.h"
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
+#include "ui/panels/LocalFiles.h"
 #include "ui/panels/hooks/DisabledHooks.h"
 #include "ui/panels/hooks/HookDetails.h"
+#include "ui/panels/hooks/HookLoader.h"
+#include "ui/table/TableView.h"
 
-// Loading, scanning, verifying. What it looks like stands in HookManagerLayout.cpp.
 namespace lockstep::ui {
 namespace {
 
-QString userFolder() {
-  QString folder;
-  for (const plugin::PluginFolder& each : plugin::pluginFolders()) {
-    if (each.kind == plugin::PluginFolder::Kind::kUser) {
-      folder = QString::fromStdString(each.path);
-    }
-  }
-  return folder;
-}
-
-QStringList librariesOf(const QMimeData& data) {
-  QStringList paths;
-  for (const QUrl& url : data.urls()) {
-    if (url.isLocalFile() && url.toLocalFile().endsWith(QStringLiteral(".so"))) {
-      paths << url.toLocalFile();
-    }
-  }
-  return paths;
-}
+const QString kLibrary = QStringLiteral(".so");
 
 }  // namespace
 
+HookManagerPanel::HookManagerPanel(const HookManagerOptions& options, QWidget* parent)
+    : QWidget(parent),
+      options_(options),
+      verifier_(options.lockstep),
+      loader_(new HookLoader(options.folder, options.scan, this)),
+      message_(wrapped({}, "hookMessage")),
+      elapsed_(new QTimer(this)),
+      view_(makeTable()),
+      details_(new HookDetails) {
+  setObjectName("hookManager");
+  setAccessibleName(tr("Hooks"));
+  setAcceptDrops(true);
+  auto* scroll = new QScrollArea;
+  scroll->setWidget(details_);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  auto* empty =
+      new EmptyState(tr("No hooks were found in %1. Drop a library (.so) here, or load one.")
+                         .arg(QString::fromStdString(plugin::pathsText(plugin::pluginFolders()))),
+                     tr("Load…"));
+  connect(empty, &EmptyState::activated, this, &HookManagerPanel::chooseLibrary);
+  auto* splitter = new QSplitter(Qt::Vertical);
+  page_ = new ViewOrEmpty(view_, empty);
+  splitter->addWidget(page_);
+  splitter->addWidget(scroll);
+  splitter->setStretchFactor(0, 1);
+  splitter->setStretchFactor(1, 1);
+  splitter->setChildrenCollapsible(false);
+  splitter->setSizes({1000, 1000});  // halves of what there is
+  message_->setTextFormat(Qt::PlainText);
+  message_->hide();
+  fill(this, inColumn({makeButtons(), message_, {splitter, 1}}, 6), {6, 6, 6, 6});
+
+  elapsed_->setInterval(1000);
+  connect(elapsed_, &QTimer::timeout, this, [this] {
+    seconds_ += 1;
+    say(tr("Verifying the hooks of %1 on 2 and on 4 ranks, %2 s…")
+            .arg(QFileInfo(verifier_.library()).fileName())
+            .arg(seconds_));
+  });
+  connect(&verifier_, &HookVerifier::finished, this, &HookManagerPanel::takeVerdicts);
+  connect(loader_, &HookLoader::said, this, &HookManagerPanel::say);
+  connect(loader_, &HookLoader::loaded, this, [this](const QStringList& hooks) {
+    afterScan_ = hooks.value(0);
+    rescan();
+  });
+  connect(loader_, &HookLoader::refused, this,
+          [this](const plugin::FoundLibrary& library, const QString& name) {
+            afterScan_ = name;
+            rejected_.push_back(library);
+            rescan();
+          });
+  connect(view_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          &HookManagerPanel::currentChanged);
+  changed();
+  reload();
+}
+
 HookManagerPanel::~HookManagerPanel() = default;
+
+// --- what it looks like
+
+QHBoxLayout* HookManagerPanel::makeButtons() {
+  const auto make = [&](const QString& text, const char* name, const QString& tip, auto act) {
+    auto* button = named(new QPushButton(text), name, {}, tip);
+    // Five beside each other would keep a narrow window from giving the dock less room.
+    button->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+    button->setMinimumWidth(button->fontMetrics().horizontalAdvance(text) + 16);
+    connect(button, &QPushButton::clicked, this, act);
+    return button;
+  };
+  auto* load = make(tr("Load…"), "hookLoad",
+                    tr("Brings a library of hooks (.so) into your folder of hooks; dropping it "
+                       "here does the same"),
+                    &HookManagerPanel::chooseLibrary);
+  reload_ = make(tr("Reload"), "hookReload", tr("Looks at the folders of hooks again"),
+                 &HookManagerPanel::reload);
+  verify_ = make(tr("Verify"), "hookVerify", QString(), &HookManagerPanel::verifyCurrent);
+  disable_ = make(tr("Disable"), "hookDisable", QString(), &HookManagerPanel::disableCurrent);
+  use_ = make(tr("Use"), "hookUse", QString(), [this] {
+    if (const HookRow* hook = current()) {
+      emit useRequested(hook->id);
+    }
+  });
+  return inRow({load, reload_, verify_, disable_, Part::rest(), use_});
+}
+
+TableView* HookManagerPanel::makeTable() const {
+  auto* view =
+      named(new TableView(tr("Hooks that were found")), "hooksFound", tr("Hooks that were found"));
+  view->setRows(foundRows(hooks_.rows()));
+  view->sortFromTheStart(FoundColumn::kName, Qt::AscendingOrder);
+  view->setSelectionMode(QAbstractItemView::SingleSelection);
+  view->setAlternatingRowColors(false);
+  view->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 8);
+  const std::pair<int, const char*> samples[] = {
+      {FoundColumn::kName, "post_local_sgd____"},
+      {FoundColumn::kVersion, "Version____"},
+      {FoundColumn::kAbi, "ABI____"},
+      {FoundColumn::kState, "x verifying_____"},
+      {FoundColumn::kError, "it crashed while it was opened (SEGV)____"},
+      {FoundColumn::kFrom, "experiment____"}};
+  for (const auto& [column, sample] : samples) {
+    view->setColumnWidth(column, fontMetrics().horizontalAdvance(QLatin1String(sample)));
+  }
+  return view;
+}
+
+void HookManagerPanel::fillTable() {
+  view_->setRows(foundRows(hooks_.rows()));
+  page_->setEmpty(hooks_.rows().empty());
+  currentChanged();
+}
+
+QString HookManagerPanel::message() const {
+  return message_->text();
+}
+
+void HookManagerPanel::show(const QString& hook) {
+  if (const auto row = hooks_.find(hook)) {
+    view_->showRow(*row);
+  }
+}
+
+const HookRow* HookManagerPanel::current() const {
+  const auto row = view_->currentRow();
+  return row ? &hooks_.row(*row) : nullptr;
+}
+
+// A button that cannot be pressed says why.
+void HookManagerPanel::currentChanged() {
+  const HookRow* row = current();
+  details_->show(row);
+  const bool usable = row != nullptr && row->usable();
+  const QString why = row == nullptr   ? tr("Choose a hook first")
+                      : row->refused() ? tr("Its library was refused")
+                      : !usable        ? row->error
+                                       : QString();
+  const bool disabled = usable && isHookDisabled(row->id, row->path);
+  verify_->setText(verifier_.isRunning() ? tr("Cancel") : tr("Verify"));
+  verify_->setEnabled(verifier_.isRunning() ||
+                      (row != nullptr && !row->refused() && !options_.lockstep.isEmpty()));
+  verify_->setToolTip(
+      verifier_.isRunning()         ? tr("Ends the verification")
+      : options_.lockstep.isEmpty() ? tr("The program lockstep is not beside the studio")
+      : verify_->isEnabled()
+          ? tr("Trains with the hooks of this library on 2 and on 4 ranks of this machine, and "
+               "compares what they do with what they say of themselves")
+          : why);
+  disable_->setText(disabled ? tr("Enable") : tr("Disable"));
+  disable_->setEnabled(usable);
+  disable_->setToolTip(!usable ? why
+                       : disabled
+                           ? tr("The setup form offers it again")
+                           : tr("The setup form no longer offers it; experiment files that name "
+                                "it still run"));
+  use_->setEnabled(usable && !disabled);
+  use_->setToolTip(!usable    ? why
+                   : disabled ? tr("It is disabled")
+                              : tr("Chooses it in the setup form"));
+}
+
+void HookManagerPanel::say(const QString& sentence, bool bad) {
+  setInk(message_, bad ? currentPalette().error : palette().color(QPalette::WindowText));
+  message_->setText(sentence);
+  message_->setVisible(!sentence.isEmpty());
+}
+
+void HookManagerPanel::changed() {
+  currentChanged();
+  emit offeredChanged(hooks_.offered());
+}
+
+// --- finding, verifying and disabling them
 
 void HookManagerPanel::setExperiment(const QString& file) {
   if (experiment_ != file) {
@@ -65,6 +223,7 @@ void HookManagerPanel::reload() {
 
 void HookManagerPanel::rescan() {
   scanning_ = true;
+  loader_->hold(true);
   reload_->setEnabled(false);
   scan_.start(
       [folders = plugin::pluginFolders(experiment_.toStdString()), options = options_.scan] {
@@ -84,97 +243,7 @@ void HookManagerPanel::takeScan(std::vector<plugin::FoundLibrary> libraries) {
   }
   changed();
   emit reloaded();
-  loadNext(false);
-}
-
-void HookManagerPanel::chooseLibrary() {
-  auto* dialog = new QFileDialog(this, tr("Load a library of hooks"), QString(),
-                                 tr("Libraries of hooks (*.so)"));
-  dialog->setObjectName("loadHookDialog");
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setFileMode(QFileDialog::ExistingFiles);
-  connect(dialog, &QFileDialog::filesSelected, this, &HookManagerPanel::load);
-  dialog->open();
-}
-
-void HookManagerPanel::load(const QStringList& paths) {
-  toLoad_ << paths;
-  if (!scanning_) {
-    loadNext(false);
-  }
-}
-
-void HookManagerPanel::loadNext(bool replace) {
-  if (toLoad_.isEmpty()) {
-    return;
-  }
-  const QString path = toLoad_.takeFirst();
-  const QString folder = options_.folder.isEmpty() ? userFolder() : options_.folder;
-  if (folder.isEmpty()) {
-    say(tr("There is no folder for hooks of yours: neither XDG_DATA_HOME nor HOME is set"), true);
-    return;
-  }
-  say(tr("Looking at %1…").arg(QFileInfo(path).fileName()));
-  scanning_ = true;
-  inBackground(
-      this,
-      [file = path.toStdString(), into = folder.toStdString(), replace, options = options_.scan] {
-        return loadHook(file, into, replace, options);
-      },
-      [this, path](const LoadedHook& loaded) {
-        scanning_ = false;
-        takeLoaded(path, loaded);
-      });
-}
-
-void HookManagerPanel::takeLoaded(const QString& path, const LoadedHook& loaded) {
-  const QString name = QFileInfo(path).fileName();
-  switch (loaded.outcome) {
-    case LoadedHook::Outcome::kRefused:
-      say(tr("%1 was refused and not loaded: %2")
-              .arg(name, QString::fromStdString(loaded.library.error)),
-          true);
-      afterScan_ = QFileInfo(path).completeBaseName();
-      rejected_.push_back(loaded.library);
-      rescan();
-      return;
-    case LoadedHook::Outcome::kExists:
-      askToReplace(path, QString::fromStdString(loaded.target));
-      return;
-    case LoadedHook::Outcome::kFailed:
-      say(name + QStringLiteral(": ") + QString::fromStdString(loaded.error), true);
-      loadNext(false);
-      return;
-    case LoadedHook::Outcome::kLoaded:
-      break;
-  }
-  QStringList ids;
-  for (const plugin::HookInfo& hook : loaded.library.info.hooks) {
-    ids << QString::fromStdString(hook.id);
-  }
-  say(tr("Loaded %1 into %2")
-          .arg(ids.join(QStringLiteral(", ")),
-               QFileInfo(QString::fromStdString(loaded.target)).absolutePath()));
-  afterScan_ = ids.value(0);
-  rescan();
-}
-
-void HookManagerPanel::askToReplace(const QString& path, const QString& target) {
-  auto* box = new QMessageBox(QMessageBox::Question, tr("Replace a library of hooks"),
-                              tr("%1 exists and is another file. Replace it?").arg(target),
-                              QMessageBox::Yes | QMessageBox::No, this);
-  box->setObjectName("replaceHook");
-  box->setAttribute(Qt::WA_DeleteOnClose);
-  connect(box, &QMessageBox::finished, this, [this, path](int answer) {
-    if (answer == QMessageBox::Yes) {
-      toLoad_.prepend(path);
-      loadNext(true);
-    } else {
-      say(tr("%1 was left as it is").arg(QFileInfo(path).fileName()));
-      loadNext(false);
-    }
-  });
-  box->open();
+  loader_->hold(false);
 }
 
 void HookManagerPanel::verifyCurrent() {
@@ -243,14 +312,26 @@ void HookManagerPanel::disableCurrent() {
   changed();
 }
 
+void HookManagerPanel::chooseLibrary() {
+  loader_->choose();
+}
+
+void HookManagerPanel::load(const QStringList& paths) {
+  loader_->load(paths);
+}
+
+bool HookManagerPanel::isBusy() const {
+  return scanning_ || loader_->busy() || verifier_.isRunning();
+}
+
 void HookManagerPanel::dragEnterEvent(QDragEnterEvent* event) {
-  if (!librariesOf(*event->mimeData()).isEmpty()) {
+  if (!localFiles(*event->mimeData(), kLibrary).isEmpty()) {
     event->acceptProposedAction();
   }
 }
 
 void HookManagerPanel::dropEvent(QDropEvent* event) {
-  load(librariesOf(*event->mimeData()));
+  load(localFiles(*event->mimeData(), kLibrary));
   event->acceptProposedAction();
 }
 

@@ -9,7 +9,6 @@
 #include "ui/model/BackgroundJob.h"
 #include "ui/panels/hooks/FoundHooks.h"
 #include "ui/panels/hooks/HookVerifier.h"
-#include "ui/panels/hooks/LoadHook.h"
 #include "ui/table/TableView.h"
 
 class QHBoxLayout;
@@ -19,8 +18,8 @@ class QTimer;
 
 namespace lockstep::ui {
 
-class EmptyState;
 class HookDetails;
+class HookLoader;
 class ViewOrEmpty;
 
 struct HookManagerOptions {
@@ -55,7 +54,7 @@ class HookManagerPanel : public QWidget {
   [[nodiscard]] const FoundHooks& hooks() const { return hooks_; }
   [[nodiscard]] TableView* view() const { return view_; }
   [[nodiscard]] QString message() const;
-  [[nodiscard]] bool isBusy() const { return scanning_ || verifier_.isRunning(); }
+  [[nodiscard]] bool isBusy() const;
 
  signals:
   /// "Use in the setup form".
@@ -70,16 +69,13 @@ class HookManagerPanel : public QWidget {
   void dropEvent(QDropEvent* event) override;
 
  private:
-  void buildButtons(QHBoxLayout& row);
-  void buildTable();
+  QHBoxLayout* makeButtons();
+  [[nodiscard]] TableView* makeTable() const;
   void fillTable();
   [[nodiscard]] const HookRow* current() const;
   void currentChanged();
   void rescan();
   void takeScan(std::vector<plugin::FoundLibrary> libraries);
-  void loadNext(bool replace);
-  void takeLoaded(const QString& path, const LoadedHook& loaded);
-  void askToReplace(const QString& path, const QString& target);
   void verifyCurrent();
   void takeVerdicts(const QString& library, const std::map<QString, HookVerdict>& verdicts,
                     const QString& error);
@@ -90,23 +86,22 @@ class HookManagerPanel : public QWidget {
   HookManagerOptions options_;
   FoundHooks hooks_;
   HookVerifier verifier_;
+  HookLoader* loader_;
   QString experiment_;
-  QStringList toLoad_;
   std::vector<plugin::FoundLibrary> rejected_;  // offered since the last reload, and refused
   QString afterScan_;                           // the hook to choose then
   BackgroundJob scan_{this};
   bool scanning_ = false;
-  QPushButton* load_ = nullptr;
   QPushButton* reload_ = nullptr;
   QPushButton* verify_ = nullptr;
   QPushButton* disable_ = nullptr;
   QPushButton* use_ = nullptr;
-  QLabel* message_ = nullptr;
-  QTimer* elapsed_ = nullptr;
+  QLabel* message_;
+  QTimer* elapsed_;
   int seconds_ = 0;
-  TableView* view_ = nullptr;
+  TableView* view_;
   ViewOrEmpty* page_ = nullptr;
-  HookDetails* details_ = nullptr;
+  HookDetails* details_;
 };
 
 }  // namespace lockstep::ui

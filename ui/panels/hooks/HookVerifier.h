@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "engine/plugin/Verification.h"
-
-class QProcess;
-class QTimer;
+#include "ui/panels/AskedProgram.h"
 
 namespace lockstep::ui {
 
@@ -28,8 +26,6 @@ class HookVerifier : public QObject {
  public:
   /// `program`: path of lockstep.
   explicit HookVerifier(QString program, QObject* parent = nullptr);
-  /// Ends what runs.
-  ~HookVerifier() override;
 
   void setProgram(const QString& program) { program_ = program; }
   /// The time after which a verification is given up.
@@ -39,7 +35,7 @@ class HookVerifier : public QObject {
   void start(const QString& library);
   /// Ends what runs and all that it started; `finished` follows.
   void cancel();
-  [[nodiscard]] bool isRunning() const { return process_ != nullptr; }
+  [[nodiscard]] bool isRunning() const { return asked_.busy(); }
   /// Whether the last one ended by `cancel`.
   [[nodiscard]] bool wasCancelled() const { return cancelled_; }
   [[nodiscard]] QString library() const { return library_; }
@@ -50,16 +46,12 @@ class HookVerifier : public QObject {
                 const std::map<QString, lockstep::ui::HookVerdict>& verdicts, const QString& error);
 
  private:
-  void end(const QString& sentence);
-  void processEnded();
-  void killAll();
+  void take(const ProgramAnswer& answer);
 
   QString program_;
   QString library_;
   int limitMs_ = 600'000;
-  QProcess* process_ = nullptr;
-  QTimer* limit_ = nullptr;
-  QString ended_;  // why this ended the process; empty: it did not
+  AskedProgram asked_;
   bool cancelled_ = false;
 };
 

@@ -9,9 +9,8 @@
 #include <cmath>
 #include <limits>
 
-#include "ui/panels/hooks/LiveParametersPanel.h"
+#include "ui/panels/hooks/LiveParameterEditors.h"
 
-// The widgets that hold the values.
 namespace lockstep::ui {
 namespace {
 
@@ -53,20 +52,22 @@ class RealBox : public QDoubleSpinBox {
 
 }  // namespace
 
-QWidget* LiveParametersPanel::makeEditor(std::size_t index) {
-  const LiveParameter& parameter = controls_[index].parameter;
+LiveParameterEditor makeEditor(const LiveParameter& parameter,
+                               const std::function<void(const plugin::HookValue&)>& change) {
   const HookParam& param = parameter.param;
   const QString unit =
       param.unit.empty() ? QString() : QLatin1Char(' ') + QString::fromStdString(param.unit);
   const auto* number = std::get_if<double>(&parameter.value);
   const auto* text = std::get_if<std::string>(&parameter.value);
+  const QString words = QString::fromStdString(text == nullptr ? param.initialText : *text);
   switch (param.type) {
     case HookParam::Type::kBool: {
       auto* box = new QCheckBox;
       box->setChecked(number != nullptr && *number != 0);
-      connect(box, &QCheckBox::clicked, this,
-              [this, index](bool on) { change(index, on ? 1.0 : 0.0); });
-      return box;
+      QObject::connect(box, &QCheckBox::clicked, box,
+                       [change](bool on) { change(on ? 1.0 : 0.0); });
+      return {box, [box, param] { return textOf(param, box->isChecked() ? 1.0 : 0.0); },
+              [box](const QString& value) { box->setChecked(value == QLatin1String("on")); }};
     }
     case HookParam::Type::kInteger: {
       auto* box = new QSpinBox;
@@ -76,9 +77,10 @@ QWidget* LiveParametersPanel::makeEditor(std::size_t index) {
                     static_cast<int>(std::min(param.max, kMost)));
       box->setSuffix(unit);
       box->setValue(static_cast<int>(number == nullptr ? param.initial : *number));
-      connect(box, &QSpinBox::editingFinished, this,
-              [this, index, box] { change(index, static_cast<double>(box->value())); });
-      return box;
+      QObject::connect(box, &QSpinBox::editingFinished, box,
+                       [change, box] { change(static_cast<double>(box->value())); });
+      return {box, [box, param] { return textOf(param, static_cast<double>(box->value())); },
+              [box](const QString& value) { box->setValue(static_cast<int>(value.toDouble())); }};
     }
     case HookParam::Type::kReal: {
       auto* box = new RealBox;
@@ -87,61 +89,35 @@ QWidget* LiveParametersPanel::makeEditor(std::size_t index) {
       box->setSingleStep(stepOf(param));
       box->setSuffix(unit);
       box->setValue(number == nullptr ? param.initial : *number);
-      connect(box, &QDoubleSpinBox::editingFinished, this,
-              [this, index, box] { change(index, box->value()); });
-      return box;
+      QObject::connect(box, &QDoubleSpinBox::editingFinished, box,
+                       [change, box] { change(box->value()); });
+      return {box, [box, param] { return textOf(param, box->value()); },
+              [box](const QString& value) { box->setValue(value.toDouble()); }};
     }
     case HookParam::Type::kChoice: {
       auto* box = new QComboBox;
       for (const std::string& choice : param.choices) {
         box->addItem(QString::fromStdString(choice));
       }
-      box->setCurrentText(QString::fromStdString(text == nullptr ? param.initialText : *text));
-      connect(box, &QComboBox::textActivated, this,
-              [this, index](const QString& chosen) { change(index, chosen.toStdString()); });
-      return box;
+      box->setCurrentText(words);
+      QObject::connect(box, &QComboBox::textActivated, box,
+                       [change](const QString& chosen) { change(chosen.toStdString()); });
+      return {box, [box] { return box->currentText(); },
+              [box](const QString& value) { box->setCurrentText(value); }};
     }
     case HookParam::Type::kText:
       break;
   }
-  auto* line = new QLineEdit(QString::fromStdString(text == nullptr ? param.initialText : *text));
-  connect(line, &QLineEdit::editingFinished, this,
-          [this, index, line] { change(index, line->text().toStdString()); });
-  return line;
+  auto* line = new QLineEdit(words);
+  QObject::connect(line, &QLineEdit::editingFinished, line,
+                   [change, line] { change(line->text().toStdString()); });
+  return {line, [line] { return line->text(); },
+          [line](const QString& value) { line->setText(value); }};
 }
 
-/// Shows what the ranks use.
-void LiveParametersPanel::putBack(Control& control) {
-  const QSignalBlocker quiet(control.editor);
-  if (auto* real = qobject_cast<QDoubleSpinBox*>(control.editor)) {
-    real->setValue(control.held.toDouble());
-  } else if (auto* integer = qobject_cast<QSpinBox*>(control.editor)) {
-    integer->setValue(static_cast<int>(control.held.toDouble()));
-  } else if (auto* box = qobject_cast<QComboBox*>(control.editor)) {
-    box->setCurrentText(control.held);
-  } else if (auto* check = qobject_cast<QCheckBox*>(control.editor)) {
-    check->setChecked(control.held == QLatin1String("on"));
-  } else if (auto* line = qobject_cast<QLineEdit*>(control.editor)) {
-    line->setText(control.held);
-  }
-}
-
-QString LiveParametersPanel::shownIn(const Control& control) {
-  const HookParam& param = control.parameter.param;
-  if (const auto* real = qobject_cast<QDoubleSpinBox*>(control.editor)) {
-    return textOf(param, real->value());
-  }
-  if (const auto* integer = qobject_cast<QSpinBox*>(control.editor)) {
-    return textOf(param, static_cast<double>(integer->value()));
-  }
-  if (const auto* box = qobject_cast<QComboBox*>(control.editor)) {
-    return box->currentText();
-  }
-  if (const auto* check = qobject_cast<QCheckBox*>(control.editor)) {
-    return textOf(param, check->isChecked() ? 1.0 : 0.0);
-  }
-  const auto* line = qobject_cast<QLineEdit*>(control.editor);
-  return line == nullptr ? QString() : line->text();
+void LiveParameterEditor::putBack(const QString& held) const {
+  const QSignalBlocker quiet(widget);
+  put(held);
 }
 
 }  // namespace lockstep::ui

@@ -17,11 +17,11 @@ bool isText(const HookParam& param) {
   return param.type == HookParam::Type::kChoice || param.type == HookParam::Type::kText;
 }
 
+}  // namespace
+
 HookValue initialOf(const HookParam& param) {
   return isText(param) ? HookValue(param.initialText) : HookValue(param.initial);
 }
-
-}  // namespace
 
 base::Result<std::vector<LiveParameter>> liveParametersOf(const trace::RunInfo& info) {
   // A resolved experiment holds absolute paths alone; the folder changes nothing.

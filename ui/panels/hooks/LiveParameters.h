@@ -24,6 +24,9 @@ struct LiveParameter {
 /// Error: the experiment or a hook of it cannot be read here.
 base::Result<std::vector<LiveParameter>> liveParametersOf(const trace::RunInfo& info);
 
+/// What a parameter is when nobody says anything.
+plugin::HookValue initialOf(const plugin::HookParam& param);
+
 /// A value as JSON, as lockstep set sends it: 0.05, "dissemination", true.
 std::string jsonOf(const plugin::HookParam& param, const plugin::HookValue& value);
 

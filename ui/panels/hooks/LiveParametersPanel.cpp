@@ -1,11 +1,11 @@
 #include "ui/panels/hooks/LiveParametersPanel.h"
 
-#include <QHBoxLayout>
-#include <QLabel>
 #include <utility>
 
 #include "engine/launch/ControlSocket.h"
 #include "ui/model/RunModel.h"
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
 #include "ui/panels/hooks/HookChange.h"
 
 namespace lockstep::ui {
@@ -92,22 +92,19 @@ void LiveParametersPanel::take(std::vector<LiveParameter> parameters) {
     control.parameter = std::move(parameters[i]);
     const HookParam& param = control.parameter.param;
     control.held = textOf(param, control.parameter.value);
-    control.editor = makeEditor(i);
-    control.editor->setObjectName(QString::fromStdString(control.parameter.key));
-    control.editor->setAccessibleName(QString::fromStdString(param.label));
-    control.editor->setToolTip(
-        QString::fromStdString(param.help) +
-        QStringLiteral("\n%1, %2")
-            .arg(QString::fromStdString(control.parameter.key), rangeOf(param)));
+    control.editor =
+        makeEditor(control.parameter, [this, i](const HookValue& value) { change(i, value); });
+    const QString key = QString::fromStdString(control.parameter.key);
+    const QString label = QString::fromStdString(param.label);
+    QWidget* editor = named(
+        control.editor.widget, control.parameter.key.c_str(), label,
+        QString::fromStdString(param.help) + QStringLiteral("\n%1, %2").arg(key, rangeOf(param)));
     control.state = new QLabel;
-    control.state->setObjectName(QString::fromStdString(control.parameter.key + ".state"));
+    control.state->setObjectName(key + ".state");
     control.state->setForegroundRole(QPalette::PlaceholderText);
-    auto* label = new QLabel(QString::fromStdString(param.label));
-    label->setBuddy(control.editor);
-    row_->addWidget(label);
-    row_->addWidget(control.editor);
-    row_->addWidget(control.state);
-    row_->addSpacing(10);
+    auto* title = new QLabel(label);
+    title->setBuddy(editor);
+    add(*row_, {title, editor, control.state, Part::gap(10)});
     showState(control);
   }
   row_->addStretch(1);
@@ -123,7 +120,7 @@ void LiveParametersPanel::change(std::size_t index, const HookValue& value) {
   }
   if (const auto wrong = plugin::whatIsWrong(control.parameter.param, value)) {
     emit failed(QString::fromStdString(control.parameter.key + " " + *wrong));
-    putBack(control);
+    control.editor.putBack(control.held);
     return;
   }
   control.wanted = text;
@@ -143,7 +140,7 @@ void LiveParametersPanel::answered(std::size_t index, const base::Status& status
   if (!status.ok()) {
     Control& control = controls_[index];
     control.wanted.clear();
-    putBack(control);
+    control.editor.putBack(control.held);
     showState(control);
     emit failed(QString::fromStdString(status.error().message()));
   }
@@ -161,7 +158,7 @@ void LiveParametersPanel::readChanges() {
     const std::string key = "hook." + change.key.toStdString();
     for (Control& control : controls_) {
       if (control.parameter.key == key) {
-        const QString shown = shownIn(control);
+        const QString shown = control.editor.shown();
         const bool untouched = shown == control.held || shown == control.wanted;
         bool isNumber = false;
         const double number = change.value.toDouble(&isNumber);
@@ -170,7 +167,7 @@ void LiveParametersPanel::readChanges() {
           control.wanted.clear();
         }
         if (control.wanted.isEmpty() && untouched) {
-          putBack(control);  // what somebody types stays
+          control.editor.putBack(control.held);  // what somebody types stays
         }
         showState(control, tr("from step %1 on").arg(change.step));
       }

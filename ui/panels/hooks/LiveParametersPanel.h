@@ -13,7 +13,7 @@
 #include "engine/base/Result.h"
 #include "engine/experiment/SettingChange.h"
 #include "ui/model/BackgroundJob.h"
-#include "ui/panels/hooks/LiveParameters.h"
+#include "ui/panels/hooks/LiveParameterEditors.h"
 
 class QHBoxLayout;
 class QLabel;
@@ -53,7 +53,7 @@ class LiveParametersPanel : public QWidget {
  private:
   struct Control {
     LiveParameter parameter;
-    QWidget* editor = nullptr;
+    LiveParameterEditor editor;
     QLabel* state = nullptr;
     QString wanted;  ///< asked for and not in force yet; empty: nothing
     QString held;    ///< what the ranks use
@@ -62,13 +62,10 @@ class LiveParametersPanel : public QWidget {
   void consider();
   void take(std::vector<LiveParameter> parameters);
   void clear();
-  QWidget* makeEditor(std::size_t index);
   void change(std::size_t index, const plugin::HookValue& value);
   void answered(std::size_t index, const base::Status& status);
   void readChanges();
   void showState(Control& control, const QString& since = QString());
-  void putBack(Control& control);
-  [[nodiscard]] static QString shownIn(const Control& control);
 
   Sender sender_;
   Finder finder_;

@@ -2,13 +2,9 @@
 
 #include <QComboBox>
 #include <QEvent>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QScrollArea>
 #include <QStackedWidget>
-#include <QToolButton>
 #include <QToolTip>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -16,98 +12,57 @@
 #include <vector>
 
 #include "ui/panels/CurrentPalette.h"
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
 #include "ui/panels/setup/ModelDescriber.h"
-#include "ui/table/TableView.h"
+#include "ui/table/WrittenTable.h"
 
 namespace lockstep::ui {
 namespace {
 
 /// A bucket a row, in the order of the plan.
-class PlanRows : public TableRows {
- public:
-  PlanRows(std::vector<buckets::BucketPlan::Bucket> plan, std::vector<ModelParameter> parameters)
-      : TableRows({figure(tr("Bucket")), figure(tr("Bytes")), figure(tr("Cap (bytes)")),
-                   words(tr("Type")), figure(tr("Count")), words(tr("Parameters"))}),
-        plan_(std::move(plan)),
-        parameters_(std::move(parameters)) {}
-
-  [[nodiscard]] std::size_t size() const override { return plan_.size(); }
-
-  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override {
-    const buckets::BucketPlan::Bucket& bucket = plan_[row];
-    switch (column) {
-      case kBucket:
-        return QString::number(row);
-      case kBytes:
-        return QString::number(bucket.bytes);
-      case kCap:
-        return bucket.limitBytes == buckets::kUnlimited ? tr("none")
-                                                        : QString::number(bucket.limitBytes);
-      case kType:
-        return QString::fromStdString(bucket.dtype);
-      case kCount:
-        return QString::number(bucket.parameters.size());
-      default: {
-        QStringList names;
-        for (const std::uint32_t parameter : bucket.parameters) {
-          names << parameters_[parameter].name;
-        }
-        return names.join(QStringLiteral(", "));
-      }
+std::shared_ptr<const TableRows> rowsOf(const std::vector<buckets::BucketPlan::Bucket>& plan,
+                                        const std::vector<ModelParameter>& parameters) {
+  const auto column = [](const char* title, bool byNumber) {
+    return TableRows::Column{TableRows::tr(title), {}, false, byNumber, Qt::AlignLeft,
+                             Qt::AlignHCenter};
+  };
+  const auto figure = [](auto number) {
+    return WrittenRows::Cell{QString::number(number), static_cast<double>(number)};
+  };
+  std::vector<WrittenRows::Row> rows;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    QStringList names;
+    for (const std::uint32_t parameter : plan[i].parameters) {
+      names << parameters[parameter].name;
     }
+    rows.push_back({figure(i),
+                    figure(plan[i].bytes),
+                    plan[i].limitBytes == buckets::kUnlimited
+                        ? WrittenRows::Cell{TableRows::tr("none")}
+                        : figure(plan[i].limitBytes),
+                    {QString::fromStdString(plan[i].dtype)},
+                    figure(plan[i].parameters.size()),
+                    {names.join(QStringLiteral(", "))}});
   }
-
-  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override {
-    const buckets::BucketPlan::Bucket& bucket = plan_[row];
-    switch (column) {
-      case kBucket:
-        return static_cast<double>(row);
-      case kBytes:
-        return static_cast<double>(bucket.bytes);
-      case kCap:
-        return bucket.limitBytes == buckets::kUnlimited
-                   ? std::nullopt
-                   : std::optional(static_cast<double>(bucket.limitBytes));
-      default:
-        return static_cast<double>(bucket.parameters.size());
-    }
-  }
-
-  [[nodiscard]] QString tip(std::size_t, std::size_t) const override { return {}; }
-
- private:
-  enum Cell : std::size_t { kBucket, kBytes, kCap, kType, kCount };
-
-  static Column figure(const QString& title) {
-    return {title, {}, false, true, Qt::AlignLeft, Qt::AlignHCenter};
-  }
-  static Column words(const QString& title) {
-    return {title, {}, false, false, Qt::AlignLeft, Qt::AlignHCenter};
-  }
-
-  std::vector<buckets::BucketPlan::Bucket> plan_;
-  std::vector<ModelParameter> parameters_;
-};
+  return std::make_shared<WrittenRows>(
+      std::vector{column("Bucket", true), column("Bytes", true), column("Cap (bytes)", true),
+                  column("Type", false), column("Count", true), column("Parameters", false)},
+      std::move(rows));
+}
 
 }  // namespace
 
 BucketPreview::BucketPreview(const ModelDescriber& describer, QWidget* parent)
     : QWidget(parent), describer_(describer) {
-  summary_ = new QLabel;
-  summary_->setObjectName(QStringLiteral("bucketSummary"));
-  summary_->setWordWrap(true);
-  summary_->setForegroundRole(QPalette::PlaceholderText);
-  when_ = new QComboBox;
+  summary_ = muted({}, "bucketSummary");
+  when_ = named(new QComboBox, "", tr("Which buckets are shown"),
+                tr("Buckets are built anew after the first iteration, in the order in which "
+                   "gradients got ready"));
   when_->addItems({tr("First iteration"), tr("After the rebuild")});
   when_->setCurrentIndex(1);
-  when_->setToolTip(
-      tr("Buckets are built anew after the first iteration, in the order in which "
-         "gradients got ready"));
-  when_->setAccessibleName(tr("Which buckets are shown"));
-  asTable_ = new QToolButton;
-  asTable_->setText(tr("Table"));
+  asTable_ = toolButton(tr("Table"), tr("Shows the same as a table"), "");
   asTable_->setCheckable(true);
-  asTable_->setToolTip(tr("Shows the same as a table"));
 
   canvas_ = new Canvas(this, nullptr, {Renderer::kRaster, tr("a small drawing")});
   canvas_->setObjectName(QStringLiteral("bucketPreviewCanvas"));
@@ -123,15 +78,8 @@ BucketPreview::BucketPreview(const ModelDescriber& describer, QWidget* parent)
   stack_->addWidget(scroll_);
   stack_->addWidget(table_);
 
-  auto* top = new QHBoxLayout;
-  top->addWidget(when_);
-  top->addStretch(1);
-  top->addWidget(asTable_);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(4, 4, 4, 4);
-  layout->addLayout(top);
-  layout->addWidget(summary_);
-  layout->addWidget(stack_, 1);
+  fill(this, inColumn({inRow({when_, Part::rest(), asTable_}), summary_, {stack_, 1}}),
+       {4, 4, 4, 4});
   connect(when_, &QComboBox::currentIndexChanged, this, &BucketPreview::update);
   connect(asTable_, &QToolButton::toggled, this,
           [this](bool table) { stack_->setCurrentIndex(table ? 1 : 0); });
@@ -182,7 +130,7 @@ void BucketPreview::update() {
 
 void BucketPreview::fillTable() {
   const auto& plan = showsRebuilt() ? forecast_.rebuilt : forecast_.first;
-  table_->setRows(std::make_shared<PlanRows>(plan.buckets, forecast_.parameters));
+  table_->setRows(rowsOf(plan.buckets, forecast_.parameters));
 }
 
 bool BucketPreview::eventFilter(QObject* watched, QEvent* event) {

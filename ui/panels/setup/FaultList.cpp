@@ -1,16 +1,12 @@
 #include "ui/panels/setup/FaultList.h"
 
-#include <QComboBox>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QMenu>
-#include <QPushButton>
-#include <QToolButton>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <optional>
 
 #include "engine/experiment/FieldText.h"
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
 #include "ui/panels/setup/FieldEditor.h"
 #include "ui/panels/setup/FieldGroup.h"
 #include "ui/panels/setup/SetupDraft.h"
@@ -43,13 +39,8 @@ FaultList::FaultList(SetupDraft& draft, QWidget* parent)
     : QWidget(parent), draft_(draft), layout_(new QVBoxLayout(this)) {
   layout_->setContentsMargins(0, 0, 0, 0);
   layout_->setSpacing(4);
-  none_ = new QLabel(tr("No faults: every rank does as well as it can."));
-  none_->setWordWrap(true);
-  none_->setForegroundRole(QPalette::PlaceholderText);
-  layout_->addWidget(none_);
-  auto* add = new QToolButton;
-  add->setObjectName(QStringLiteral("addFault"));
-  add->setText(tr("Add a fault"));
+  none_ = muted(tr("No faults: every rank does as well as it can."));
+  auto* add = toolButton(tr("Add a fault"), {}, "addFault");
   add->setPopupMode(QToolButton::InstantPopup);
   auto* menu = new QMenu(add);
   for (const std::string& kind : experiment::findField("faults.kind")->choices) {
@@ -58,10 +49,7 @@ FaultList::FaultList(SetupDraft& draft, QWidget* parent)
     });
   }
   add->setMenu(menu);
-  auto* row = new QHBoxLayout;
-  row->addWidget(add);
-  row->addStretch(1);
-  layout_->addLayout(row);
+  ui::add(*layout_, {none_, inRow({add, Part::rest()})});
   refresh();
 }
 
@@ -108,32 +96,21 @@ void FaultList::set(std::size_t index, const std::string& leaf, const std::strin
 void FaultList::addBox() {
   const std::size_t index = faults_.size();
   Fault fault;
-  fault.box = new QWidget;
-  auto* rows = new QVBoxLayout(fault.box);
-  rows->setContentsMargins(0, 0, 0, 0);
-  rows->setSpacing(0);
   fault.title = new QLabel;
-  auto* remove = new QToolButton;
+  auto* remove = toolButton(tr("Remove"), tr("Takes this fault out of the experiment"), "");
   remove->setObjectName(QStringLiteral("removeFault%1").arg(index));
-  remove->setText(tr("Remove"));
   remove->setAutoRaise(true);
-  remove->setToolTip(tr("Takes this fault out of the experiment"));
   connect(remove, &QToolButton::clicked, this,
           [this, index] { draft_.edit("faults-", [&](auto& text) { text.removeFault(index); }); });
-  auto* top = new QHBoxLayout;
-  top->addWidget(fault.title, 1);
-  top->addWidget(remove);
-  rows->addLayout(top);
+  auto* rows = inColumn({inRow({{fault.title, 1}, remove})}, 0);
+  fault.box = fill(new QWidget, rows);
   for (const Field& field : experiment::faultSchema()) {
     Field shown = field;
     shown.label[0] = static_cast<char>(std::toupper(shown.label[0]));
     std::replace(shown.label.begin(), shown.label.end(), '_', ' ');
     auto* editor = new FieldEditor(shown);
     const std::string leaf = leafOf(field);
-    connect(editor, &FieldEditor::edited, this,
-            [this, index, leaf](const QString& toml) { set(index, leaf, toml.toStdString()); });
-    connect(editor, &FieldEditor::resetAsked, this, [this, index, leaf] { set(index, leaf, ""); });
-    connect(editor, &FieldEditor::undoAsked, &draft_, &SetupDraft::undoOrRedo);
+    editor->edits(draft_, [this, index, leaf](const std::string& toml) { set(index, leaf, toml); });
     rows->addWidget(editor);
     fault.fields.push_back(editor);
   }

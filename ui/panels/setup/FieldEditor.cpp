@@ -6,16 +6,15 @@
 #include <QFileDialog>
 #include <QGridLayout>
 #include <QKeyEvent>
-#include <QLabel>
-#include <QLineEdit>
 #include <QSignalBlocker>
 #include <QStyle>
-#include <QToolButton>
 #include <QWheelEvent>
 #include <algorithm>
 
 #include "engine/experiment/FieldText.h"
 #include "ui/panels/CurrentPalette.h"
+#include "ui/panels/Labels.h"
+#include "ui/panels/setup/SetupDraft.h"
 
 namespace lockstep::ui {
 namespace {
@@ -70,8 +69,7 @@ FieldEditor::FieldEditor(experiment::Field field, QWidget* parent)
     : QWidget(parent), field_(std::move(field)) {
   setObjectName("field:" + text(field_.key));
   const QString label = text(field_.label);
-  auto* name = new QLabel(label);
-  name->setWordWrap(true);
+  auto* name = wrapped(label);
   name->setFixedWidth(fontMetrics().averageCharWidth() * kLabelCharacters);
   makeEditor();
 
@@ -81,24 +79,21 @@ FieldEditor::FieldEditor(experiment::Field field, QWidget* parent)
   defaultMark_->setFont(small);
   defaultMark_->setForegroundRole(QPalette::PlaceholderText);
   defaultMark_->setToolTip(tr("Not written in the file: the default stands."));
-  reset_ = new QToolButton;
-  reset_->setText(tr("Reset"));
+  reset_ =
+      toolButton(tr("Reset"),
+                 field_.initial.empty() ? tr("Leaves %1 out of the file").arg(text(field_.key))
+                                        : tr("Back to the default, %1").arg(text(field_.initial)),
+                 "");
   reset_->setAutoRaise(true);
   reset_->setFont(small);
-  reset_->setToolTip(field_.initial.empty()
-                         ? tr("Leaves %1 out of the file").arg(text(field_.key))
-                         : tr("Back to the default, %1").arg(text(field_.initial)));
   reset_->setAccessibleName(tr("Reset %1").arg(label));
   connect(reset_, &QToolButton::clicked, this, &FieldEditor::resetAsked);
 
   const QString range = rangeText(field_);
-  auto* help = new QLabel((text(field_.help) + ' ' + range).trimmed());
-  help->setWordWrap(true);
-  help->setForegroundRole(QPalette::PlaceholderText);
+  const QString explained = (text(field_.help) + ' ' + range).trimmed();
+  auto* help = muted(explained);
   help->setFont(small);
-  mistake_ = new QLabel;
-  mistake_->setObjectName(QStringLiteral("mistake"));
-  mistake_->setWordWrap(true);
+  mistake_ = wrapped({}, "mistake");
   mistake_->hide();
 
   auto* unit = new QLabel(text(field_.unit));
@@ -133,7 +128,7 @@ FieldEditor::FieldEditor(experiment::Field field, QWidget* parent)
   }
   name->setBuddy(editor);
   editor->setAccessibleName(label);
-  editor->setAccessibleDescription((text(field_.help) + ' ' + range).trimmed());
+  editor->setAccessibleDescription(explained);
   setFocusProxy(editor);
   editor->installEventFilter(this);
   show(std::nullopt);
@@ -251,9 +246,7 @@ void FieldEditor::setMistake(const QString& mistake) {
   }
   mistake_->setText(mistake.isEmpty() ? QString() : QStringLiteral("✕ ") + mistake);
   mistake_->setHidden(mistake.isEmpty());
-  QPalette colours = mistake_->palette();
-  colours.setColor(QPalette::WindowText, currentPalette().error);
-  mistake_->setPalette(colours);
+  setInk(mistake_, currentPalette().error);
 }
 
 QString FieldEditor::mistake() const {
@@ -279,6 +272,17 @@ void FieldEditor::offer(const QStringList& texts) {
   completer->setFilterMode(Qt::MatchContains);
   connect(completer, qOverload<const QString&>(&QCompleter::activated), this, &FieldEditor::typed);
   line_->setCompleter(completer);
+}
+
+void FieldEditor::edits(SetupDraft& draft, const std::function<void(const std::string&)>& set) {
+  connect(this, &FieldEditor::edited, &draft,
+          [set](const QString& toml) { set(toml.toStdString()); });
+  connect(this, &FieldEditor::resetAsked, &draft, [set] { set(""); });
+  connect(this, &FieldEditor::undoAsked, &draft, &SetupDraft::undoOrRedo);
+}
+
+void FieldEditor::edits(SetupDraft& draft) {
+  edits(draft, [this, &draft](const std::string& toml) { draft.setKey(field_, toml); });
 }
 
 void FieldEditor::focusEditor() {

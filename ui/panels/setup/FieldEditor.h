@@ -2,6 +2,7 @@
 
 #include <QString>
 #include <QWidget>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -14,6 +15,8 @@ class QLineEdit;
 class QToolButton;
 
 namespace lockstep::ui {
+
+class SetupDraft;
 
 /// One key of an experiment: its name, a widget for its value, unit, help and range, and below
 /// them what is wrong with it. It shows what it is given; whether a value is right is not its
@@ -36,6 +39,9 @@ class FieldEditor : public QWidget {
   /// Texts that are offered while one types, of a text.
   void offer(const QStringList& texts);
   void focusEditor();
+  /// Has what is typed or reset here change a draft, by `set` or as the key that it is.
+  void edits(SetupDraft& draft, const std::function<void(const std::string& toml)>& set);
+  void edits(SetupDraft& draft);
 
  signals:
   /// A value in TOML, or empty to leave the key out.

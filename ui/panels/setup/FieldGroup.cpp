@@ -1,11 +1,10 @@
 #include "ui/panels/setup/FieldGroup.h"
 
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 #include "ui/panels/CurrentPalette.h"
+#include "ui/panels/Layouts.h"
 
 namespace lockstep::ui {
 
@@ -34,15 +33,7 @@ FieldGroup::FieldGroup(const QString& title, QWidget* parent)
   summary_->setMinimumWidth(0);
   rows_->setContentsMargins(18, 0, 2, 6);
   rows_->setSpacing(0);
-  auto* top = new QHBoxLayout;
-  top->setSpacing(8);
-  top->addWidget(header_);
-  top->addWidget(summary_, 1);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
-  layout->addLayout(top);
-  layout->addWidget(body_);
+  fill(this, inColumn({inRow({header_, {summary_, 1}}, 8), body_}, 0));
   connect(header_, &QToolButton::toggled, this, &FieldGroup::apply);
   apply();
 }

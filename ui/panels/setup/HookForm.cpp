@@ -1,14 +1,13 @@
 #include "ui/panels/setup/HookForm.h"
 
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QPushButton>
-#include <QVBoxLayout>
 #include <algorithm>
 
 #include "engine/experiment/FieldText.h"
 #include "engine/plugin/ResolveHooks.h"
 #include "plugins/abi/include/lockstep/comm_hook.h"
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
 #include "ui/panels/setup/FieldEditor.h"
 #include "ui/panels/setup/FieldGroup.h"
 #include "ui/panels/setup/HookCatalog.h"
@@ -39,18 +38,11 @@ HookForm::HookForm(SetupDraft& draft, const HookCatalog& catalog, QWidget* paren
     : QWidget(parent), draft_(draft), catalog_(catalog), layout_(new QVBoxLayout(this)) {
   layout_->setContentsMargins(0, 0, 0, 0);
   layout_->setSpacing(0);
-  addInner_ = new QPushButton(tr("Add a hook inside"));
-  addInner_->setObjectName(QStringLiteral("addInnerHook"));
-  addInner_->setToolTip(
-      tr("Writes [hook.inner]: the hook above does its part and leaves the "
-         "communication to this one."));
-  removeInner_ = new QPushButton(tr("Remove the innermost hook"));
-  removeInner_->setObjectName(QStringLiteral("removeInnerHook"));
-  auto* buttons = new QHBoxLayout;
-  buttons->addWidget(addInner_);
-  buttons->addWidget(removeInner_);
-  buttons->addStretch(1);
-  layout_->addLayout(buttons);
+  addInner_ = named(new QPushButton(tr("Add a hook inside")), "addInnerHook", {},
+                    tr("Writes [hook.inner]: the hook above does its part and leaves the "
+                       "communication to this one."));
+  removeInner_ = named(new QPushButton(tr("Remove the innermost hook")), "removeInnerHook");
+  layout_->addLayout(inRow({addInner_, removeInner_, Part::rest()}));
   connect(addInner_, &QPushButton::clicked, this, [this] {
     const std::string prefix = levels_.back().prefix + "inner.";
     draft_.edit(prefix, [&](auto& text) { text.set(prefix + "name", "\"allreduce\""); });
@@ -108,33 +100,17 @@ std::vector<FieldEditor*> HookForm::Level::fields() const {
   return all;
 }
 
-void HookForm::connectKey(FieldEditor* editor) {
-  connect(editor, &FieldEditor::edited, this, [this, field = editor->field()](const QString& toml) {
-    draft_.setKey(field, toml.toStdString());
-  });
-  connect(editor, &FieldEditor::resetAsked, this,
-          [this, field = editor->field()] { draft_.setKey(field, ""); });
-  connect(editor, &FieldEditor::undoAsked, &draft_, &SetupDraft::undoOrRedo);
-}
-
 void HookForm::addLevel() {
   Level level;
   level.prefix = levels_.empty() ? "hook." : levels_.back().prefix + "inner.";
   const std::string& prefix = level.prefix;
-  level.box = new QWidget;
-  auto* rows = new QVBoxLayout(level.box);
-  rows->setContentsMargins(levels_.empty() ? 0 : 12, 0, 0, 0);
-  rows->setSpacing(0);
   level.name = new FieldEditor(fieldAt("name", prefix));
-  connect(level.name, &FieldEditor::undoAsked, &draft_, &SetupDraft::undoOrRedo);
+  level.name->edits(draft_, [this, prefix](const std::string& toml) { setName(prefix, toml); });
   level.name->offer(offered_);
-  connect(level.name, &FieldEditor::edited, this,
-          [this, prefix](const QString& toml) { setName(prefix, toml.toStdString()); });
-  connect(level.name, &FieldEditor::resetAsked, this, [this, prefix] { setName(prefix, ""); });
   level.library = new FieldEditor(fieldAt("library", prefix));
-  connectKey(level.library);
-  rows->addWidget(level.name);
-  rows->addWidget(level.library);
+  level.library->edits(draft_);
+  level.box = fill(new QWidget, inColumn({level.name, level.library}, 0),
+                   {levels_.empty() ? 0 : 12, 0, 0, 0});
   layout_->insertWidget(static_cast<int>(levels_.size()), level.box);
   levels_.push_back(level);
   describe(levels_.back());
@@ -145,29 +121,25 @@ void HookForm::describe(Level& level) {
     discard(level.told);
   }
   level.params.clear();
-  level.told = new QWidget;
   level.hook = hookAt(level.prefix);
-  auto* rows = new QVBoxLayout(level.told);
-  rows->setContentsMargins(0, 0, 0, 0);
-  rows->setSpacing(0);
+  auto* rows = inColumn({}, 0);
+  level.told = fill(new QWidget, rows);
   const plugin::HookInfo* info = infoAt(level.prefix);
   level.known = info != nullptr;
   if (info != nullptr) {
-    auto* about = new QLabel(QStringLiteral("<b>%1</b> %2, %3. %4")
-                                 .arg(QString::fromStdString(info->name).toHtmlEscaped(),
-                                      QString::fromStdString(info->version).toHtmlEscaped(),
-                                      QString::fromStdString(info->vendor).toHtmlEscaped(),
-                                      QString::fromStdString(info->summary).toHtmlEscaped()));
-    about->setObjectName(QStringLiteral("aboutHook"));
-    about->setWordWrap(true);
-    rows->addWidget(about);
+    rows->addWidget(wrapped(QStringLiteral("<b>%1</b> %2, %3. %4")
+                                .arg(QString::fromStdString(info->name).toHtmlEscaped(),
+                                     QString::fromStdString(info->version).toHtmlEscaped(),
+                                     QString::fromStdString(info->vendor).toHtmlEscaped(),
+                                     QString::fromStdString(info->summary).toHtmlEscaped()),
+                            "aboutHook"));
     for (const plugin::HookParam& param : info->params) {
       Field field = plugin::fieldOf(param, level.prefix + param.key);
       if (param.live) {
         field.help += " May change during a run.";
       }
       auto* editor = new FieldEditor(std::move(field));
-      connectKey(editor);
+      editor->edits(draft_);
       rows->addWidget(editor);
       level.params.push_back(editor);
     }

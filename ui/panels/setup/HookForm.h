@@ -54,7 +54,6 @@ class HookForm : public QWidget {
 
   void addLevel();
   void describe(Level& level);
-  void connectKey(FieldEditor* editor);
   void setName(const std::string& prefix, const std::string& toml);
   [[nodiscard]] std::string hookAt(const std::string& prefix) const;
   /// What the plugin of the hook there says of it; null for the engine's own and unknown ones.

@@ -5,7 +5,6 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
-#include <QProcess>
 #include <chrono>
 #include <utility>
 
@@ -20,25 +19,13 @@ using std::chrono_literals::operator""s;
 constexpr auto kQuiet = 400ms;
 constexpr auto kLimit = 30s;
 
-QString lastLine(const QByteArray& output) {
-  const QList<QByteArray> lines = output.trimmed().split('\n');
-  return QString::fromUtf8(lines.last()).trimmed();
-}
-
 }  // namespace
 
 ModelDescriber::ModelDescriber(const QString& rank, QObject* parent) : QObject(parent) {
   timer_.setSingleShot(true);
   timer_.setInterval(kQuiet);
   connect(&timer_, &QTimer::timeout, this, &ModelDescriber::start);
-  limit_.setSingleShot(true);
-  limit_.setInterval(kLimit);
-  connect(&limit_, &QTimer::timeout, this, [this] {
-    drop();
-    problem_ = tr("lockstep-rank did not describe the model within %1 s.")
-                   .arg(std::chrono::seconds(kLimit).count());
-    emit changed();
-  });
+  connect(&program_, &AskedProgram::ended, this, &ModelDescriber::take);
   setRank(rank);
 }
 
@@ -56,10 +43,6 @@ void ModelDescriber::setRank(const QString& rank, const QString& whyNot) {
                         "model: build it, or start the studio with --programs FOLDER.");
   }
   emit changed();
-}
-
-ModelDescriber::~ModelDescriber() {
-  drop();
 }
 
 void ModelDescriber::ask(const experiment::Experiment& experiment) {
@@ -86,58 +69,44 @@ void ModelDescriber::start() {
   QFile file(path);
   if (!file.open(QIODevice::WriteOnly | QIODevice::Truncate) ||
       file.write(toml_.data(), static_cast<qint64>(toml_.size())) < 0) {
-    problem_ = tr("%1 cannot be written: %2").arg(path, file.errorString());
-    emit changed();
+    fail(tr("%1 cannot be written: %2").arg(path, file.errorString()));
     return;
   }
   file.close();
-  process_ = new QProcess(this);
-  connect(process_, &QProcess::finished, this, [this](int exitCode, QProcess::ExitStatus status) {
-    finish(exitCode, status == QProcess::CrashExit);
-  });
-  connect(process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
-    if (error == QProcess::FailedToStart) {
-      const QString why = process_->errorString();
-      drop();
-      problem_ = tr("lockstep-rank cannot be started: %1").arg(why);
-      emit changed();
-    }
-  });
-  limit_.start();
-  process_->start(rank_, {QStringLiteral("--describe-model"), path});
+  program_.start(rank_, {QStringLiteral("--describe-model"), path},
+                 static_cast<int>(std::chrono::milliseconds(kLimit).count()));
 }
 
 void ModelDescriber::drop() {
   timer_.stop();
-  limit_.stop();
-  if (process_ == nullptr) {
-    return;
-  }
-  process_->disconnect(this);
-  process_->kill();
-  process_->waitForFinished(1000);
-  process_->deleteLater();
-  process_ = nullptr;
+  program_.drop();
 }
 
-void ModelDescriber::finish(int exitCode, bool crashed) {
-  const QByteArray output = process_->readAllStandardOutput();
-  const QByteArray errors = process_->readAllStandardError();
-  limit_.stop();
-  process_->deleteLater();
-  process_ = nullptr;
+void ModelDescriber::fail(const QString& problem) {
+  problem_ = problem;
+  emit changed();
+}
+
+void ModelDescriber::take(const ProgramAnswer& answer) {
   parameters_.clear();
   problem_.clear();
-  if (crashed || exitCode != 0) {
-    const QString line = lastLine(errors);
-    problem_ = line.isEmpty()
-                   ? tr("lockstep-rank could not describe the model.")
-                   : line.mid(line.startsWith(QStringLiteral("lockstep-rank: ")) ? 15 : 0);
-    emit changed();
+  if (answer.end == ProgramAnswer::End::kTooLong) {
+    fail(tr("lockstep-rank did not describe the model within %1 s.")
+             .arg(std::chrono::seconds(kLimit).count()));
+    return;
+  }
+  if (answer.end == ProgramAnswer::End::kNotStarted) {
+    fail(tr("lockstep-rank cannot be started: %1").arg(answer.whyNot));
+    return;
+  }
+  if (!answer.good()) {
+    const QString line = lastLineIn(answer.errors);
+    fail(line.isEmpty() ? tr("lockstep-rank could not describe the model.")
+                        : line.mid(line.startsWith(QStringLiteral("lockstep-rank: ")) ? 15 : 0));
     return;
   }
   const QJsonArray described =
-      QJsonDocument::fromJson(output).object().value(QStringLiteral("parameters")).toArray();
+      QJsonDocument::fromJson(answer.output).object().value(QStringLiteral("parameters")).toArray();
   for (const QJsonValue& value : described) {
     const QJsonObject object = value.toObject();
     ModelParameter parameter;

@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "engine/experiment/Experiment.h"
-
-class QProcess;
+#include "ui/panels/AskedProgram.h"
 
 namespace lockstep::ui {
 
@@ -32,7 +31,6 @@ class ModelDescriber : public QObject {
  public:
   /// `rank` is the path of lockstep-rank; empty when it is not installed.
   explicit ModelDescriber(const QString& rank, QObject* parent = nullptr);
-  ~ModelDescriber() override;
 
   /// Another lockstep-rank. When there is none (empty), `whyNot` says why; the usual reason is
   /// that it is not installed. What was asked is to be asked again.
@@ -41,7 +39,7 @@ class ModelDescriber : public QObject {
   /// Asks anew when model or data differ from what was asked last.
   void ask(const experiment::Experiment& experiment);
 
-  [[nodiscard]] bool isAsking() const { return timer_.isActive() || process_ != nullptr; }
+  [[nodiscard]] bool isAsking() const { return timer_.isActive() || program_.busy(); }
   /// Of the last experiment asked about; empty until the answer, or with a problem.
   [[nodiscard]] const std::vector<ModelParameter>& parameters() const { return parameters_; }
   /// Why there are none, a sentence.
@@ -53,13 +51,13 @@ class ModelDescriber : public QObject {
  private:
   void start();
   void drop();
-  void finish(int exitCode, bool crashed);
+  void take(const ProgramAnswer& answer);
+  void fail(const QString& problem);
 
   QString rank_;
   QTemporaryDir folder_;
   QTimer timer_;
-  QTimer limit_;
-  QProcess* process_ = nullptr;
+  AskedProgram program_;
   std::string asked_;
   std::string toml_;
   std::vector<ModelParameter> parameters_;

@@ -1,38 +1,31 @@
 #include "ui/panels/setup/RunQueueList.h"
 
 #include <QAction>
-#include <QHBoxLayout>
 #include <QItemSelectionModel>
-#include <QLabel>
 #include <QListView>
-#include <QToolButton>
-#include <QVBoxLayout>
 
 #include "ui/panels/EmptyState.h"
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
 #include "ui/panels/setup/RunQueue.h"
 
 namespace lockstep::ui {
 
 RunQueueList::RunQueueList(RunQueue& queue, QWidget* parent)
-    : QWidget(parent), queue_(queue), view_(new QListView), reason_(new QLabel) {
-  view_->setObjectName(QStringLiteral("runQueue"));
+    : QWidget(parent),
+      queue_(queue),
+      view_(named(new QListView, "runQueue", tr("Experiments that wait for their turn"))),
+      reason_(wrapped({}, "queueReason")) {
   view_->setModel(&queue);
-  view_->setAccessibleName(tr("Experiments that wait for their turn"));
-  auto* buttons = new QHBoxLayout;
   const auto add = [&](const QString& text, const QString& tip, const char* name, auto action) {
-    auto* button = new QToolButton;
-    button->setText(text);
-    button->setToolTip(tip);
-    button->setObjectName(QString::fromLatin1(name));
+    auto* button = toolButton(text, tip, name);
     connect(button, &QToolButton::clicked, this, action);
-    buttons->addWidget(button);
     return button;
   };
   up_ = add(tr("Up"), tr("Starts it before the one above"), "queueUp", [this] { moveBy(-1); });
   down_ = add(tr("Down"), tr("Starts it after the one below"), "queueDown", [this] { moveBy(1); });
   remove_ = add(tr("Remove"), tr("Takes it out of the queue; the file stays"), "queueRemove",
                 [this] { queue_.removeAt(view_->currentIndex().row()); });
-  buttons->addStretch(1);
   goOn_ =
       add(tr("Go on"), tr("Starts the first one again"), "queueGoOn", [this] { queue_.goOn(); });
   clear_ =
@@ -42,16 +35,12 @@ RunQueueList::RunQueueList(RunQueue& queue, QWidget* parent)
   removeKey->setShortcutContext(Qt::WidgetShortcut);
   connect(removeKey, &QAction::triggered, remove_, &QToolButton::click);
   view_->addAction(removeKey);
-  reason_->setObjectName(QStringLiteral("queueReason"));
-  reason_->setWordWrap(true);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(4, 4, 4, 4);
   page_ = new ViewOrEmpty(view_, new EmptyState(tr("Nothing waits. An experiment that is queued "
                                                    "starts when the current run has ended."),
                                                 QString()));
-  layout->addWidget(page_, 1);
-  layout->addWidget(reason_);
-  layout->addLayout(buttons);
+  fill(this,
+       inColumn({{page_, 1}, reason_, inRow({up_, down_, remove_, Part::rest(), goOn_, clear_})}),
+       {4, 4, 4, 4});
   for (auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved}) {
     connect(&queue, signal, this, &RunQueueList::refresh);
   }

@@ -106,6 +106,14 @@ void SetupDraft::read() {
   mistakes_ = parsed_.mistakes;
 }
 
+std::size_t SetupDraft::runCount() const {
+  std::size_t runs = 1;
+  for (const auto& axis : parsed_.sweep) {
+    runs *= axis.values.size();
+  }
+  return runs;
+}
+
 QString SetupDraft::folder() const {
   return path_.isEmpty() ? QDir::currentPath() : QFileInfo(path_).absolutePath();
 }
@@ -123,33 +131,30 @@ void SetupDraft::addMistakes(std::vector<experiment::Mistake> mistakes) {
   emit changed();
 }
 
+QString SetupDraft::firstMistake(
+    const std::function<bool(const experiment::Mistake&)>& matches) const {
+  const auto found = std::find_if(mistakes_.begin(), mistakes_.end(), matches);
+  return found == mistakes_.end() ? QString() : QString::fromStdString(found->text);
+}
+
 QString SetupDraft::mistakeOfAxis(const std::string& key) const {
-  for (const auto& mistake : mistakes_) {
-    if (mistake.key == "sweep." + key ||
-        (mistake.key == key && text().isLineOf("sweep." + key, mistake.line))) {
-      return QString::fromStdString(mistake.text);
-    }
-  }
-  return {};
+  return firstMistake([&](const experiment::Mistake& mistake) {
+    return mistake.key == "sweep." + key ||
+           (mistake.key == key && text().isLineOf("sweep." + key, mistake.line));
+  });
 }
 
 QString SetupDraft::mistakeOf(const std::string& key) const {
-  for (const auto& mistake : mistakes_) {
-    if (mistake.key == key && !text().isLineOf("sweep." + key, mistake.line)) {
-      return QString::fromStdString(mistake.text);
-    }
-  }
-  return {};
+  return firstMistake([&](const experiment::Mistake& mistake) {
+    return mistake.key == key && !text().isLineOf("sweep." + key, mistake.line);
+  });
 }
 
 QString SetupDraft::mistakeOfFault(std::size_t fault, const std::string& leaf) const {
-  for (const auto& mistake : mistakes_) {
-    if (mistake.key.starts_with("faults.") && leafOf(mistake.key) == leaf &&
-        text().faultAt(mistake.line) == fault) {
-      return QString::fromStdString(mistake.text);
-    }
-  }
-  return {};
+  return firstMistake([&](const experiment::Mistake& mistake) {
+    return mistake.key.starts_with("faults.") && leafOf(mistake.key) == leaf &&
+           text().faultAt(mistake.line) == fault;
+  });
 }
 
 std::string SetupDraft::choice(const std::string& key) const {

@@ -46,6 +46,8 @@ class SetupDraft : public QObject {
   [[nodiscard]] const experiment::ExperimentText& text() const { return current().text; }
   /// The experiment, or mistakes and defaults.
   [[nodiscard]] const experiment::ParseOutcome& parsed() const { return parsed_; }
+  /// How many runs the experiment stands for: every combination of what it varies.
+  [[nodiscard]] std::size_t runCount() const;
   /// Everything that is wrong: the parser's, then what `addMistakes` was given.
   [[nodiscard]] const std::vector<experiment::Mistake>& mistakes() const { return mistakes_; }
   /// What is wrong with one key that the sweep varies, or with its list of values.
@@ -86,6 +88,8 @@ class SetupDraft : public QObject {
   };
 
   [[nodiscard]] const Step& current() const { return steps_[at_]; }
+  [[nodiscard]] QString firstMistake(
+      const std::function<bool(const experiment::Mistake&)>& matches) const;
   void restart(std::string text);
   void read();
 

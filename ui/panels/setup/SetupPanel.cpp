@@ -1,33 +1,28 @@
 #include "ui/panels/setup/SetupPanel.h"
 
 #include <QCheckBox>
-#include <QDateTime>
-#include <QDir>
 #include <QDragEnterEvent>
-#include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QLabel>
-#include <QLineEdit>
+#include <QMenu>
 #include <QMessageBox>
-#include <QMimeData>
-#include <QScrollArea>
+#include <QPushButton>
+#include <QSplitter>
 #include <QTabWidget>
-#include <QTimer>
-#include <QUrl>
 #include <algorithm>
 #include <utility>
 
-#include "engine/experiment/FieldText.h"
+#include "ui/panels/CurrentPalette.h"
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
+#include "ui/panels/LocalFiles.h"
 #include "ui/panels/setup/BucketPreview.h"
-#include "ui/panels/setup/FaultList.h"
 #include "ui/panels/setup/FieldEditor.h"
-#include "ui/panels/setup/FieldGroup.h"
-#include "ui/panels/setup/HookForm.h"
+#include "ui/panels/setup/RunFiles.h"
+#include "ui/panels/setup/RunQueueList.h"
+#include "ui/panels/setup/SetupForm.h"
 
 namespace lockstep::ui {
-
-// What the panel does; SetupPanelForm.cpp makes its widgets and fills them.
 
 SetupPanel::SetupPanel(SetupPaths paths, QWidget* parent)
     : QWidget(parent),
@@ -35,9 +30,8 @@ SetupPanel::SetupPanel(SetupPaths paths, QWidget* parent)
       catalog_(paths_.hookscan),
       describer_(paths_.rank) {
   setAcceptDrops(true);
-  makeTop();
-  makeGroups();
-  makeBottom();
+  QWidget* top = makeTop();
+  fill(this, inColumn({top, {makeMiddle(), 1}, makeBottom()}, 4), {6, 6, 6, 6});
   connect(&draft_, &SetupDraft::changed, this, &SetupPanel::refresh);
   connect(&catalog_, &HookCatalog::answered, this, [this] {
     draft_.addMistakes(catalog_.answer().swept.mistakes);
@@ -93,7 +87,7 @@ void SetupPanel::setNote(const QString& sentence) {
 }
 
 void SetupPanel::offerHooks(const QStringList& hooks) {
-  hookForm_->setOffered(hooks);
+  form_->offerHooks(hooks);
 }
 
 void SetupPanel::newExperiment() {
@@ -116,13 +110,7 @@ bool SetupPanel::save() {
   if (!draft_.canSaveInPlace()) {
     return saveAs();
   }
-  const auto done = draft_.save(draft_.path());
-  if (!done.ok()) {
-    emit failed(QString::fromStdString(done.error().message()));
-    return false;
-  }
-  emit saved(draft_.path());
-  return true;
+  return saveTo(draft_.path());
 }
 
 bool SetupPanel::saveAs() {
@@ -134,6 +122,10 @@ bool SetupPanel::saveAs() {
   if (QFileInfo(path).suffix().isEmpty()) {
     path += QStringLiteral(".toml");
   }
+  return saveTo(path);
+}
+
+bool SetupPanel::saveTo(const QString& path) {
   const auto done = draft_.save(path);
   if (!done.ok()) {
     emit failed(QString::fromStdString(done.error().message()));
@@ -152,7 +144,7 @@ QString SetupPanel::reasonAgainstRun() const {
                                 : tr("%1 mistakes, the first: %2").arg(mistakes.size()).arg(first);
   }
   const bool own = draft_.parsed().experiment.hook.isOwn();
-  if (catalog_.isAsking() && (!own || runCount() > 1)) {
+  if (catalog_.isAsking() && (!own || draft_.runCount() > 1)) {
     return own ? tr("Checking the runs of the sweep…")
                : tr("Asking the plugin of hook %1…")
                      .arg(QString::fromStdString(draft_.parsed().experiment.hook.name));
@@ -174,77 +166,18 @@ void SetupPanel::setRank(const QString& rank, const QString& whyNot) {
   ask();
 }
 
-QString SetupPanel::writeDraft(const QString& name, const std::string& toml) {
-  QString plain;
-  for (const QChar letter : name) {
-    const bool kept = letter.isLetterOrNumber() || QStringLiteral("-_.=,").contains(letter);
-    plain += kept ? letter : QChar('-');
-  }
-  QDir().mkpath(paths_.drafts);
-  for (int number = 1;; ++number) {
-    const QString path = paths_.drafts + '/' + plain +
-                         (number == 1 ? QString() : '-' + QString::number(number)) +
-                         QStringLiteral(".toml");
-    QFile file(path);
-    if (file.exists()) {
-      if (file.open(QIODevice::ReadOnly) && file.readAll().toStdString() == toml) {
-        return path;
-      }
-      continue;  // of another draft, which may still wait in the queue
-    }
-    if (file.open(QIODevice::WriteOnly) &&
-        file.write(toml.data(), static_cast<qint64>(toml.size())) >= 0) {
-      return path;
-    }
-    emit failed(tr("%1 cannot be written: %2").arg(path, file.errorString()));
-    return {};
-  }
-}
-
-std::size_t SetupPanel::runCount() const {
-  std::size_t runs = 1;
-  for (const auto& axis : draft_.parsed().sweep) {
-    runs *= axis.values.size();
-  }
-  return runs;
-}
-
 QStringList SetupPanel::filesToRun() {
-  if (!draft_.parsed().sweep.empty()) {
-    QStringList files;
-    experiment::SweptExperiment swept = catalog_.answer().swept;
-    const std::string name = swept.runs.front().parsed.experiment.name;
-    swept.nameRuns(name + ' ' +
-                   QDateTime::currentDateTimeUtc().toString("yyyyMMdd-HHmmss").toStdString());
-    for (const experiment::SweptRun& run : swept.runs) {
-      const QString path =
-          writeDraft(QString::fromStdString(name + '-' + experiment::fileNamePart(run.label)),
-                     experiment::toToml(run.parsed.experiment));
-      if (path.isEmpty()) {
-        return {};
-      }
-      files << path;
-    }
-    return files;
-  }
-  if (!draft_.isDirty() && !draft_.path().isEmpty()) {
-    return {draft_.path()};
-  }
-  // Relative paths and plugins beside the file are settled, since the draft stands elsewhere.
-  const auto& experiment = draft_.parsed().experiment.hook.isOwn()
-                               ? draft_.parsed().experiment
-                               : catalog_.answer().swept.runs.front().parsed.experiment;
-  const QString path =
-      writeDraft(QString::fromStdString(experiment.name), experiment::toToml(experiment));
-  return path.isEmpty() ? QStringList() : QStringList(path);
+  return writeRuns(draft_, catalog_, paths_.drafts,
+                   [this](const QString& sentence) { emit failed(sentence); });
 }
 
 void SetupPanel::run() {
   if (!reasonAgainstRun().isEmpty()) {
     return;
   }
-  const QStringList files = blocked_.isEmpty() || runCount() > 1 ? filesToRun() : QStringList();
-  if (runCount() > 1) {
+  const QStringList files =
+      blocked_.isEmpty() || draft_.runCount() > 1 ? filesToRun() : QStringList();
+  if (draft_.runCount() > 1) {
     queueFiles(files);
   } else if (!files.isEmpty()) {
     emit runRequested(files.front());
@@ -272,36 +205,200 @@ void SetupPanel::find() {
 }
 
 void SetupPanel::showKey(const QString& key) {
-  for (FieldEditor* editor : allEditors()) {
-    if (QString::fromStdString(editor->field().key) != key) {
-      continue;
-    }
-    search_->clear();
-    if (editor->field().advanced) {
-      advanced_->setChecked(true);
-    }
-    for (FieldGroup* group : groups_) {
-      if (group->isAncestorOf(editor)) {
-        group->setOpen(true);
-      }
-    }
-    editor->focusEditor();
-    // Once the group that was opened has found its place.
-    QTimer::singleShot(0, editor, [this, editor] { scroll_->ensureWidgetVisible(editor, 0, 60); });
+  FieldEditor* editor = form_->find(key);
+  if (editor == nullptr) {
     return;
   }
+  search_->clear();
+  if (editor->field().advanced) {
+    advanced_->setChecked(true);
+  }
+  form_->bringUp(editor);
 }
 
 void SetupPanel::dragEnterEvent(QDragEnterEvent* event) {
-  const auto urls = event->mimeData()->urls();
-  if (urls.size() == 1 && urls.front().toLocalFile().endsWith(QStringLiteral(".toml"))) {
+  if (localFiles(*event->mimeData(), QStringLiteral(".toml")).size() == 1 &&
+      event->mimeData()->urls().size() == 1) {
     event->acceptProposedAction();
   }
 }
 
 void SetupPanel::dropEvent(QDropEvent* event) {
   event->acceptProposedAction();
-  open(event->mimeData()->urls().front().toLocalFile());
+  open(localFiles(*event->mimeData()).front());
+}
+
+// --- what it is made of, and what that says
+
+QWidget* SetupPanel::makeTop() {
+  note_ = muted({}, "setupNote");
+  note_->hide();
+  title_ = named(bold(), "setupTitle");
+  title_->setMinimumWidth(0);
+  const auto button = [&](const QString& text, const QString& tip, const char* name, auto slot) {
+    auto* made = toolButton(text, tip, name);
+    made->setAutoRaise(true);
+    connect(made, &QToolButton::clicked, this, slot);
+    return made;
+  };
+  auto* begin =
+      button(tr("New"), tr("Starts a new experiment"), "setupNew", &SetupPanel::newExperiment);
+  auto* open =
+      button(tr("Open…"), tr("Opens an experiment file (*.toml); dropping one here does the same"),
+             "setupOpen", &SetupPanel::chooseFile);
+  saveButton_ = button(tr("Save"), tr("Writes the file that lockstep run takes"), "setupSave",
+                       [this] { save(); });
+  auto* menu = new QMenu(saveButton_);
+  menu->addAction(tr("Save as…"), this, [this] { saveAs(); });
+  saveButton_->setMenu(menu);
+  saveButton_->setPopupMode(QToolButton::MenuButtonPopup);
+  undo_ = button(tr("Undo"), tr("Takes the last change of the form back"), "setupUndo",
+                 &SetupPanel::undo);
+  redo_ = button(tr("Redo"), tr("Makes the change again"), "setupRedo", &SetupPanel::redo);
+  search_ = filterLine("setupSearch", tr("Filter keys, as in \"bucket cap\""), tr("Filter keys"));
+  advanced_ = named(new QCheckBox(tr("Advanced")), "setupAdvanced", {},
+                    tr("Shows keys that are seldom needed, too"));
+  connect(search_, &QLineEdit::textChanged, this, &SetupPanel::filter);
+  connect(advanced_, &QCheckBox::toggled, this, &SetupPanel::filter);
+  others_ = wrapped({}, "otherMistakes");
+  others_->setTextFormat(Qt::RichText);
+  connect(others_, &QLabel::linkActivated, this, [this](const QString& key) {
+    draft_.edit("remove " + key.toStdString(), [&](auto& text) { text.remove(key.toStdString()); });
+  });
+  return fill(
+      new QWidget,
+      inColumn({note_, title_, inRow({begin, open, saveButton_, Part::rest(), undo_, redo_}, 2),
+                inRow({{search_, 1}, advanced_}), others_},
+               4));
+}
+
+QSplitter* SetupPanel::makeMiddle() {
+  form_ = new SetupForm(draft_, catalog_);
+  preview_ = new BucketPreview(describer_);
+  tabs_ = new QTabWidget;
+  tabs_->setDocumentMode(true);
+  tabs_->addTab(preview_, tr("Bucket preview"));
+  tabs_->addTab(new RunQueueList(queue_), tr("Queue"));
+  const auto countQueue = [this] {
+    const int waiting = queue_.rowCount();
+    tabs_->setTabText(1, waiting == 0 ? tr("Queue") : tr("Queue (%1)").arg(waiting));
+  };
+  connect(&queue_, &QAbstractItemModel::rowsInserted, this, countQueue);
+  connect(&queue_, &QAbstractItemModel::rowsRemoved, this, countQueue);
+  connect(&queue_, &QAbstractItemModel::modelReset, this, countQueue);
+  auto* splitter = new QSplitter(Qt::Vertical);
+  splitter->addWidget(form_);
+  splitter->addWidget(tabs_);
+  splitter->setStretchFactor(0, 3);
+  splitter->setStretchFactor(1, 1);
+  splitter->setCollapsible(0, false);
+  return splitter;
+}
+
+QLayout* SetupPanel::makeBottom() {
+  run_ = named(new QPushButton(tr("Run")), "setupRun");
+  run_->setDefault(true);
+  connect(run_, &QPushButton::clicked, this, &SetupPanel::run);
+  queueButton_ = named(new QPushButton(tr("Queue")), "setupQueue", {},
+                       tr("Runs it when the current run and those before it have ended"));
+  connect(queueButton_, &QPushButton::clicked, this, &SetupPanel::queueRun);
+  reason_ = wrapped({}, "setupReason");
+  reason_->setTextFormat(Qt::RichText);
+  connect(reason_, &QLabel::linkActivated, this, &SetupPanel::showKey);
+  return inRow({run_, queueButton_, {reason_, 1}});
+}
+
+void SetupPanel::refresh() {
+  form_->refresh();
+  ask();
+  filter();
+  refreshOthers();
+  refreshActions();
+}
+
+void SetupPanel::filter() {
+  form_->filter(search_->text().trimmed(), advanced_->isChecked());
+}
+
+void SetupPanel::ask() {
+  if (askedText_ != draft_.text().text() || askedPath_ != draft_.path()) {
+    askPlugins();
+  }
+  if (!draft_.parsed().mistakes.empty()) {
+    preview_->showReason(tr("The buckets can be told once the mistakes are mended."));
+    return;
+  }
+  describer_.ask(draft_.parsed().experiment);
+  preview_->show(draft_.parsed().experiment);
+}
+
+void SetupPanel::askPlugins() {
+  askedText_ = draft_.text().text();
+  askedPath_ = draft_.path();
+  catalog_.ask({askedText_, draft_.title().toStdString(), draft_.folder().toStdString(),
+                draft_.path().toStdString()});
+}
+
+/// Mistakes that no field can show: unknown keys, what is no TOML.
+void SetupPanel::refreshOthers() {
+  QStringList lines;
+  for (const auto& mistake : draft_.mistakes()) {
+    if (form_->shows(mistake)) {
+      continue;
+    }
+    QString line = QStringLiteral("✕ ") + QString::fromStdString(mistake.message()).toHtmlEscaped();
+    if (draft_.text().value(mistake.key)) {
+      line += QStringLiteral(" <a href=\"%1\">%2</a>")
+                  .arg(QString::fromStdString(mistake.key).toHtmlEscaped(), tr("Leave it out"));
+    }
+    lines << line;
+  }
+  if (!draft_.text().readable()) {
+    lines << tr(
+        "The form can be used once the file is TOML: mend it in an editor and open it "
+        "again.");
+  }
+  if (draft_.text().rewritten()) {
+    lines << tr(
+        "A table written in one line had to be written anew: comments of the file are "
+        "gone from this draft (Undo brings them back).");
+  }
+  others_->setText(lines.join(QStringLiteral("<br>")));
+  others_->setVisible(!lines.isEmpty());
+  setInk(others_, draft_.mistakes().empty() ? currentPalette().warning : currentPalette().error);
+}
+
+void SetupPanel::refreshActions() {
+  const bool dirty = draft_.isDirty();
+  title_->setText(draft_.title() + (dirty ? QStringLiteral(" •") : QString()));
+  title_->setToolTip(draft_.path().isEmpty() ? tr("Not saved yet")
+                     : dirty ? tr("%1, with changes that are not saved").arg(draft_.path())
+                             : draft_.path());
+  emit titleChanged(draft_.title(), dirty);
+  saveButton_->setEnabled(draft_.text().readable());
+  undo_->setEnabled(draft_.canUndo());
+  redo_->setEnabled(draft_.canRedo());
+  const QString wrong = reasonAgainstRun();
+  const bool sweep = draft_.runCount() > 1;  // which goes through the queue, and so may wait
+  const QString reason = wrong.isEmpty() && !sweep ? blocked_ : wrong;
+  run_->setText(sweep ? tr("Run all %1").arg(draft_.runCount()) : tr("Run"));
+  run_->setEnabled(reason.isEmpty());
+  queueButton_->setEnabled(wrong.isEmpty());
+  run_->setToolTip(reason.isEmpty()
+                       ? (sweep ? tr("Runs all of the sweep, one after the other")
+                          : dirty || draft_.path().isEmpty()
+                              ? tr("Runs the experiment as it stands here; the file stays as it is")
+                              : tr("Runs %1").arg(draft_.path()))
+                       : tr("Cannot run: %1").arg(reason));
+  QString text = reason.toHtmlEscaped();
+  if (!draft_.mistakes().empty() && !draft_.mistakes().front().key.empty()) {
+    text +=
+        QStringLiteral(" <a href=\"%1\">%2</a>")
+            .arg(QString::fromStdString(draft_.mistakes().front().key).toHtmlEscaped(), tr("Show"));
+  }
+  reason_->setText(text);
+  setInk(reason_,
+         wrong.isEmpty() ? palette().color(QPalette::PlaceholderText) : currentPalette().error);
 }
 
 }  // namespace lockstep::ui

@@ -3,7 +3,6 @@
 #include <QString>
 #include <QWidget>
 #include <string>
-#include <vector>
 
 #include "ui/panels/setup/HookCatalog.h"
 #include "ui/panels/setup/ModelDescriber.h"
@@ -14,18 +13,14 @@ class QCheckBox;
 class QLabel;
 class QLineEdit;
 class QPushButton;
-class QScrollArea;
+class QSplitter;
 class QTabWidget;
 class QToolButton;
 
 namespace lockstep::ui {
 
 class BucketPreview;
-class FaultList;
-class FieldEditor;
-class FieldGroup;
-class HookForm;
-class SweepEditor;
+class SetupForm;
 
 /// Where the panel finds what it asks, and where it keeps what was run without being saved.
 struct SetupPaths {
@@ -97,25 +92,19 @@ class SetupPanel : public QWidget {
   void dropEvent(QDropEvent* event) override;
 
  private:
-  void makeTop();
-  void makeGroups();
-  void makeBottom();
-  FieldGroup* addGroup(const QString& title);
+  QWidget* makeTop();
+  QSplitter* makeMiddle();
+  QLayout* makeBottom();
   void refresh();
-  void refreshFields();
-  void refreshSummaries();
   void refreshOthers();
   void refreshActions();
   void ask();
   void askPlugins();
   void filter();
-  /// How many runs the experiment stands for.
-  [[nodiscard]] std::size_t runCount() const;
   void queueFiles(const QStringList& files);
+  bool saveTo(const QString& path);
   /// Writes what is to run into files, one a run; empty after `failed`.
   QStringList filesToRun();
-  QString writeDraft(const QString& name, const std::string& toml);
-  [[nodiscard]] std::vector<FieldEditor*> allEditors() const;
 
   SetupPaths paths_;
   SetupDraft draft_;
@@ -131,17 +120,7 @@ class SetupPanel : public QWidget {
   QLineEdit* search_ = nullptr;
   QCheckBox* advanced_ = nullptr;
   QLabel* others_ = nullptr;
-  QLabel* nothingFound_ = nullptr;
-  QScrollArea* scroll_ = nullptr;
-  QWidget* form_ = nullptr;
-  std::vector<FieldGroup*> groups_;
-  std::vector<std::pair<FieldEditor*, FieldGroup*>> editors_;  ///< of the schema
-  FieldGroup* hookGroup_ = nullptr;
-  HookForm* hookForm_ = nullptr;
-  FieldGroup* faultGroup_ = nullptr;
-  FaultList* faultList_ = nullptr;
-  FieldGroup* sweepGroup_ = nullptr;
-  SweepEditor* sweepEditor_ = nullptr;
+  SetupForm* form_ = nullptr;
   QTabWidget* tabs_ = nullptr;
   BucketPreview* preview_ = nullptr;
   QPushButton* run_ = nullptr;

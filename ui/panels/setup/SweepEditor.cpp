@@ -1,17 +1,14 @@
 #include "ui/panels/setup/SweepEditor.h"
 
-#include <QHBoxLayout>
-#include <QLabel>
-#include <QLineEdit>
 #include <QMenu>
-#include <QToolButton>
-#include <QVBoxLayout>
 #include <algorithm>
 
 #include "engine/experiment/FieldText.h"
 #include "engine/experiment/Schema.h"
 #include "engine/plugin/ResolveHooks.h"
 #include "ui/panels/CurrentPalette.h"
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
 #include "ui/panels/setup/FieldGroup.h"
 #include "ui/panels/setup/HookCatalog.h"
 #include "ui/panels/setup/SetupDraft.h"
@@ -84,23 +81,14 @@ SweepEditor::SweepEditor(SetupDraft& draft, const HookCatalog& catalog, QWidget*
     : QWidget(parent), draft_(draft), catalog_(catalog), layout_(new QVBoxLayout(this)) {
   layout_->setContentsMargins(0, 0, 0, 0);
   layout_->setSpacing(4);
-  about_ = new QLabel;
-  about_->setObjectName(QStringLiteral("aboutSweep"));
-  about_->setWordWrap(true);
-  about_->setForegroundRole(QPalette::PlaceholderText);
-  layout_->addWidget(about_);
-  auto* add = new QToolButton;
-  add->setObjectName(QStringLiteral("varyKey"));
-  add->setText(tr("Vary a key"));
-  add->setToolTip(tr("Runs the experiment with each of a list of values"));
+  about_ = muted({}, "aboutSweep");
+  auto* add = toolButton(tr("Vary a key"), tr("Runs the experiment with each of a list of values"),
+                         "varyKey");
   add->setPopupMode(QToolButton::InstantPopup);
   menu_ = new QMenu(add);
   connect(menu_, &QMenu::aboutToShow, this, &SweepEditor::fillMenu);
   add->setMenu(menu_);
-  auto* row = new QHBoxLayout;
-  row->addWidget(add);
-  row->addStretch(1);
-  layout_->addLayout(row);
+  ui::add(*layout_, {about_, inRow({add, Part::rest()})});
   refresh();
 }
 
@@ -158,11 +146,6 @@ void SweepEditor::typed(const std::string& key, const QString& text) {
 void SweepEditor::addBox(const std::string& key) {
   Axis axis;
   axis.key = key;
-  axis.box = new QWidget;
-  auto* rows = new QVBoxLayout(axis.box);
-  rows->setContentsMargins(0, 0, 0, 0);
-  rows->setSpacing(1);
-  auto* top = new QHBoxLayout;
   const QString name = QString::fromStdString(key);
   const Field field = fieldOf(key, catalog_);
   auto* label = new QLabel(name);
@@ -173,23 +156,16 @@ void SweepEditor::addBox(const std::string& key) {
   axis.values->setPlaceholderText(isList(field) ? tr("[1, 2], [3, 4]") : tr("values, with commas"));
   connect(axis.values, &QLineEdit::textEdited, this,
           [this, key](const QString& text) { typed(key, text); });
-  auto* remove = new QToolButton;
+  auto* remove = toolButton(tr("Remove"), tr("Does not vary %1 any more").arg(name), "");
   remove->setObjectName("removeAxis:" + name);
-  remove->setText(tr("Remove"));
   remove->setAutoRaise(true);
-  remove->setToolTip(tr("Does not vary %1 any more").arg(name));
   connect(remove, &QToolButton::clicked, this, [this, key] {
     draft_.edit("unvary " + key, [&](auto& text) { text.remove(std::string(kSweep) + key); });
   });
-  top->addWidget(label);
-  top->addWidget(axis.values, 1);
-  top->addWidget(new QLabel(QString::fromStdString(field.unit)));
-  top->addWidget(remove);
-  axis.mistake = new QLabel;
-  axis.mistake->setObjectName(QStringLiteral("mistake"));
-  axis.mistake->setWordWrap(true);
-  rows->addLayout(top);
-  rows->addWidget(axis.mistake);
+  axis.mistake = wrapped({}, "mistake");
+  auto* unit = new QLabel(QString::fromStdString(field.unit));
+  axis.box = fill(new QWidget,
+                  inColumn({inRow({label, {axis.values, 1}, unit, remove}), axis.mistake}, 1));
   layout_->insertWidget(static_cast<int>(axes_.size()) + 1, axis.box);
   axes_.push_back(axis);
 }
@@ -224,20 +200,14 @@ void SweepEditor::refresh() {
     const QString wrong = draft_.mistakeOfAxis(axis.key);
     axis.mistake->setText(QStringLiteral("✕ ") + wrong);
     axis.mistake->setVisible(!wrong.isEmpty());
-    QPalette colours = axis.mistake->palette();
-    colours.setColor(QPalette::WindowText, currentPalette().error);
-    axis.mistake->setPalette(colours);
-  }
-  std::size_t runs = 1;
-  for (const auto& axis : draft_.parsed().sweep) {
-    runs *= axis.values.size();
+    setInk(axis.mistake, currentPalette().error);
   }
   about_->setText(axes_.empty() ? tr("Nothing is varied: the experiment is one run.")
                   : draft_.parsed().sweep.empty()
                       ? tr("The runs can be told once the mistakes are mended.")
                       : tr("%1 runs, one after the other: every combination of these values. A "
                            "value here wins over that of the key above.")
-                            .arg(runs));
+                            .arg(draft_.runCount()));
 }
 
 bool SweepEditor::matches(const QString& needle) const {

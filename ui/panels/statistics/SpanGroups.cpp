@@ -2,6 +2,7 @@
 
 #include <QCoreApplication>
 #include <algorithm>
+#include <array>
 
 #include "engine/analysis/SpanStatistics.h"
 #include "engine/export/EventTable.h"
@@ -19,47 +20,48 @@ QString translated(const char* text) {
   return QCoreApplication::translate("SpanGroups", text);
 }
 
+bool isPhase(EventKind kind) {
+  switch (kind) {
+    case EventKind::kStartup:
+    case EventKind::kData:
+    case EventKind::kForward:
+    case EventKind::kBackward:
+    case EventKind::kOptimizer:
+    case EventKind::kEvaluate:
+    case EventKind::kCheckpoint:
+    case EventKind::kJoinShadow:
+      return true;
+    default:
+      return false;
+  }
+}
+
+struct GroupWords {
+  const char* title;
+  const char* meaning;
+};
+
+// In the order of GroupBy.
+constexpr std::array<GroupWords, kGroupings> kGroupWords{{
+    {"Name", "Spans of one name, over all buckets and ranks"},
+    {"Name and bucket", "Spans of one name about one bucket"},
+    {"Bucket", "All that happens to one bucket"},
+    {"Hook phase and bucket",
+     "Encode, communicate and decode of the communication hook, by bucket"},
+    {"Rank", "All that one rank recorded"},
+    {"Step phase", "All that began while its rank was in that phase of its step"},
+    {"Rank, name and bucket",
+     "Spans of one name about one bucket on one rank, as lockstep export has them"},
+}};
+
 }  // namespace
 
 QString titleOf(GroupBy by) {
-  switch (by) {
-    case GroupBy::kName:
-      return translated("Name");
-    case GroupBy::kNameAndBucket:
-      return translated("Name and bucket");
-    case GroupBy::kBucket:
-      return translated("Bucket");
-    case GroupBy::kHook:
-      return translated("Hook phase and bucket");
-    case GroupBy::kRank:
-      return translated("Rank");
-    case GroupBy::kPhase:
-      return translated("Step phase");
-    case GroupBy::kAll:
-      return translated("Rank, name and bucket");
-  }
-  return {};
+  return translated(kGroupWords[static_cast<std::size_t>(by)].title);
 }
 
 QString meaningOf(GroupBy by) {
-  switch (by) {
-    case GroupBy::kName:
-      return translated("Spans of one name, over all buckets and ranks");
-    case GroupBy::kNameAndBucket:
-      return translated("Spans of one name about one bucket");
-    case GroupBy::kBucket:
-      return translated("All that happens to one bucket");
-    case GroupBy::kHook:
-      return translated("Encode, communicate and decode of the communication hook, by bucket");
-    case GroupBy::kRank:
-      return translated("All that one rank recorded");
-    case GroupBy::kPhase:
-      return translated("All that began while its rank was in that phase of its step");
-    case GroupBy::kAll:
-      return translated(
-          "Spans of one name about one bucket on one rank, as lockstep export has them");
-  }
-  return {};
+  return translated(kGroupWords[static_cast<std::size_t>(by)].meaning);
 }
 
 std::uint32_t SpanGroups::group(const QString& name, const QString& query,

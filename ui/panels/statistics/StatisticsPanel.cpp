@@ -2,29 +2,37 @@
 
 #include <QAction>
 #include <QComboBox>
-#include <QFileInfo>
+#include <QHeaderView>
 #include <QItemSelectionModel>
-#include <QLineEdit>
 #include <QPushButton>
 #include <QScrollBar>
 
 #include "engine/export/OutputFile.h"
 #include "engine/export/StatisticsTable.h"
+#include "ui/model/Format.h"
+#include "ui/panels/ElidedLabel.h"
+#include "ui/panels/Labels.h"
+#include "ui/panels/LocalFiles.h"
 #include "ui/panels/RunRefresh.h"
 #include "ui/table/TableText.h"
 #include "ui/table/TableView.h"
 
 namespace lockstep::ui {
-namespace {
-
-constexpr int kRestPerWork = 9;  // a tenth of a core at most
-
-}  // namespace
 
 StatisticsPanel::StatisticsPanel(QWidget* parent)
-    : QWidget(parent), refresh_(new RunRefresh(*this, kRestPerWork)) {
-  setObjectName("statisticsPanel");
-  buildLayout();
+    : RunTablePanel({.name = "statistics",
+                     .filterHint = tr("Count only: rank:1  bucket:3  step:10..20  kind:wait  >2ms"),
+                     .filterCalled = tr("Filter what is counted"),
+                     .rangeTip = tr("Measure the whole run again"),
+                     .wholeRun = tr("Measure the whole run")},
+                    new TableView(tr("Statistics")), parent),
+      groupBy_(named(new QComboBox, "statisticsGroupBy", tr("What is counted together"),
+                     tr("What is counted together"))),
+      events_(named(new QPushButton(tr("Show in Events")), "statisticsEvents")),
+      export_(named(new QPushButton(tr("Export CSV…")), "", {},
+                    tr("Write these rows into a file: times in ns"))) {
+  buildBar();
+  buildTable();
   buildActions();
   connect(refresh_, &RunRefresh::due, this, &StatisticsPanel::measure);
   connect(&search_, &StatisticsSearch::found, this, &StatisticsPanel::take);
@@ -33,10 +41,6 @@ StatisticsPanel::StatisticsPanel(QWidget* parent)
 
 StatisticsPanel::~StatisticsPanel() {
   search_.cancel();
-}
-
-bool StatisticsPanel::busy() const {
-  return refresh_->waiting();
 }
 
 void StatisticsPanel::setRun(RunModel* model, ViewState* state) {
@@ -59,14 +63,9 @@ void StatisticsPanel::setGroupBy(GroupBy by) {
   groupBy_->setCurrentIndex(groupBy_->findData(static_cast<int>(by)));
 }
 
-void StatisticsPanel::setFilter(const QString& query) {
-  filter_->setText(query);
-  refresh_->ask();
-}
-
 void StatisticsPanel::measure() {
   const SpanQuery query(filter_->text());
-  if (run_ == nullptr || state_ == nullptr || !query.error().isEmpty()) {
+  if (!open() || !query.error().isEmpty()) {
     search_.cancel();  // what is shown stays until the query can be understood
     refresh_->worked(0);
   } else {
@@ -107,7 +106,7 @@ QString StatisticsPanel::currentQuery() const {
   if (row == nullptr || row->group.query.isEmpty()) {
     return {};
   }
-  const QString typed = filter_->text().trimmed();
+  const QString typed = filterText();
   return typed.isEmpty() ? row->group.query : row->group.query + QLatin1Char(' ') + typed;
 }
 
@@ -125,10 +124,106 @@ void StatisticsPanel::exportRows() {
   if (run_ == nullptr || rows_->rows().empty()) {
     return;
   }
-  const QFileInfo run(QString::fromStdString(run_->path().string()));
-  exportFile(this,
-             run.absolutePath() + '/' + run.completeBaseName() + QStringLiteral("-statistics.csv"),
+  const QString run = QString::fromStdString(run_->path().string());
+  exportFile(this, fileBeside(run, QStringLiteral("-statistics.csv")),
              [this](const QString& path) { return writeTo(path); });
+}
+
+// --- what it is made of, and what its labels say ---
+
+void StatisticsPanel::buildBar() {
+  for (int i = 0; i < kGroupings; ++i) {
+    const auto by = static_cast<GroupBy>(i);
+    groupBy_->addItem(tr("By %1").arg(titleOf(by).toLower()), i);
+    groupBy_->setItemData(i, meaningOf(by), Qt::ToolTipRole);
+  }
+  groupBy_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  groupBy_->setMinimumContentsLength(12);
+  layOut({groupBy_}, {events_, export_});
+  connect(groupBy_, &QComboBox::currentIndexChanged, this, [this](int index) {
+    by_ = static_cast<GroupBy>(groupBy_->itemData(index).toInt());
+    refresh_->ask();
+  });
+  connect(filter_, &QLineEdit::textChanged, refresh_, &RunRefresh::askWhenTyped);
+  connect(export_, &QPushButton::clicked, this, &StatisticsPanel::exportRows);
+}
+
+void StatisticsPanel::buildTable() {
+  table_->setAccessibleDescription(
+      tr("Enter lists the spans of a row in Events, Ctrl+C copies rows."));
+  table_->horizontalHeader()->setSectionsMovable(true);
+  table_->horizontalHeader()->setStretchLastSection(false);
+  table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+  setRows({});
+  table_->sortFromTheStart(StatisticsTable::kTotal, Qt::DescendingOrder);
+}
+
+void StatisticsPanel::buildActions() {
+  showEvents_ = new QAction(tr("Show in Events"), table_);
+  find_ = new QAction(tr("Find all in the timeline"), table_);
+  auto* write = new QAction(tr("Export CSV…"), table_);
+  table_->insertActions(table_->actions().value(0), {showEvents_, find_});
+  table_->addAction(write);
+  table_->setContextMenuPolicy(Qt::ActionsContextMenu);
+  const auto showEvents = [this] {
+    if (const QString query = currentQuery(); !query.isEmpty()) {
+      emit eventsRequested(query);
+    }
+  };
+  connect(showEvents_, &QAction::triggered, this, showEvents);
+  connect(events_, &QPushButton::clicked, this, showEvents);
+  connect(table_, &QTableView::activated, this, showEvents);
+  connect(find_, &QAction::triggered, this, [this] {
+    if (const QString query = currentQuery(); !query.isEmpty()) {
+      emit findRequested(query);
+    }
+  });
+  connect(write, &QAction::triggered, this, &StatisticsPanel::exportRows);
+  connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          &StatisticsPanel::refreshWords);
+}
+
+void StatisticsPanel::refreshWords() {
+  const QString mistake = SpanQuery(filter_->text()).error();
+  QString text;
+  QString tip;
+  if (!mistake.isEmpty()) {
+    text = mistake;
+  } else if (shown_ && shown_->measured < shown_->of) {
+    text = tr("measured over the latest %1 of %2 events")
+               .arg(formatCount(shown_->measured), formatCount(shown_->of));
+    tip = run_ != nullptr && run_->isLive()
+              ? tr("The whole run is measured once it has ended.")
+              : tr("More would take too long. Choose a range in the timeline (Ctrl+drag) to "
+                   "measure another part.");
+  } else if (shown_) {
+    text = tr("%1 events in %2")
+               .arg(formatCount(shown_->measured), formatDuration(shown_->range.lengthNs()));
+    tip = tr("of %1").arg(formatCounted(static_cast<std::uint64_t>(shown_->ranks), "rank"));
+  }
+  words_->setWords(text, tip);
+
+  showRange();
+
+  const StatisticsRow* current = currentRow();
+  const bool canAsk = !currentQuery().isEmpty();
+  showEvents_->setEnabled(canAsk);
+  find_->setEnabled(canAsk);
+  events_->setEnabled(canAsk);
+  events_->setToolTip(canAsk ? tr("List the spans of the chosen row (Enter)")
+                      : current == nullptr
+                          ? tr("Choose a row first")
+                          : tr("A phase cannot be searched for: group by something else"));
+  export_->setEnabled(!rows_->rows().empty());
+
+  showTable(rows_->rows().empty() && !search_.busy(),
+            {.noRun = tr("No run is open. Open one to see its statistics."),
+             .notYet = tr("Nothing recorded yet. Statistics appear as ranks start up."),
+             .noMatch = tr("Nothing that was measured matches this filter."),
+             .outOfRange = shown_ && shown_->of == 0,
+             .none = by_ == GroupBy::kHook
+                         ? tr("No communication hook ran: there is nothing of it to count.")
+                         : tr("There is nothing to count by %1.").arg(titleOf(by_).toLower())});
 }
 
 }  // namespace lockstep::ui

@@ -1,34 +1,23 @@
 #pragma once
 
-#include <QPointer>
 #include <QString>
-#include <QWidget>
 #include <memory>
 
-#include "ui/model/RunModel.h"
-#include "ui/model/ViewState.h"
+#include "ui/panels/RunTablePanel.h"
 #include "ui/panels/statistics/StatisticsSearch.h"
 #include "ui/panels/statistics/StatisticsTable.h"
 
 class QAction;
 class QComboBox;
-class QLineEdit;
 class QPushButton;
-class QStackedLayout;
 
 namespace lockstep::ui {
-
-class ElidedLabel;
-class EmptyState;
-class RangeButton;
-class RunRefresh;
-class TableView;
 
 /// Says how often things happened in a run and how long they took: one row a name, a bucket, a
 /// rank, a phase of the step, over what is typed and over the range of the view state. It works
 /// while it is in sight; a live run is measured anew at most twice a second, more seldom when that
 /// takes long. [ui-thread]
-class StatisticsPanel : public QWidget {
+class StatisticsPanel : public RunTablePanel {
   Q_OBJECT
 
  public:
@@ -42,11 +31,7 @@ class StatisticsPanel : public QWidget {
   /// Neither is owned; null empties the panel. Both outlive their use here.
   void setRun(RunModel* model, ViewState* state);
   void setGroupBy(GroupBy by);
-  /// Restricts what is counted to what a query asks for (see SpanQuery).
-  void setFilter(const QString& query);
 
-  /// Whether what is shown is not yet what was asked for.
-  [[nodiscard]] bool busy() const;
   /// Writes what is shown, in the order shown, into a file as the CSV of exports::StatisticsTable.
   /// Returns what went wrong, in a sentence; empty: nothing did.
   [[nodiscard]] QString writeTo(const QString& path) const;
@@ -58,8 +43,8 @@ class StatisticsPanel : public QWidget {
   void findRequested(const QString& query);
 
  private:
-  // StatisticsPanelLayout.cpp
-  void buildLayout();
+  void buildBar();
+  void buildTable();
   void buildActions();
   void refreshWords();
 
@@ -71,26 +56,15 @@ class StatisticsPanel : public QWidget {
   [[nodiscard]] QString currentQuery() const;
   [[nodiscard]] const StatisticsRow* currentRow() const;
 
-  QPointer<RunModel> run_;
-  QPointer<ViewState> state_;
   StatisticsSearch search_;
   std::shared_ptr<const Statistics> shown_;
   GroupBy by_ = GroupBy::kName;
   GroupBy askedBy_ = GroupBy::kName;  // that `search_` is at
   std::shared_ptr<const StatisticsTable> rows_;
-  RunRefresh* refresh_;
 
-  QComboBox* groupBy_ = nullptr;
-  QLineEdit* filter_ = nullptr;
-  ElidedLabel* words_ = nullptr;
-  RangeButton* range_ = nullptr;
-  QPushButton* events_ = nullptr;
-  QPushButton* export_ = nullptr;
-  TableView* table_ = nullptr;
-  QStackedLayout* stack_ = nullptr;
-  EmptyState* nothing_ = nullptr;
-  EmptyState* noMatch_ = nullptr;
-  EmptyState* outOfRange_ = nullptr;
+  QComboBox* groupBy_;
+  QPushButton* events_;
+  QPushButton* export_;
   QAction* showEvents_ = nullptr;
   QAction* find_ = nullptr;
 };

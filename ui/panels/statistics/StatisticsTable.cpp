@@ -16,71 +16,36 @@ struct ColumnWords {
 
 constexpr std::array<ColumnWords, StatisticsTable::kColumnCount> kWords{{
     {"", ""},
-    {QT_TRANSLATE_NOOP("StatisticsTable", "Count"),
-     QT_TRANSLATE_NOOP("StatisticsTable", "Spans and instants")},
-    {QT_TRANSLATE_NOOP("StatisticsTable", "Total"),
-     QT_TRANSLATE_NOOP("StatisticsTable",
-                       "Time spent in it, over all threads; a span within another of the same row "
-                       "on the same thread is not counted again. Collectives and the "
-                       "communication of a hook go on without a thread: each counts")},
-    {QT_TRANSLATE_NOOP("StatisticsTable", "Share"),
-     QT_TRANSLATE_NOOP("StatisticsTable",
-                       "The total, less what lies outside the measured time, over the measured "
-                       "time of all ranks. Rows lie within each other and threads work side by "
-                       "side: shares need not add up to 100 %")},
-    {QT_TRANSLATE_NOOP("StatisticsTable", "Self"),
-     QT_TRANSLATE_NOOP("StatisticsTable",
-                       "Time spent in it and in nothing that lies within it on the same thread")},
-    {QT_TRANSLATE_NOOP("StatisticsTable", "Mean"),
-     QT_TRANSLATE_NOOP("StatisticsTable", "Of the durations of its spans; instants have none")},
-    {QT_TRANSLATE_NOOP("StatisticsTable", "Min"),
-     QT_TRANSLATE_NOOP("StatisticsTable", "The shortest span")},
-    {QT_TRANSLATE_NOOP("StatisticsTable", "P50"),
-     QT_TRANSLATE_NOOP("StatisticsTable",
-                       "The median, over every span; between two, interpolated as numpy does")},
-    {QT_TRANSLATE_NOOP("StatisticsTable", "P90"),
-     QT_TRANSLATE_NOOP(
-         "StatisticsTable",
-         "90 % of the spans take no longer; between two, interpolated as numpy does")},
-    {QT_TRANSLATE_NOOP("StatisticsTable", "P99"),
-     QT_TRANSLATE_NOOP(
-         "StatisticsTable",
-         "99 % of the spans take no longer; between two, interpolated as numpy does")},
-    {QT_TRANSLATE_NOOP("StatisticsTable", "Max"),
-     QT_TRANSLATE_NOOP("StatisticsTable", "The longest span")},
-    {QT_TRANSLATE_NOOP("StatisticsTable", "Std"),
-     QT_TRANSLATE_NOOP("StatisticsTable",
-                       "Standard deviation of the durations, divided by their number")},
+    {"Count", "Spans and instants"},
+    {"Total",
+     "Time spent in it, over all threads; a span within another of the same row on the same thread "
+     "is not counted again. Collectives and the communication of a hook go on without a thread: "
+     "each counts"},
+    {"Share",
+     "The total, less what lies outside the measured time, over the measured time of all ranks. "
+     "Rows lie within each other and threads work side by side: shares need not add up to 100 %"},
+    {"Self", "Time spent in it and in nothing that lies within it on the same thread"},
+    {"Mean", "Of the durations of its spans; instants have none"},
+    {"Min", "The shortest span"},
+    {"P50", "The median, over every span; between two, interpolated as numpy does"},
+    {"P90", "90 % of the spans take no longer; between two, interpolated as numpy does"},
+    {"P99", "99 % of the spans take no longer; between two, interpolated as numpy does"},
+    {"Max", "The longest span"},
+    {"Std", "Standard deviation of the durations, divided by their number"},
 }};
 
 double numberOf(const StatisticsRow& row, std::size_t column) {
-  const analysis::SpanStatistics& of = row.of;
-  switch (column) {
-    case StatisticsTable::kCount:
-      return static_cast<double>(of.count);
-    case StatisticsTable::kTotal:
-      return of.total;
-    case StatisticsTable::kShare:
-      return row.share;
-    case StatisticsTable::kSelf:
-      return of.self;
-    case StatisticsTable::kMean:
-      return of.mean;
-    case StatisticsTable::kMin:
-      return of.min;
-    case StatisticsTable::kP50:
-      return of.p50;
-    case StatisticsTable::kP90:
-      return of.p90;
-    case StatisticsTable::kP99:
-      return of.p99;
-    case StatisticsTable::kMax:
-      return of.max;
-    case StatisticsTable::kDeviation:
-      return of.deviation;
-    default:
-      return 0;
+  using Of = analysis::SpanStatistics;
+  if (column < StatisticsTable::kTotal) {
+    return static_cast<double>(row.of.count);
   }
+  if (column == StatisticsTable::kShare) {
+    return row.share;
+  }
+  static constexpr double Of::*kTimes[] = {&Of::total, nullptr,       &Of::self, &Of::mean,
+                                           &Of::min,   &Of::p50,      &Of::p90,  &Of::p99,
+                                           &Of::max,   &Of::deviation};
+  return row.of.*kTimes[column - StatisticsTable::kTotal];
 }
 
 std::vector<TableRows::Column> statisticsColumns(GroupBy by) {

@@ -55,7 +55,7 @@ class EventsPanelTest : public test::PanelOfARun<EventsPanel> {
   }
 
   QTableView* table() { return panel_.findChild<QTableView*>("eventsTable"); }
-  QString words() { return panel_.findChild<QLabel*>("eventsCount")->text(); }
+  QString words() { return panel_.findChild<QLabel*>("eventsWords")->text(); }
   QString cell(int row, EventColumn column) {
     return table()->model()->index(row, static_cast<int>(column)).data().toString();
   }

@@ -13,7 +13,6 @@
 #include <QSettings>
 #include <QSignalSpy>
 #include <QTableView>
-#include <QTableWidget>
 #include <QTest>
 #include <QUrl>
 #include <fstream>
@@ -86,8 +85,7 @@ TEST_F(HookManagerPanelTest, ListsWhatTheFoldersHoldAndWhyALibraryWasRefused) {
   EXPECT_EQ(row("old").error, "it was built for version 0 of the border, this is version 1");
   const auto refused = panel_->hooks().find("old");
   ASSERT_TRUE(refused.has_value());
-  EXPECT_TRUE(
-      HooksFoundTable(panel_->hooks().rows()).look(*refused, 0, Qt::BackgroundRole).isValid());
+  EXPECT_TRUE(foundRows(panel_->hooks().rows())->look(*refused, 0, Qt::BackgroundRole).isValid());
   EXPECT_FALSE(panel_->hooks().offered().contains("old"));
 }
 
@@ -104,13 +102,13 @@ TEST_F(HookManagerPanelTest, ShowsParametersWithRangesAndHelp) {
   hooks_.add("mine");
   open();
   panel_->show("mine");
-  auto* table = child<QTableWidget>("hookParameters");
-  ASSERT_EQ(table->rowCount(), 1);
-  EXPECT_EQ(table->item(0, 0)->text(), "density");
-  EXPECT_EQ(table->item(0, 1)->text(), "0.01");
-  EXPECT_EQ(table->item(0, 2)->text(), "a number from 0.001 to 1");
-  EXPECT_EQ(table->item(0, 3)->text(), "yes");
-  EXPECT_EQ(table->item(0, 4)->text(), "part that is sent");
+  const QAbstractItemModel& table = *child<QTableView>("hookParameters")->model();
+  ASSERT_EQ(table.rowCount(), 1);
+  EXPECT_EQ(table.index(0, 0).data().toString(), "density");
+  EXPECT_EQ(table.index(0, 1).data().toString(), "0.01");
+  EXPECT_EQ(table.index(0, 2).data().toString(), "a number from 0.001 to 1");
+  EXPECT_EQ(table.index(0, 3).data().toString(), "yes");
+  EXPECT_EQ(table.index(0, 4).data().toString(), "part that is sent");
 }
 
 TEST_F(HookManagerPanelTest, ALibraryThatIsDroppedIsCopiedAndChosen) {
@@ -171,12 +169,12 @@ TEST_F(HookManagerPanelTest, AVerifiedHookShowsWhatWasMeasured) {
   EXPECT_EQ(row("mine").state, State::kVerifying);
   ASSERT_TRUE(settled());
   EXPECT_EQ(row("mine").state, State::kVerified);
-  auto* table = child<QTableWidget>("hookVerdict");
-  ASSERT_EQ(table->rowCount(), 1);
-  EXPECT_EQ(table->item(0, 2)->text(), "2.5e-01");
-  EXPECT_EQ(table->item(0, 3)->text(), "5.0e-01");
-  EXPECT_EQ(table->item(0, 5)->text(), "1.50 ms");
-  EXPECT_EQ(table->item(0, 6)->text(), "3.00 ms");
+  const QAbstractItemModel& table = *child<QTableView>("hookVerdict")->model();
+  ASSERT_EQ(table.rowCount(), 1);
+  EXPECT_EQ(table.index(0, 2).data().toString(), "2.5e-01");
+  EXPECT_EQ(table.index(0, 3).data().toString(), "5.0e-01");
+  EXPECT_EQ(table.index(0, 5).data().toString(), "1.50 ms");
+  EXPECT_EQ(table.index(0, 6).data().toString(), "3.00 ms");
   std::ifstream asked(hooks_.folder() / "asked");
   std::string arguments;
   std::getline(asked, arguments);

@@ -1,0 +1,107 @@
+#include "ui/panels/AskedProgram.h"
+
+#include <unistd.h>
+
+#include <QRegularExpression>
+#include <csignal>
+#include <utility>
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int kGraceMs = 3000;  // from SIGTERM to SIGKILL
+
+}  // namespace
+
+AskedProgram::AskedProgram(QObject* parent, QProcess::ProcessChannelMode channels)
+    : QObject(parent), channels_(channels) {
+  limit_.setSingleShot(true);
+  connect(&limit_, &QTimer::timeout, this, [this] {
+    tooLong_ = true;
+    end();
+  });
+}
+
+AskedProgram::~AskedProgram() {
+  drop();
+}
+
+void AskedProgram::start(const QString& program, const QStringList& arguments, int limitMs) {
+  drop();
+  tooLong_ = false;
+  process_ = new QProcess(this);
+  process_->setProcessChannelMode(channels_);
+  process_->setStandardInputFile(QProcess::nullDevice());
+  // A group of its own: what it starts ends with it.
+  process_->setChildProcessModifier([] { setpgid(0, 0); });
+  connect(process_, &QProcess::readyRead, this, &AskedProgram::said);
+  connect(process_, &QProcess::finished, this, [this](int exitCode, QProcess::ExitStatus status) {
+    finish({.end = tooLong_                        ? ProgramAnswer::End::kTooLong
+                   : status == QProcess::CrashExit ? ProgramAnswer::End::kCrashed
+                                                   : ProgramAnswer::End::kExited,
+            .exitCode = exitCode,
+            .output = process_->readAllStandardOutput(),
+            .errors = process_->readAllStandardError(),
+            .whyNot = {}});
+  });
+  connect(process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+    if (error == QProcess::FailedToStart) {
+      finish({.end = ProgramAnswer::End::kNotStarted, .whyNot = process_->errorString()});
+    }
+  });
+  if (limitMs > 0) {
+    limit_.start(limitMs);
+  }
+  process_->start(program, arguments);
+}
+
+void AskedProgram::finish(ProgramAnswer answer) {
+  limit_.stop();
+  std::exchange(process_, nullptr)->deleteLater();
+  emit ended(answer);
+}
+
+void AskedProgram::end() {
+  if (process_ == nullptr) {
+    return;
+  }
+  if (process_->processId() > 0) {
+    ::kill(-static_cast<pid_t>(process_->processId()), SIGKILL);
+  }
+  process_->kill();
+}
+
+void AskedProgram::endKindly() {
+  if (process_ != nullptr) {
+    process_->terminate();
+    QTimer::singleShot(kGraceMs, process_, &QProcess::kill);
+  }
+}
+
+void AskedProgram::drop() {
+  limit_.stop();
+  if (process_ != nullptr) {
+    process_->disconnect(this);
+    end();
+    process_->waitForFinished();
+    std::exchange(process_, nullptr)->deleteLater();
+  }
+}
+
+QStringList linesOf(const QByteArray& text) {
+  static const QRegularExpression kBreak(QStringLiteral("[\r\n]"));
+  QStringList lines;
+  for (const QString& line : QString::fromUtf8(text).split(kBreak)) {
+    if (!line.trimmed().isEmpty()) {
+      lines.append(line.trimmed());
+    }
+  }
+  return lines;
+}
+
+QString lastLineIn(const QByteArray& text) {
+  const QStringList lines = linesOf(text);
+  return lines.isEmpty() ? QString() : lines.back();
+}
+
+}  // namespace lockstep::ui

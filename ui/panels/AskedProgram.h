@@ -1,0 +1,66 @@
+#pragma once
+
+#include <QByteArray>
+#include <QObject>
+#include <QProcess>
+#include <QString>
+#include <QStringList>
+#include <QTimer>
+
+namespace lockstep::ui {
+
+/// What came of asking a program.
+struct ProgramAnswer {
+  enum class End { kExited, kCrashed, kNotStarted, kTooLong };
+  End end = End::kExited;
+  int exitCode = 0;
+  QByteArray output = {};  ///< what `takeOutput` has not taken
+  QByteArray errors = {};  ///< empty where both channels are one
+  QString whyNot = {};     ///< kNotStarted: the reason
+
+  [[nodiscard]] bool good() const { return end == End::kExited && exitCode == 0; }
+};
+
+/// A program that is asked something, in a process of its own, which ends with this object and with
+/// all that it started. One question at a time. [ui-thread]
+class AskedProgram : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit AskedProgram(QObject* parent = nullptr,
+                        QProcess::ProcessChannelMode channels = QProcess::SeparateChannels);
+  ~AskedProgram() override;
+
+  /// Drops what is under way. `ended` follows, after so many ms at the latest where a limit is
+  /// given.
+  void start(const QString& program, const QStringList& arguments, int limitMs = 0);
+  /// Has it end: `ended` follows. A program that is asked kindly has some seconds.
+  void end();
+  void endKindly();
+  /// Ends it, and nobody is told.
+  void drop();
+
+  [[nodiscard]] bool busy() const { return process_ != nullptr; }
+  /// What it has said since.
+  [[nodiscard]] QByteArray takeOutput() { return process_->readAll(); }
+
+ signals:
+  void said();
+  void ended(const lockstep::ui::ProgramAnswer& answer);
+
+ private:
+  void finish(ProgramAnswer answer);
+
+  QProcess::ProcessChannelMode channels_;
+  QProcess* process_ = nullptr;
+  QTimer limit_;
+  bool tooLong_ = false;
+};
+
+/// The lines that a program wrote, without those that say nothing. A progress bar returns to the
+/// start of its line, and each of its states is one.
+QStringList linesOf(const QByteArray& text);
+/// The last of them; empty when there is none.
+QString lastLineIn(const QByteArray& text);
+
+}  // namespace lockstep::ui

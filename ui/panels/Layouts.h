@@ -1,0 +1,37 @@
+#pragma once
+
+#include <QBoxLayout>
+#include <QMargins>
+#include <QWidget>
+#include <initializer_list>
+
+namespace lockstep::ui {
+
+// Widgets beside and below each other, written down as they stand.
+
+/// One that stands there: a widget, a layout, or room.
+struct Part {
+  Part(QWidget* widget, int stretch = 0, Qt::Alignment alignment = {})
+      : widget(widget), stretch(stretch), alignment(alignment) {}
+  Part(QLayout* layout, int stretch = 0) : layout(layout), stretch(stretch) {}
+  /// Takes what is left.
+  static Part rest() { return {static_cast<QWidget*>(nullptr), 1}; }
+  static Part gap(int pixels);
+
+  QWidget* widget = nullptr;
+  QLayout* layout = nullptr;
+  int stretch = 0;
+  Qt::Alignment alignment{};
+  int pixels = 0;
+};
+
+/// Between two parts are so many pixels; -1: as many as usual.
+QHBoxLayout* inRow(std::initializer_list<Part> parts, int spacing = -1);
+QVBoxLayout* inColumn(std::initializer_list<Part> parts, int spacing = -1);
+/// Adds parts after those that are there.
+void add(QBoxLayout& layout, std::initializer_list<Part> parts);
+
+/// Fills a widget, up to its edges where no margins are given; returns it.
+QWidget* fill(QWidget* widget, QLayout* layout, const QMargins& margins = {});
+
+}  // namespace lockstep::ui

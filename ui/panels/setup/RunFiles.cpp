@@ -1,0 +1,77 @@
+#include "ui/panels/setup/RunFiles.h"
+
+#include <QDateTime>
+#include <QDir>
+#include <QFile>
+#include <string>
+
+#include "ui/panels/setup/HookCatalog.h"
+#include "ui/panels/setup/SetupDraft.h"
+
+namespace lockstep::ui {
+namespace {
+
+using Told = std::function<void(const QString&)>;
+
+QString write(const QString& folder, const QString& name, const std::string& toml,
+              const Told& failed) {
+  QString plain;
+  for (const QChar letter : name) {
+    const bool kept = letter.isLetterOrNumber() || QStringLiteral("-_.=,").contains(letter);
+    plain += kept ? letter : QChar('-');
+  }
+  QDir().mkpath(folder);
+  for (int number = 1;; ++number) {
+    const QString path = folder + '/' + plain +
+                         (number == 1 ? QString() : '-' + QString::number(number)) +
+                         QStringLiteral(".toml");
+    QFile file(path);
+    if (file.exists()) {
+      if (file.open(QIODevice::ReadOnly) && file.readAll().toStdString() == toml) {
+        return path;
+      }
+      continue;  // of another draft, which may still wait in the queue
+    }
+    if (file.open(QIODevice::WriteOnly) &&
+        file.write(toml.data(), static_cast<qint64>(toml.size())) >= 0) {
+      return path;
+    }
+    failed(SetupDraft::tr("%1 cannot be written: %2").arg(path, file.errorString()));
+    return {};
+  }
+}
+
+}  // namespace
+
+QStringList writeRuns(const SetupDraft& draft, const HookCatalog& catalog, const QString& folder,
+                      const std::function<void(const QString&)>& failed) {
+  if (!draft.parsed().sweep.empty()) {
+    QStringList files;
+    experiment::SweptExperiment swept = catalog.answer().swept;
+    const std::string name = swept.runs.front().parsed.experiment.name;
+    swept.nameRuns(name + ' ' +
+                   QDateTime::currentDateTimeUtc().toString("yyyyMMdd-HHmmss").toStdString());
+    for (const experiment::SweptRun& run : swept.runs) {
+      const QString path =
+          write(folder, QString::fromStdString(name + '-' + experiment::fileNamePart(run.label)),
+                experiment::toToml(run.parsed.experiment), failed);
+      if (path.isEmpty()) {
+        return {};
+      }
+      files << path;
+    }
+    return files;
+  }
+  if (!draft.isDirty() && !draft.path().isEmpty()) {
+    return {draft.path()};
+  }
+  // Relative paths and plugins beside the file are settled, since the draft stands elsewhere.
+  const auto& experiment = draft.parsed().experiment.hook.isOwn()
+                               ? draft.parsed().experiment
+                               : catalog.answer().swept.runs.front().parsed.experiment;
+  const QString path = write(folder, QString::fromStdString(experiment.name),
+                             experiment::toToml(experiment), failed);
+  return path.isEmpty() ? QStringList() : QStringList(path);
+}
+
+}  // namespace lockstep::ui

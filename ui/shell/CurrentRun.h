@@ -1,0 +1,60 @@
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <cstdint>
+#include <memory>
+
+#include "ui/shell/Settings.h"
+
+namespace lockstep::ui {
+
+struct Frame;
+class RunSession;
+
+/// The run that is open in the window, one at a time: opens and closes it, and shows it and its
+/// news in stages, panels and bars. [ui-thread]
+class CurrentRun : public QObject {
+  Q_OBJECT
+
+ public:
+  CurrentRun(Frame& frame, Settings& settings, QObject* parent = nullptr);
+  ~CurrentRun() override;
+
+  /// Null: no run is open.
+  [[nodiscard]] RunSession* session() const { return session_.get(); }
+  /// True when a run is open of which its file has said what it is.
+  [[nodiscard]] bool known() const;
+
+  /// Opens a run file, live or not, in the views.
+  void open(const QString& path);
+  /// The same of a run that was started here: the page that is shown stays, and so do messages.
+  void take(const QString& path);
+  void close();
+  /// Shows a whole iteration of a rank (-1: of all), or says that the file does not hold it.
+  void showStep(std::uint32_t step, int rank = -1);
+
+  /// Opens the run that was open when the studio was closed, as it was shown then; does nothing
+  /// when there is none, its file is gone or the user does not want it.
+  void restore();
+  /// Remembers what is in sight for that.
+  void keep();
+
+ signals:
+  /// Another run is open, or none, or it says something else of itself.
+  void changed();
+  void iterationChanged();
+  /// Whether the timeline follows the run.
+  void follows(bool live);
+  void repeatRequested(const QString& path);
+
+ private:
+  void followNews();
+  void fileFailed(const QString& sentence);
+
+  Frame& frame_;
+  Settings& settings_;
+  std::unique_ptr<RunSession> session_;
+};
+
+}  // namespace lockstep::ui

@@ -1,0 +1,137 @@
+#include "ui/shell/Docks.h"
+
+#include <QCoreApplication>
+#include <QDockWidget>
+#include <QGuiApplication>
+#include <QMainWindow>
+#include <QScreen>
+#include <QStringList>
+#include <algorithm>
+#include <utility>
+
+#include "ui/shell/Panels.h"
+#include "ui/shell/Settings.h"
+
+namespace lockstep::ui {
+namespace {
+
+const QString kAnalyse = QStringLiteral("analyse");
+const QString kCompare = QStringLiteral("compare");
+const QStringList kLayouts{QStringLiteral("live"), kAnalyse, kCompare};
+
+}  // namespace
+
+Docks::Docks(QMainWindow& window, const Panels& panels, Settings& settings)
+    : window_(window), panels_(panels), settings_(settings) {
+  window.setDockOptions(QMainWindow::AnimatedDocks | QMainWindow::AllowTabbedDocks |
+                        QMainWindow::AllowNestedDocks);
+  window.setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
+  window.setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+  const auto tr = [](const char* text) { return QCoreApplication::translate("Docks", text); };
+  // Each over the one before at once: side by side they would make the window wider than a small
+  // screen.
+  QDockWidget* runs = add("runsDock", tr("Runs"), panels.runs, Qt::LeftDockWidgetArea);
+  QDockWidget* setup = add("setupDock", tr("Setup"), panels.setup, Qt::LeftDockWidgetArea, runs);
+  add("hooksDock", tr("Hooks"), panels.hooks, Qt::LeftDockWidgetArea, setup);
+  runs->raise();
+  add("inspectorDock", tr("Inspector"), panels.inspector, Qt::RightDockWidgetArea);
+  QDockWidget* log = add("logDock", tr("Log"), panels.log, Qt::BottomDockWidgetArea);
+  QDockWidget* problems =
+      add("problemsDock", tr("Problems"), panels.problems, Qt::BottomDockWidgetArea, log);
+  QDockWidget* statistics = add("statisticsDock", tr("Statistics"), panels.statistics,
+                                Qt::BottomDockWidgetArea, problems);
+  add("eventsDock", tr("Events"), panels.events, Qt::BottomDockWidgetArea, statistics);
+  log->raise();
+}
+
+QDockWidget* Docks::add(const char* name, const QString& title, QWidget* panel,
+                        Qt::DockWidgetArea area, QDockWidget* over) {
+  auto* dock = new QDockWidget(title, &window_);
+  dock->setObjectName(QLatin1String(name));
+  dock->setWidget(panel);
+  window_.addDockWidget(area, dock);
+  if (over != nullptr) {
+    window_.tabifyDockWidget(over, dock);
+  }
+  all_.append(dock);
+  return dock;
+}
+
+QDockWidget* Docks::of(const QWidget* panel) {
+  return qobject_cast<QDockWidget*>(panel->parentWidget());
+}
+
+void Docks::bring(const QWidget* panel) const {
+  of(panel)->show();
+  of(panel)->raise();
+}
+
+void Docks::restore() {
+  const QSize screen = QGuiApplication::primaryScreen()->availableSize();
+  window_.resize(screen.width() <= 1440 ? screen : (screen * 0.88).boundedTo(QSize(2240, 1320)));
+  const int runs = std::clamp(window_.width() * 3 / 14, 300, 440);  // with its figures in sight
+  const int inspector = std::clamp(window_.width() / 6, 230, 380);
+  window_.resizeDocks({of(panels_.runs), of(panels_.inspector)}, {runs, inspector}, Qt::Horizontal);
+  window_.resizeDocks({of(panels_.log)}, {std::clamp(window_.height() / 6, 130, 260)},
+                      Qt::Vertical);
+  usual_ = window_.saveState();
+  window_.restoreGeometry(settings_.geometry());
+  layout_ = settings_.layout();
+  if (!kLayouts.contains(layout_)) {
+    layout_ = kAnalyse;
+  }
+  arrange();
+}
+
+void Docks::keep() {
+  settings_.setGeometry(window_.saveGeometry());
+  settings_.setDocks(layout_, runInSight_ ? window_.saveState() : withRun_);
+}
+
+void Docks::setLayout(const QString& name) {
+  setRunInSight(true);
+  settings_.setDocks(layout_, window_.saveState());
+  layout_ = name;
+  settings_.setLayout(name);
+  arrange();
+}
+
+void Docks::resetLayout() {
+  settings_.setDocks(layout_, {});
+  const bool inSight = std::exchange(runInSight_, true);
+  arrange();
+  setRunInSight(inSight);
+}
+
+void Docks::arrange() {
+  const QByteArray kept = settings_.docks(layout_);
+  if (!kept.isEmpty() && window_.restoreState(kept)) {
+    return;
+  }
+  window_.restoreState(usual_);
+  const bool analyse = layout_ == kAnalyse;
+  of(panels_.inspector)->setVisible(analyse);
+  of(panels_.log)->setVisible(layout_ != kCompare);
+  of(panels_.problems)->setVisible(layout_ != kCompare);
+  of(panels_.statistics)->setVisible(analyse);
+  of(panels_.events)->setVisible(analyse);
+}
+
+void Docks::setRunInSight(bool inSight) {
+  if (inSight == runInSight_) {
+    return;
+  }
+  runInSight_ = inSight;
+  if (inSight) {
+    window_.restoreState(withRun_);
+    return;
+  }
+  withRun_ = window_.saveState();
+  for (const QWidget* panel : std::initializer_list<const QWidget*>{
+           panels_.inspector, panels_.log, panels_.statistics, panels_.events}) {
+    of(panel)->hide();
+  }
+  of(panels_.problems)->setVisible(panels_.problems->count() > 0);
+}
+
+}  // namespace lockstep::ui

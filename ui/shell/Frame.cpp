@@ -1,0 +1,56 @@
+#include "ui/shell/Frame.h"
+
+#include <QMainWindow>
+#include <QStatusBar>
+#include <QVBoxLayout>
+
+namespace lockstep::ui {
+namespace {
+
+/// Puts what the middle is made of one below the other.
+Pages* placed(QMainWindow& window, MessageBar* messages, StepStrip* strip, Pages* pages) {
+  auto* centre = new QWidget;
+  auto* column = new QVBoxLayout(centre);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(messages);
+  column->addWidget(strip);
+  column->addWidget(pages, 1);
+  window.setCentralWidget(centre);
+  return pages;
+}
+
+}  // namespace
+
+Frame::Frame(QMainWindow& window, Settings& settings, const Programs& programs, const QString& runs)
+    : window(window),
+      messages(new MessageBar),
+      strip(new StepStrip),
+      stages(new Stages),
+      views(*stages),
+      start(new StartPage),
+      pages(placed(window, messages, strip, new Pages(start, stages))),
+      status(new StatusReadout(views.timeline)),
+      panels{
+          .runs = new RunsPanel(runs),
+          .setup = new SetupPanel({.rank = programs.rank,
+                                   .hookscan = QString(),
+                                   .drafts = runs + QStringLiteral("/drafts")}),
+          .hooks = new HookManagerPanel({.lockstep = programs.lockstep, .folder = {}, .scan = {}}),
+          .inspector = new InspectorPanel,
+          .log = new LogPanel,
+          .problems = new ProblemsPanel,
+          .statistics = new StatisticsPanel,
+          .events = new EventsPanel},
+      docks(window, panels, settings) {
+  window.statusBar()->addPermanentWidget(status);
+  window.statusBar()->setSizeGripEnabled(false);
+  QObject::connect(pages, &Pages::runInSight, &window,
+                   [this](bool inSight) { docks.setRunInSight(inSight); });
+}
+
+void Frame::say(const QString& words, int forMs) const {
+  window.statusBar()->showMessage(words, forMs);
+}
+
+}  // namespace lockstep::ui

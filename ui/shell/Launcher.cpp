@@ -1,0 +1,249 @@
+#include "ui/shell/Launcher.h"
+
+#include <QFileInfo>
+#include <utility>
+
+#include "engine/experiment/Parse.h"
+#include "engine/trace/RunFile.h"
+#include "ui/panels/LocalFiles.h"
+#include "ui/shell/CurrentRun.h"
+#include "ui/shell/Frame.h"
+#include "ui/shell/JobEnding.h"
+#include "ui/shell/RecordDialog.h"
+#include "ui/shell/RepeatedJob.h"
+#include "ui/shell/RunController.h"
+#include "ui/shell/RunSession.h"
+
+namespace lockstep::ui {
+namespace {
+
+const QString kStartMessage = QStringLiteral("start");
+
+QString failedMessage(const QString& run) {
+  return QStringLiteral("failed ") + run;
+}
+
+}  // namespace
+
+Launcher::Launcher(Frame& frame, CurrentRun& run, RunController& controller, Settings& settings,
+                   QObject* parent)
+    : QObject(parent), frame_(frame), run_(run), controller_(controller), settings_(settings) {
+  connect(&output_, &OutputFollower::grew, this, &Launcher::logOutput);
+  connect(&controller, &RunController::appeared, this, &Launcher::appeared);
+  connect(&controller, &RunController::endedEarly, this, &Launcher::endedEarly);
+  connect(&controller, &RunController::ended, frame.panels.runs, &RunsPanel::refresh);
+  connect(&controller, &RunController::stopFailed, this, [this](const QString& sentence) {
+    frame_.panels.problems->report(false, sentence);
+    frame_.messages->show("stop", MessageBar::Kind::kWarning, sentence);
+  });
+  // The queue: the next one starts when the one before has ended, whatever that came to.
+  connect(&frame.panels.setup->queue(), &RunQueue::startRequested, this, &Launcher::startNext);
+  const auto goOn = [this] {
+    if (!controller_.busy()) {
+      frame_.panels.setup->queue().runEnded();
+    }
+  };
+  connect(&controller, &RunController::ended, this, [this, goOn](const QString& run, int exitCode) {
+    const bool stopped = exitCode == static_cast<int>(base::ExitCode::kInterrupted);
+    if (exitCode != 0 && !stopped && frame_.panels.setup->queue().rowCount() > 0) {
+      keepFailureInSight(run);
+    }
+    goOn();
+  });
+  connect(&controller, &RunController::endedEarly, this, goOn);
+}
+
+void Launcher::start(const QString& experiment) {
+  if (!experiment::parseFile(experiment.toStdString()).sweep.empty()) {
+    frame_.docks.bring(frame_.panels.setup);
+    frame_.panels.setup->openAndRun(experiment);
+    return;
+  }
+  started(controller_.start(experiment));
+}
+
+void Launcher::startNext(const QString& experiment) {
+  const auto run = controller_.start(experiment);
+  if (run.ok()) {
+    begin(run.value());
+    return;
+  }
+  const QString line = QString::fromStdString(run.error().message());
+  refuse(line);
+  frame_.panels.setup->queue().putBack(experiment, line);
+}
+
+bool Launcher::started(const base::Result<QString>& run) {
+  frame_.messages->dismissAll();
+  if (run.ok()) {
+    begin(run.value());
+  } else {
+    refuse(QString::fromStdString(run.error().message()));
+  }
+  return run.ok();
+}
+
+void Launcher::refuse(const QString& line) {
+  frame_.panels.problems->report(true, line);
+  frame_.messages->show(kStartMessage, MessageBar::Kind::kError, line);
+}
+
+void Launcher::forgetRefusal() {
+  frame_.messages->dismiss(kStartMessage);
+}
+
+void Launcher::begin(const QString& run) {
+  frame_.panels.setup->queue().runStarted();
+  forgetRefusal();
+  run_.close();
+  comingUp_ = run;
+  job_.reset();
+  output_.stop();
+  frame_.panels.problems->clear();
+  frame_.panels.log->clear();
+  frame_.strip->begin();
+  frame_.pages->beginComingUp(
+      tr("The run is coming up. Its timeline appears with the first iteration."));
+  emit changed();
+}
+
+void Launcher::appeared(const QString& run) {
+  if (run == comingUp_) {
+    comingUp_.clear();
+    job_.reset();
+    output_.stop();  // from here on the run file has it
+    frame_.pages->endComingUp();
+    run_.take(run);
+    if (frame_.pages->page() == Pages::Page::kComingUp) {  // not gone back to the start page
+      frame_.pages->turnTo(Pages::Page::kViews);
+    }
+  }
+  frame_.panels.runs->refresh();
+}
+
+void Launcher::endedEarly(const QString& run, const QString& line, int exitCode) {
+  if (run == comingUp_ && job_) {
+    jobEndedEarly(exitCode);
+    return;
+  }
+  const QString said =
+      line.isEmpty() ? tr("lockstep run ended with exit code %1 and said nothing").arg(exitCode)
+                     : line;
+  frame_.panels.problems->report(true, said);
+  frame_.messages->show(failedMessage(run), MessageBar::Kind::kError, said);
+  OutputFollower all;
+  connect(&all, &OutputFollower::grew, this, &Launcher::logOutput);
+  all.follow(fileBeside(run, ".log"));
+  all.finish();
+  if (run == comingUp_) {
+    giveUp();
+  }
+  emit changed();
+}
+
+void Launcher::giveUp() {
+  comingUp_.clear();
+  frame_.pages->endComingUp();
+  frame_.strip->end();
+  if (run_.session() == nullptr) {
+    frame_.pages->turnTo(Pages::Page::kStart);
+  }
+}
+
+// The window goes on to the next run before anybody could have read why this one failed.
+void Launcher::keepFailureInSight(const QString& run) {
+  const auto summary = trace::readRunSummary(run.toStdString());
+  const QString name = summary.ok() ? QString::fromStdString(summary.value().info.name)
+                                    : QFileInfo(run).completeBaseName();
+  const QString failure = QString::fromStdString(summary.ok() ? summary.value().info.failure
+                                                              : summary.error().message());
+  frame_.messages->show(failedMessage(run), MessageBar::Kind::kError,
+                        failure.isEmpty() ? tr("%1 failed and gave no reason").arg(name)
+                                          : tr("%1: %2").arg(name, failure),
+                        {{tr("Open it"), [this, run] { run_.open(run); }}});
+}
+
+void Launcher::stop() {
+  if (!comingUp_.isEmpty()) {
+    jobStopped_ = true;
+    controller_.stop(comingUp_);
+  } else if (run_.session() != nullptr && run_.session()->model()->isLive()) {
+    controller_.stop(run_.session()->path());
+  }
+}
+
+void Launcher::repeat(const QString& run) {
+  const auto summary = trace::readRunSummary(run.toStdString());
+  if (!summary.ok() || summary.value().info.kind != trace::RunKind::kObserved) {
+    started(controller_.repeat(run));
+    return;
+  }
+  const RepeatedJob again = repeatedJob(summary.value().info, settings_.recentJobs());
+  askJob(again.job, again.hint);
+}
+
+void Launcher::askJob(const std::optional<JobRequest>& job, const QString& hint) {
+  auto* dialog = new RecordDialog(settings_.recentJobs(), frame_.panels.runs->folder(),
+                                  reasonAgainstStarting(controller_.programs()), &frame_.window);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  if (job) {
+    dialog->fill(*job, hint);
+  }
+  connect(dialog, &QDialog::accepted, this, [this, dialog] { startJob(dialog->request()); });
+  // Keys are the window's again, also where no window manager sees to it.
+  connect(dialog, &QDialog::finished, &frame_.window, &QWidget::activateWindow);
+  dialog->open();
+}
+
+void Launcher::startJob(const JobRequest& job) {
+  const auto start = checkedJob(job);
+  const auto run = start.ok() ? controller_.record(start.value()) : start.error();
+  if (!started(run)) {
+    frame_.messages->show(kStartMessage, MessageBar::Kind::kError,
+                          QString::fromStdString(run.error().message()),
+                          {{tr("Change the job…"), [this, job] { askJob(job); }}});
+    return;
+  }
+  JobRequest kept = job;
+  if (!start.value().runFile.isEmpty()) {
+    kept.run.clear();  // its file is there now, and is not written again
+  }
+  settings_.addRecentJob(kept);
+  job_ = job;
+  jobStopped_ = false;
+  frame_.strip->begin(trace::RunKind::kObserved);
+  frame_.pages->beginComingUp(
+      tr("The command has started. Its timeline appears when a process of it attaches, which is "
+         "when it makes its DistributedDataParallel; what it writes is in the log."));
+  output_.follow(controller_.outputOf(run.value()));
+}
+
+void Launcher::jobEndedEarly(int exitCode) {
+  const QString message = failedMessage(comingUp_);
+  const JobRequest job = *std::exchange(job_, std::nullopt);
+  output_.finish();
+  const QString why = whyNothingWasRecorded(output_.lines(), exitCode, jobStopped_);
+  output_.stop();
+  giveUp();
+  const auto showLog = [this] { frame_.docks.bring(frame_.panels.log); };
+  if (run_.session() == nullptr) {
+    showLog();
+  }
+  if (!jobStopped_) {
+    frame_.panels.problems->report(true, why);
+  }
+  frame_.messages->show(
+      message, jobStopped_ ? MessageBar::Kind::kInfo : MessageBar::Kind::kError, why + '.',
+      {{tr("Change the job…"), [this, job] { askJob(job); }}, {tr("Show its output"), showLog}});
+  emit changed();
+}
+
+void Launcher::logOutput(const QStringList& lines) {
+  std::vector<trace::LogRow> rows;
+  for (const QString& line : lines) {
+    rows.emplace_back().text = line.toStdString();
+  }
+  frame_.panels.log->append(rows);
+}
+
+}  // namespace lockstep::ui

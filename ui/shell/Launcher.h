@@ -1,0 +1,70 @@
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+#include <optional>
+
+#include "engine/base/Result.h"
+#include "ui/shell/JobRequest.h"
+#include "ui/shell/OutputFollower.h"
+
+namespace lockstep::ui {
+
+class CurrentRun;
+struct Frame;
+class RunController;
+class Settings;
+
+/// Starts runs: of experiments, from the queue, again, and jobs of PyTorch that are recorded.
+/// Follows the last one until its file is there and is opened, and says what came of the others.
+/// [ui-thread]
+class Launcher : public QObject {
+  Q_OBJECT
+
+ public:
+  Launcher(Frame& frame, CurrentRun& run, RunController& controller, Settings& settings,
+           QObject* parent = nullptr);
+
+  /// The runs of a sweep go one after the other through the queue of the setup.
+  void start(const QString& experiment);
+  /// Starts a run again; of a job of PyTorch, asks what of its command is to be changed.
+  void repeat(const QString& run);
+  /// Asks for a job of PyTorch: this one at first, or the last.
+  void askJob(const std::optional<JobRequest>& job = {}, const QString& hint = {});
+  /// Stops the run that comes up, else the open one.
+  void stop();
+
+  /// The run that comes up: its file is not there yet; empty: none does.
+  [[nodiscard]] const QString& comingUp() const { return comingUp_; }
+  /// Takes back what was said of a run that could not be started.
+  void forgetRefusal();
+
+ signals:
+  /// Another run comes up, or none.
+  void changed();
+
+ private:
+  void startNext(const QString& experiment);
+  void startJob(const JobRequest& job);
+  bool started(const base::Result<QString>& run);
+  void begin(const QString& run);
+  void refuse(const QString& line);
+  void appeared(const QString& run);
+  void endedEarly(const QString& run, const QString& line, int exitCode);
+  void jobEndedEarly(int exitCode);
+  void giveUp();
+  void logOutput(const QStringList& lines);
+  void keepFailureInSight(const QString& run);
+
+  Frame& frame_;
+  CurrentRun& run_;
+  RunController& controller_;
+  Settings& settings_;
+  QString comingUp_;
+  std::optional<JobRequest> job_;  // the same, where it is a job of PyTorch
+  bool jobStopped_ = false;
+  OutputFollower output_;  // of it
+};
+
+}  // namespace lockstep::ui

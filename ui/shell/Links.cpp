@@ -1,0 +1,150 @@
+#include "ui/shell/Links.h"
+
+#include "engine/experiment/Schema.h"
+#include "ui/shell/CurrentRun.h"
+#include "ui/shell/Frame.h"
+#include "ui/shell/RunSession.h"
+
+namespace lockstep::ui {
+namespace {
+
+const QString kTimelineView = QStringLiteral("timeline");
+
+/// From a view to another, or to a dock.
+void linkViews(Frame& frame) {
+  const Views& views = frame.views;
+  const auto leadsTo = [pages = frame.pages](const QString& view) {
+    return [pages, view] { pages->showView(view); };
+  };
+  for (const RunView* view : views.all()) {
+    QObject::connect(view, &RunView::timelineRequested, frame.pages, leadsTo(kTimelineView));
+  }
+  QObject::connect(views.live, &LiveView::overlapRequested, frame.pages,
+                   leadsTo(QStringLiteral("overlap")));
+  QObject::connect(views.live, &LiveView::bucketsRequested, frame.pages,
+                   leadsTo(QStringLiteral("buckets")));
+  QObject::connect(views.hooks, &HooksView::loadHookRequested, frame.panels.hooks, [&frame] {
+    frame.docks.bring(frame.panels.hooks);
+    frame.panels.hooks->chooseLibrary();
+  });
+}
+
+/// Between the events, the inspector, the statistics and the timeline.
+void linkSpans(Frame& frame) {
+  const Panels& panels = frame.panels;
+  TimelineView* timeline = frame.views.timeline;
+  const auto list = [&frame](const QString& query) {
+    frame.docks.bring(frame.panels.events);
+    frame.panels.events->setFilter(query);
+  };
+  QObject::connect(panels.events, &EventsPanel::timelineRequested, frame.pages,
+                   [pages = frame.pages] { pages->showView(kTimelineView); });
+  QObject::connect(panels.events, &EventsPanel::chosen, timeline, &TimelineView::reveal);
+  QObject::connect(panels.inspector, &InspectorPanel::chosen, timeline, &TimelineView::reveal);
+  QObject::connect(timeline, &TimelineView::findAllRequested, panels.events, list);
+  QObject::connect(panels.inspector, &InspectorPanel::findAllRequested, panels.events, list);
+  QObject::connect(panels.statistics, &StatisticsPanel::eventsRequested, panels.events, list);
+  QObject::connect(panels.statistics, &StatisticsPanel::findRequested, timeline,
+                   [pages = frame.pages, timeline](const QString& query) {
+                     pages->showView(kTimelineView);
+                     timeline->find(query);
+                   });
+}
+
+/// From problems to iterations, and from figures to problems.
+void linkProblems(Frame& frame, CurrentRun& run) {
+  ProblemsPanel* problems = frame.panels.problems;
+  QObject::connect(problems, &ProblemsPanel::showRequested, &run,
+                   [&frame, &run](int rank, quint32 step) {
+                     frame.pages->showView(kTimelineView);
+                     run.showStep(step, rank);
+                   });
+  QObject::connect(problems, &ProblemsPanel::changed, problems, [problems] {
+    const std::size_t count = problems->count();
+    Docks::of(problems)->setWindowTitle(count == 0 ? ProblemsPanel::tr("Problems")
+                                                   : ProblemsPanel::tr("Problems (%1)").arg(count));
+  });
+  QObject::connect(frame.status, &StatusReadout::dropsClicked, problems,
+                   [&frame, problems] { frame.docks.bring(problems); });
+}
+
+/// Between the list of runs and the comparison.
+void linkRuns(Frame& frame, CurrentRun& run) {
+  RunsPanel* runs = frame.panels.runs;
+  const Views& views = frame.views;
+  QObject::connect(runs, &RunsPanel::compareRequested, &run,
+                   [&frame, &run](const QStringList& paths) {
+                     if (paths.isEmpty()) {
+                       return;
+                     }
+                     run.open(paths.front());
+                     frame.views.compare->clearOthers();
+                     for (const QString& path : paths.mid(1)) {
+                       frame.views.compare->addRun(path);
+                     }
+                     frame.pages->showView(QStringLiteral("compare"));
+                   });
+  QObject::connect(runs, &RunsPanel::refreshed, &run, [runs, &views, &run] {
+    QStringList others;
+    for (const RunEntry& entry : runs->runs().entries()) {
+      if (run.session() == nullptr || entry.path != run.session()->path()) {
+        others.append(entry.path);
+      }
+    }
+    views.compare->setOtherRuns(others);
+    views.hooks->setOtherRuns(others);
+  });
+  QObject::connect(runs, &RunsPanel::refreshed, frame.start,
+                   [runs, start = frame.start] { start->setRecentRuns(runs->runs().entries()); });
+}
+
+/// Between the hooks and the setup form.
+void linkSetup(Frame& frame) {
+  SetupPanel* setup = frame.panels.setup;
+  HookManagerPanel* hooks = frame.panels.hooks;
+  QObject::connect(&setup->draft(), &SetupDraft::changed, hooks,
+                   [setup, hooks] { hooks->setExperiment(setup->draft().path()); });
+  QObject::connect(
+      setup, &SetupPanel::titleChanged, setup, [setup](const QString& title, bool dirty) {
+        Docks::of(setup)->setWindowTitle(
+            (dirty ? SetupPanel::tr("Setup: %1 *") : SetupPanel::tr("Setup: %1")).arg(title));
+      });
+  QObject::connect(hooks, &HookManagerPanel::offeredChanged, setup, &SetupPanel::offerHooks);
+  QObject::connect(
+      hooks, &HookManagerPanel::useRequested, setup, [&frame, setup](const QString& hook) {
+        setup->draft().setKey(*experiment::findField("hook.name"), '"' + hook.toStdString() + '"');
+        frame.docks.bring(setup);
+        setup->showKey(QStringLiteral("hook.name"));
+      });
+}
+
+/// From whoever cannot do something to the list of problems.
+void linkFailures(Frame& frame) {
+  ProblemsPanel* problems = frame.panels.problems;
+  const auto report = [problems](const QString& sentence) { problems->report(false, sentence); };
+  QObject::connect(frame.views.hooks, &HooksView::failed, problems, report);
+  QObject::connect(frame.views.timeline, &TimelineView::problem, problems, report);
+  QObject::connect(frame.panels.events, &EventsPanel::failed, problems, report);
+  QObject::connect(frame.panels.runs, &RunsPanel::failed, problems, report);
+  QObject::connect(frame.panels.setup, &SetupPanel::failed, problems,
+                   [report, messages = frame.messages](const QString& sentence) {
+                     report(sentence);
+                     messages->show(QStringLiteral("setup"), MessageBar::Kind::kError, sentence);
+                   });
+  QObject::connect(
+      frame.panels.setup, &SetupPanel::saved, frame.panels.setup,
+      [&frame](const QString& path) { frame.say(SetupPanel::tr("Saved %1").arg(path)); });
+}
+
+}  // namespace
+
+void linkParts(Frame& frame, CurrentRun& run) {
+  linkViews(frame);
+  linkSpans(frame);
+  linkProblems(frame, run);
+  linkRuns(frame, run);
+  linkSetup(frame);
+  linkFailures(frame);
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,90 @@
+#include "ui/shell/RunEnding.h"
+
+#include "ui/panels/ProblemsPanel.h"
+#include "ui/shell/MessageBar.h"
+#include "ui/shell/RunReport.h"
+#include "ui/shell/RunSession.h"
+
+namespace lockstep::ui {
+namespace {
+
+const QString kEndMessage = QStringLiteral("end");
+
+}  // namespace
+
+RunEnding::RunEnding(RunSession& session, MessageBar& messages, ProblemsPanel& problems)
+    : QObject(&session), session_(session), messages_(messages), problems_(problems) {
+  connect(&session, &RunSession::stateChanged, this, &RunEnding::tell);
+}
+
+RunEnding::~RunEnding() {
+  messages_.dismiss(kEndMessage);
+}
+
+/// Behind "Stopped" and the like.
+QString RunEnding::when() const {
+  const auto last = session_.lastStep();
+  return last ? tr("after iteration %1").arg(*last) : tr("before the first iteration");
+}
+
+void RunEnding::tell(trace::RunState state) {
+  const std::string& failure = session_.model()->info().failure;
+  const bool observed = session_.model()->info().kind == trace::RunKind::kObserved;
+  const MessageBar::Button repeat{observed ? tr("Run again…") : tr("Repeat"),
+                                  [this] { emit repeatRequested(); }};
+  const MessageBar::Button problems{tr("Show problems"), [this] { emit problemsRequested(); }};
+  const auto tellError = [&](const QString& sentence) {
+    messages_.show(kEndMessage, MessageBar::Kind::kError, sentence, {problems, repeat});
+  };
+  switch (state) {
+    case trace::RunState::kStarting:
+    case trace::RunState::kRunning:
+      sawLive_ = true;
+      break;
+    case trace::RunState::kFinished:
+      if (sawLive_) {
+        const MessageBar::Button slowest{tr("Show slowest iteration"), [this] {
+                                           if (const auto step = session_.slowestStep()) {
+                                             session_.showStep(*step);
+                                           }
+                                         }};
+        const auto say = [this, slowest, repeat](const RunFigures* figures) {
+          messages_.show(kEndMessage, MessageBar::Kind::kGood,
+                         reportOf(session_, figures).sentence(tr("Finished")), {slowest, repeat});
+        };
+        say(nullptr);
+        connect(&session_, &RunSession::analysed, this, [this, say](const RunFigures& figures) {
+          if (messages_.shows(kEndMessage)) {
+            say(&figures);
+          }
+        });
+        session_.analyse();
+      }
+      break;
+    case trace::RunState::kStopped:
+      if (sawLive_) {
+        messages_.show(kEndMessage, MessageBar::Kind::kInfo,
+                       reportOf(session_).sentence(tr("Stopped %1").arg(when())), {repeat});
+      }
+      break;
+    case trace::RunState::kFailed:
+      tellError(failure.empty() ? tr("The run failed and gave no reason")
+                                : QString::fromStdString(failure));
+      break;
+    case trace::RunState::kDiverged:
+      tellError(tr("Diverged: %1").arg(QString::fromStdString(failure)));
+      break;
+    case trace::RunState::kRecorderDied: {
+      const QString sentence =
+          tr("The recorder died %1: everything it had committed is here, the end of the run is "
+             "not.")
+              .arg(when());
+      // Nobody was left to write this into the run file.
+      problems_.add({true, -1, session_.lastStep(), sentence});
+      tellError(sentence);
+      break;
+    }
+  }
+}
+
+}  // namespace lockstep::ui

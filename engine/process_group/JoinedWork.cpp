@@ -46,10 +46,9 @@ ProcessGroup::WorkPtr joinWorks(std::vector<ProcessGroup::WorkPtr> parts, CommEr
                                             std::move(backend));
   std::shared_ptr<WorkState> work = joint->work;
   for (const auto& part : parts) {
-    part->future().whenComplete(
-        [joint](const base::Future<std::vector<at::Tensor>>& done) {
-          endPart(*joint, done.exception());
-        });
+    part->future().whenComplete([joint](const base::Future<std::vector<at::Tensor>>& done) {
+      endPart(*joint, done.exception());
+    });
   }
   return work;
 }

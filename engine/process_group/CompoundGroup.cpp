@@ -90,7 +90,7 @@ ProcessGroup::WorkPtr CompoundGroup::start(Request request) {
   where.rank = rank();
   where.operation = call.operation;
   where.sequence = ++sequence_;
-  return joinWorks(std::move(parts), std::move(where), {}, timeLimit(call.options, *this));
+  return joinWorks(std::move(parts), std::move(where), timeLimit(call.options, *this));
 }
 
 }  // namespace lockstep::process_group

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/NumberText.h"
+#include "engine/process_group/Call.h"
 
 namespace lockstep::process_group {
 
@@ -16,11 +17,16 @@ base::Error Joiner::timedOut(const std::vector<int>& missing, const std::string&
                             base::ranksText(missing), verb));
 }
 
+Joiner joinerOf(int rank, int size, const GroupOptions& options) {
+  return {options.groupName, rank, size, timeLimit(kNoTimeout, options.timeout)};
+}
+
 base::Status join(store::Store& store, const std::string& key, const Joiner& joiner) {
   if (store.add(key, 1) > 1) {
-    return joiner.failed(fmt::format("rank {0} has joined group {1} already: two processes with "
-                                     "RANK={0}, or two groups of this name on one store",
-                                     joiner.rank, joiner.group));
+    return joiner.failed(
+        fmt::format("rank {0} has joined group {1} already: two processes with "
+                    "RANK={0}, or two groups of this name on one store",
+                    joiner.rank, joiner.group));
   }
   return {};
 }
@@ -45,6 +51,12 @@ base::Status awaitRanks(store::Store& store, const std::function<std::string(int
     return missing.empty() ? joiner.failed(error.what()) : joiner.timedOut(missing, verb);
   }
   return {};
+}
+
+base::Status meet(store::Store& store, const std::function<std::string(int rank)>& keyOf,
+                  const std::string& verb, const Joiner& joiner) {
+  base::Status joined = join(store, keyOf(joiner.rank), joiner);
+  return joined.ok() ? awaitRanks(store, keyOf, verb, joiner) : joined;
 }
 
 }  // namespace lockstep::process_group

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/base/Result.h"
+#include "engine/process_group/ProcessGroupFactory.h"
 #include "engine/store/Store.h"
 
 namespace lockstep::process_group {
@@ -24,6 +25,8 @@ struct Joiner {
                                      const std::string& verb) const;
 };
 
+[[nodiscard]] Joiner joinerOf(int rank, int size, const GroupOptions& options);
+
 /// Puts this rank's name down at `key`; the error says that the rank has come before.
 base::Status join(store::Store& store, const std::string& key, const Joiner& joiner);
 
@@ -31,5 +34,9 @@ base::Status join(store::Store& store, const std::string& key, const Joiner& joi
 /// when the store is gone.
 base::Status awaitRanks(store::Store& store, const std::function<std::string(int rank)>& keyOf,
                         const std::string& verb, const Joiner& joiner);
+
+/// Both: returns once every rank has come to the place where its key stands.
+base::Status meet(store::Store& store, const std::function<std::string(int rank)>& keyOf,
+                  const std::string& verb, const Joiner& joiner);
 
 }  // namespace lockstep::process_group

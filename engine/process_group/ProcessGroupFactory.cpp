@@ -70,16 +70,11 @@ base::Status check(int rank, int size, const GroupOptions& options) {
   return {};
 }
 
-template <typename Group>
-Made make(std::shared_ptr<store::Store> store, int rank, int size, const GroupOptions& options) {
-  return asGroup(Group::make(std::move(store), rank, size, options));
-}
-
 #ifdef LOCKSTEP_WITH_NCCL
-Made makeNccl(std::shared_ptr<store::Store> store, int rank, int size,
-              const GroupOptions& options) {
-  static const ProcessGroupNCCL::Platform platform{device::cudaDevices(), nccl::ncclLibrary()};
-  return asGroup(ProcessGroupNCCL::make(platform, std::move(store), rank, size, options));
+Made makeCudaNccl(std::shared_ptr<store::Store> store, int rank, int size,
+                  const GroupOptions& options) {
+  static const nccl::Platform platform{device::cudaDevices(), nccl::ncclLibrary()};
+  return makeNccl(platform, std::move(store), rank, size, options);
 }
 #endif
 
@@ -87,22 +82,22 @@ Made makeNccl(std::shared_ptr<store::Store> store, int rank, int size,
 struct Registry {
   Registry() {
 #ifdef LOCKSTEP_WITH_GLOO
-    factories["gloo"] = make<ProcessGroupGloo>;
+    factories["gloo"] = makeGloo;
 #endif
 #ifdef LOCKSTEP_WITH_MPI
-    factories["mpi"] = make<ProcessGroupMPI>;
+    factories["mpi"] = makeMpi;
 #endif
 #ifdef __linux__
-    factories["shared_memory"] = make<ProcessGroupSharedMemory>;
+    factories["shared_memory"] = makeSharedMemory;
 #endif
 #if defined(LOCKSTEP_WITH_GLOO) && defined(__linux__)
-    factories["hierarchical"] = make<ProcessGroupHierarchical>;
+    factories["hierarchical"] = makeHierarchical;
     factories["auto"] = makeAutomatic;
 #elif defined(__linux__)
-    factories["auto"] = make<ProcessGroupSharedMemory>;  // what else there is
+    factories["auto"] = makeSharedMemory;  // what else there is
 #endif
 #ifdef LOCKSTEP_WITH_NCCL
-    factories["nccl"] = makeNccl;
+    factories["nccl"] = makeCudaNccl;
 #endif
   }
 

@@ -62,15 +62,6 @@ struct GroupOptions {
 using BackendFactory = std::function<base::Result<std::shared_ptr<ProcessGroup>>(
     std::shared_ptr<store::Store> store, int rank, int size, const GroupOptions& options)>;
 
-/// The group that a backend's own make() has made, as its factory returns it.
-template <typename Group>
-base::Result<std::shared_ptr<ProcessGroup>> asGroup(base::Result<std::shared_ptr<Group>> made) {
-  if (!made.ok()) {
-    return made.error();
-  }
-  return std::shared_ptr<ProcessGroup>(std::move(made).value());
-}
-
 /// Adds a backend under a name of lower-case letters, digits and '_'; the error says that the
 /// name is taken or not allowed. Backends stay until the process ends. [any-thread]
 [[nodiscard]] base::Status registerBackend(const std::string& name, BackendFactory factory);

@@ -23,6 +23,16 @@ using Combine = void (*)(void* out, const void* const* sources, int count, std::
 /// Returns the function for these, or null when whyNot() has a reason.
 [[nodiscard]] Combine combiner(c10::ScalarType dtype, ReduceOp op);
 
+/// The function with the size of the elements it takes.
+struct Kernel {
+  Combine combine = nullptr;
+  std::size_t elementSize = 1;
+
+  static Kernel of(c10::ScalarType dtype, ReduceOp op) {
+    return {combiner(dtype, op), c10::elementSize(dtype)};
+  }
+};
+
 /// Says in a sentence why `dtype` cannot be reduced with `op`; empty when it can. Floating
 /// point: no bitwise operations. Integers: no average. Bool: min, max and bitwise only.
 [[nodiscard]] std::string whyNot(c10::ScalarType dtype, ReduceOp op);

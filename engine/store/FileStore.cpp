@@ -33,7 +33,7 @@ std::string stored(const std::string& key) {
 }  // namespace
 
 FileStore::FileStore(FileStoreOptions options)
-    : options_(std::move(options)), timeout_(options_.timeout) {
+    : StandaloneStore(options.timeout), options_(std::move(options)) {
   if (options_.path.empty()) {
     throw StoreError("store in a file: the path is missing");
   }
@@ -41,7 +41,7 @@ FileStore::FileStore(FileStoreOptions options)
     throw StoreError(fmt::format("{}: the world size is {}; it must be at least 1", place(),
                                  options_.worldSize));
   }
-  const Deadline deadline(timeout_);
+  const Deadline deadline(timeout());
   log_.emplace(options_.path, options_.job, deadline);
   FileLog::Session session(*log_, FileLog::Mode::kWrite, deadline);
   addInternal(session, kInstances, 1);
@@ -49,8 +49,7 @@ FileStore::FileStore(FileStoreOptions options)
 
 FileStore::~FileStore() {
   try {
-    FileLog::Session session(*log_, FileLog::Mode::kWrite, Deadline(timeout_));
-    // Two counts: the instances that are open now may all be gone while others are still to come.
+    FileLog::Session session(*log_, FileLog::Mode::kWrite, Deadline(timeout()));
     const std::int64_t finished = addInternal(session, kFinished, 1);
     const std::int64_t left = addInternal(session, kInstances, -1);
     if (left <= 0 && finished >= options_.worldSize) {
@@ -77,7 +76,7 @@ std::int64_t FileStore::addInternal(FileLog::Session& session, const std::string
 
 void FileStore::set(const std::string& key, const std::string& value) {
   std::lock_guard lock(mutex_);
-  FileLog::Session(*log_, FileLog::Mode::kWrite, Deadline(timeout_)).set(stored(key), value);
+  FileLog::Session(*log_, FileLog::Mode::kWrite, Deadline(timeout())).set(stored(key), value);
 }
 
 std::string FileStore::get(const std::string& key) {
@@ -89,14 +88,14 @@ std::string FileStore::get(const std::string& key) {
 
 std::int64_t FileStore::add(const std::string& key, std::int64_t amount) {
   std::lock_guard lock(mutex_);
-  FileLog::Session session(*log_, FileLog::Mode::kWrite, Deadline(timeout_));
+  FileLog::Session session(*log_, FileLog::Mode::kWrite, Deadline(timeout()));
   return addInternal(session, stored(key), amount);
 }
 
 std::string FileStore::compareSet(const std::string& key, const std::string& expected,
                                   const std::string& desired) {
   std::lock_guard lock(mutex_);
-  FileLog::Session session(*log_, FileLog::Mode::kWrite, Deadline(timeout_));
+  FileLog::Session session(*log_, FileLog::Mode::kWrite, Deadline(timeout()));
   const auto comparison = log_->table().compare(stored(key), expected, desired);
   if (comparison.writes) {
     session.set(stored(key), desired);
@@ -106,7 +105,7 @@ std::string FileStore::compareSet(const std::string& key, const std::string& exp
 
 bool FileStore::deleteKey(const std::string& key) {
   std::lock_guard lock(mutex_);
-  FileLog::Session session(*log_, FileLog::Mode::kWrite, Deadline(timeout_));
+  FileLog::Session session(*log_, FileLog::Mode::kWrite, Deadline(timeout()));
   if (log_->table().find(stored(key)) == nullptr) {
     return false;
   }
@@ -116,7 +115,7 @@ bool FileStore::deleteKey(const std::string& key) {
 
 bool FileStore::check(const std::vector<std::string>& keys) {
   std::lock_guard lock(mutex_);
-  FileLog::Session session(*log_, FileLog::Mode::kRead, Deadline(timeout_));
+  FileLog::Session session(*log_, FileLog::Mode::kRead, Deadline(timeout()));
   return std::all_of(keys.begin(), keys.end(), [this](const std::string& key) {
     return log_->table().find(stored(key)) != nullptr;
   });
@@ -124,9 +123,7 @@ bool FileStore::check(const std::vector<std::string>& keys) {
 
 std::int64_t FileStore::getNumKeys() {
   std::lock_guard lock(mutex_);
-  FileLog::Session session(*log_, FileLog::Mode::kRead, Deadline(timeout_));
-  // c10d's FileStore has one key of its own, the instances, and counts it: so that alone is
-  // counted.
+  FileLog::Session session(*log_, FileLog::Mode::kRead, Deadline(timeout()));
   const std::int64_t bookkeeping = log_->table().find(kFinished) != nullptr ? 1 : 0;
   return static_cast<std::int64_t>(log_->table().size()) - bookkeeping;
 }
@@ -170,7 +167,7 @@ void FileStore::waitFor(const std::string& operation, const std::vector<std::str
 
 void FileStore::append(const std::string& key, const std::string& value) {
   std::lock_guard lock(mutex_);
-  FileLog::Session(*log_, FileLog::Mode::kWrite, Deadline(timeout_)).append(stored(key), value);
+  FileLog::Session(*log_, FileLog::Mode::kWrite, Deadline(timeout())).append(stored(key), value);
 }
 
 std::vector<std::string> FileStore::multiGet(const std::vector<std::string>& keys) {
@@ -187,20 +184,10 @@ void FileStore::multiSet(const std::vector<std::string>& keys,
                          const std::vector<std::string>& values) {
   detail::requirePairs(place(), keys, values);
   std::lock_guard lock(mutex_);
-  FileLog::Session session(*log_, FileLog::Mode::kWrite, Deadline(timeout_));
+  FileLog::Session session(*log_, FileLog::Mode::kWrite, Deadline(timeout()));
   for (std::size_t i = 0; i < keys.size(); ++i) {
     session.set(stored(keys[i]), values[i]);
   }
-}
-
-Store::Milliseconds FileStore::timeout() const {
-  std::lock_guard lock(mutex_);
-  return timeout_;
-}
-
-void FileStore::setTimeout(Milliseconds timeout) {
-  std::lock_guard lock(mutex_);
-  timeout_ = timeout;
 }
 
 }  // namespace lockstep::store

@@ -3,7 +3,7 @@
 #include <mutex>
 #include <optional>
 
-#include "engine/store/Store.h"
+#include "engine/store/StandaloneStore.h"
 #include "engine/store/detail/FileLog.h"
 
 namespace lockstep::store {
@@ -20,13 +20,11 @@ struct FileStoreOptions {
 /// lock, which every instance re-reads from its own position. Needs no port; waiting looks at
 /// the file again every few milliseconds. The last instance deletes the file, once worldSize
 /// instances have come and gone. [any-thread]
-class FileStore final : public Store {
+class FileStore final : public StandaloneStore {
  public:
   /// Throws StoreError for a path that cannot be used, a world size below 1, another job's file.
   explicit FileStore(FileStoreOptions options);
   ~FileStore() override;
-  FileStore(const FileStore&) = delete;
-  FileStore& operator=(const FileStore&) = delete;
 
   void set(const std::string& key, const std::string& value) override;
   std::string get(const std::string& key) override;
@@ -38,13 +36,10 @@ class FileStore final : public Store {
   std::int64_t getNumKeys() override;
   using Store::wait;
   void wait(const std::vector<std::string>& keys, Milliseconds timeout) override;
-  [[nodiscard]] bool hasExtendedApi() const override { return true; }
   void append(const std::string& key, const std::string& value) override;
   std::vector<std::string> multiGet(const std::vector<std::string>& keys) override;
   void multiSet(const std::vector<std::string>& keys,
                 const std::vector<std::string>& values) override;
-  [[nodiscard]] Milliseconds timeout() const override;
-  void setTimeout(Milliseconds timeout) override;
 
   [[nodiscard]] const std::string& path() const { return options_.path; }
 
@@ -57,8 +52,7 @@ class FileStore final : public Store {
                Milliseconds timeout, const Found& found);
 
   FileStoreOptions options_;
-  mutable std::mutex mutex_;  ///< guards what follows; never held while waiting for a key
-  Milliseconds timeout_;
+  std::mutex mutex_;  ///< guards what follows; never held while waiting for a key
   std::optional<detail::FileLog> log_;
 };
 

@@ -13,7 +13,7 @@ constexpr const char* kPlace = "store in this process";
 
 }  // namespace
 
-HashStore::HashStore(Milliseconds timeout) : timeout_(timeout) {}
+HashStore::HashStore(Milliseconds timeout) : StandaloneStore(timeout) {}
 
 HashStore::~HashStore() = default;
 
@@ -41,7 +41,7 @@ void HashStore::set(const std::string& key, const std::string& value) {
 
 std::string HashStore::get(const std::string& key) {
   std::unique_lock lock(mutex_);
-  waitLocked(lock, "get", {key}, timeout_);
+  waitLocked(lock, "get", {key}, timeout());
   return *table_.find(key);
 }
 
@@ -110,7 +110,7 @@ void HashStore::append(const std::string& key, const std::string& value) {
 
 std::vector<std::string> HashStore::multiGet(const std::vector<std::string>& keys) {
   std::unique_lock lock(mutex_);
-  waitLocked(lock, "multiGet", keys, timeout_);
+  waitLocked(lock, "multiGet", keys, timeout());
   return table_.values(keys);
 }
 
@@ -141,16 +141,6 @@ void HashStore::waitLocked(std::unique_lock<std::mutex>& lock, const std::string
   if (!changed_.wait_until(lock, deadline.at(), [&] { return table_.missing(keys).empty(); })) {
     throw detail::timeoutError(kPlace, operation, timeout, table_.missing(keys));
   }
-}
-
-Store::Milliseconds HashStore::timeout() const {
-  std::lock_guard lock(mutex_);
-  return timeout_;
-}
-
-void HashStore::setTimeout(Milliseconds timeout) {
-  std::lock_guard lock(mutex_);
-  timeout_ = timeout;
 }
 
 }  // namespace lockstep::store

@@ -3,7 +3,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "engine/store/Store.h"
+#include "engine/store/StandaloneStore.h"
 #include "engine/store/detail/KeyTable.h"
 
 namespace lockstep::store {
@@ -13,12 +13,10 @@ class WatchQueue;
 }
 
 /// A store for ranks that are threads of one process (c10d::HashStore). [any-thread]
-class HashStore final : public Store {
+class HashStore final : public StandaloneStore {
  public:
   explicit HashStore(Milliseconds timeout = kDefaultTimeout);
   ~HashStore() override;
-  HashStore(const HashStore&) = delete;
-  HashStore& operator=(const HashStore&) = delete;
 
   void set(const std::string& key, const std::string& value) override;
   std::string get(const std::string& key) override;
@@ -30,24 +28,20 @@ class HashStore final : public Store {
   std::int64_t getNumKeys() override;
   using Store::wait;
   void wait(const std::vector<std::string>& keys, Milliseconds timeout) override;
-  [[nodiscard]] bool hasExtendedApi() const override { return true; }
   void append(const std::string& key, const std::string& value) override;
   std::vector<std::string> multiGet(const std::vector<std::string>& keys) override;
   void multiSet(const std::vector<std::string>& keys,
                 const std::vector<std::string>& values) override;
   void watchKey(const std::string& key, WatchCallback callback) override;
-  [[nodiscard]] Milliseconds timeout() const override;
-  void setTimeout(Milliseconds timeout) override;
 
  private:
   void writeLocked(const std::string& key, std::optional<std::string> value);
   void waitLocked(std::unique_lock<std::mutex>& lock, const std::string& operation,
                   const std::vector<std::string>& keys, Milliseconds timeout);
 
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable changed_;
   detail::KeyTable table_;
-  Milliseconds timeout_;
   std::unique_ptr<detail::WatchQueue> watches_;  ///< from the first watchKey on
 };
 

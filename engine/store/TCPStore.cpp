@@ -51,7 +51,7 @@ std::shared_ptr<TcpServer> sharedServer(const std::string& host, std::uint16_t p
 }  // namespace
 
 TCPStore::TCPStore(std::string host, const TCPStoreOptions& options)
-    : host_(std::move(host)), port_(options.port), timeout_(options.timeout) {
+    : StandaloneStore(options.timeout), host_(std::move(host)), port_(options.port) {
   const std::string place = "store " + detail::endpoint(host_, port_);
   if (options.numWorkers && *options.numWorkers < 1) {
     throw StoreError(
@@ -253,16 +253,6 @@ void TCPStore::watchKey(const std::string& key, WatchCallback callback) {
     watcher_ = std::make_unique<detail::TcpWatcher>(client_->place());
   }
   watcher_->watch(key, std::move(callback), std::move(socket));
-}
-
-Store::Milliseconds TCPStore::timeout() const {
-  std::lock_guard lock(mutex_);
-  return timeout_;
-}
-
-void TCPStore::setTimeout(Milliseconds timeout) {
-  std::lock_guard lock(mutex_);
-  timeout_ = timeout;
 }
 
 }  // namespace lockstep::store

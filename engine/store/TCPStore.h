@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/store/Store.h"
+#include "engine/store/StandaloneStore.h"
 
 namespace lockstep::store {
 
@@ -37,17 +37,15 @@ struct TCPStoreOptions {
 /// A store served by one of the ranks over TCP, IPv4 or IPv6 (c10d::TCPStore). A client that
 /// comes before its server tries again until the time limit. Every call ends: at its time limit,
 /// which server and client both watch, or with a StoreError as soon as the server is gone.
-/// A call that waits does not hold up others on the same store. A key has less than 64 KiB, a value
-/// at most 64 MiB, and all of a store 256 MiB (detail/Wire.h). [any-thread]
-class TCPStore final : public Store {
+/// A call that waits does not hold up others on the same store. Keys and values are 256 MiB at
+/// most. [any-thread]
+class TCPStore final : public StandaloneStore {
  public:
   /// `host` is the server's name or address. A server listens at options.listenAddress; without
   /// one, on every address of its machine, or on the loopback alone when `host` is one. Throws
   /// StoreError.
   TCPStore(std::string host, const TCPStoreOptions& options);
   ~TCPStore() override;
-  TCPStore(const TCPStore&) = delete;
-  TCPStore& operator=(const TCPStore&) = delete;
 
   void set(const std::string& key, const std::string& value) override;
   std::string get(const std::string& key) override;
@@ -59,14 +57,11 @@ class TCPStore final : public Store {
   std::int64_t getNumKeys() override;
   using Store::wait;
   void wait(const std::vector<std::string>& keys, Milliseconds timeout) override;
-  [[nodiscard]] bool hasExtendedApi() const override { return true; }
   void append(const std::string& key, const std::string& value) override;
   std::vector<std::string> multiGet(const std::vector<std::string>& keys) override;
   void multiSet(const std::vector<std::string>& keys,
                 const std::vector<std::string>& values) override;
   void watchKey(const std::string& key, WatchCallback callback) override;
-  [[nodiscard]] Milliseconds timeout() const override;
-  void setTimeout(Milliseconds timeout) override;
 
   /// Returns the port in use, the one that was picked for port 0.
   [[nodiscard]] std::uint16_t port() const { return port_; }
@@ -87,8 +82,7 @@ class TCPStore final : public Store {
   std::uint16_t port_ = 0;
   std::shared_ptr<detail::TcpServer> server_;
   std::unique_ptr<detail::TcpClient> client_;
-  mutable std::mutex mutex_;  ///< guards what follows; never held while talking to the server
-  Milliseconds timeout_;
+  std::mutex mutex_;  ///< guards what follows; never held while talking to the server
   std::unique_ptr<detail::TcpWatcher> watcher_;  ///< from the first watchKey on
 };
 

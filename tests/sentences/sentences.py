@@ -59,7 +59,6 @@ engine/ddp/reducer/*.cpp
 engine/ddp/UnusedSearch.cpp
 engine/process_group/Blame.cpp
 engine/process_group/Mismatch.cpp
-engine/process_group/MonitoredBarrier.cpp
 engine/process_group/WorkState.cpp
 engine/process_group/operation/*.cpp
 engine/process_group/shared_memory/Agreement.cpp

@@ -1,17 +1,7 @@
 #include "engine/process_group/gloo/Flight.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "engine/process_group/gloo/Wait.h"
-
 namespace lockstep::process_group::gloo {
 namespace {
-
-// Gloo closes the connections of all ranks when one of its own time limits passes, so it gets
-// one that never does.
-constexpr std::chrono::milliseconds kForever = std::chrono::hours(24 * 365);
 
 // Note [Mismatched calls]
 // Gloo ends the process, on its own thread, when a message is longer than the block it was to
@@ -26,22 +16,12 @@ constexpr std::uint64_t kCollectiveSlots = 1;
 
 }  // namespace
 
-std::string withoutLocation(const std::string& text) {
-  if (!text.empty() && text.front() == '[') {
-    const std::size_t end = text.find("] ");
-    if (end != std::string::npos && text.find(':') < end) {
-      return text.substr(end + 2);
-    }
-  }
-  return text;
-}
-
-Flight::Flight(Call call, std::chrono::milliseconds limit, ::gloo::Context* context, int rank,
-               int size)
+Flight::Flight(Call call, std::chrono::milliseconds limit, const Transport& transport,
+               const Member& member)
     : NoticedCall(std::move(call), limit),
-      rank(rank),
-      size(size),
-      context_(context),
+      rank(member.rank),
+      size(member.size),
+      context_(transport.context(isDirect(this->call.operation) ? 0 : this->call.sequence)),
       fingerprint_(fingerprint(this->call)) {}
 
 std::uint64_t Flight::slot(unsigned lane, std::uint64_t extra) const {
@@ -57,11 +37,8 @@ void Flight::interrupt() {
 }
 
 std::string Flight::waitingFor() const {
-  const int peer = waitingPeer();
-  if (peer >= 0) {
-    return waitingToSend_.load(std::memory_order_relaxed)
-               ? fmt::format("waiting for rank {} to take data", peer)
-               : fmt::format("waiting for data from rank {}", peer);
+  if (const int peer = waitingPeer(); peer >= 0) {
+    return waitingText(waitingToSend_.load(std::memory_order_relaxed), peer);
   }
   return started_.load(std::memory_order_relaxed) ? "" : "still in the queue";
 }
@@ -79,15 +56,13 @@ void Flight::delist(::gloo::transport::UnboundBuffer* buffer) {
   std::erase(buffers_, buffer);
 }
 
-Channel::Channel(Flight& flight, int peer, std::uint64_t slot, void* data, std::size_t bytes)
+Channel::Channel(Flight& flight, int peer, std::uint64_t slot, Block block)
     : flight_(flight),
       peer_(peer),
       slot_(slot),
-      buffer_(flight.context().createUnboundBuffer(data, bytes)) {
+      buffer_(flight.context().createUnboundBuffer(block.data, block.bytes)) {
   flight_.enlist(buffer_.get());
 }
-
-Channel::~Channel() { flight_.delist(buffer_.get()); }
 
 template <typename Function>
 void Channel::guarded(Function function) {
@@ -113,24 +88,17 @@ void Channel::receive(std::size_t offset, std::size_t bytes) {
   flight_.receivedBytes += bytes;
 }
 
-void Channel::finishSend() {
-  flight_.setWaiting(peer_, true);
+void Channel::finish(bool sending) {
+  flight_.setWaiting(peer_, sending);
   guarded([&] {
-    if (!waited([&] { return buffer_->waitSend(nullptr, kForever); })) {
+    if (!waited([&] {
+          return sending ? buffer_->waitSend(nullptr, kForever)
+                         : buffer_->waitRecv(nullptr, kForever);
+        })) {
       throw Interrupted{};
     }
   });
-  flight_.setWaiting(-1, true);
-}
-
-void Channel::finishReceive() {
-  flight_.setWaiting(peer_, false);
-  guarded([&] {
-    if (!waited([&] { return buffer_->waitRecv(nullptr, kForever); })) {
-      throw Interrupted{};
-    }
-  });
-  flight_.setWaiting(-1, false);
+  flight_.setWaiting(-1, sending);
 }
 
 }  // namespace lockstep::process_group::gloo

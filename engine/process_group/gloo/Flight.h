@@ -8,10 +8,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "engine/process_group/gloo/Transport.h"
 #include "engine/process_group/operation/NoticedCall.h"
+#include "engine/process_group/operation/Staging.h"
 
 namespace lockstep::process_group::gloo {
 
@@ -21,19 +22,17 @@ struct PeerLost {
   std::string lower;  ///< Gloo's text
 };
 
-/// Cuts the source location from a text of Gloo's.
-[[nodiscard]] std::string withoutLocation(const std::string& text);
-
 /// An open call with what it moves. Buffers in use are enlisted, so that any thread can end its
 /// waits.
 class Flight final : public NoticedCall {
  public:
-  /// `context` is null in a group of one.
-  Flight(Call call, std::chrono::milliseconds limit, ::gloo::Context* context, int rank, int size);
+  Flight(Call call, std::chrono::milliseconds limit, const Transport& transport,
+         const Member& member);
 
   const int rank;
   const int size;
 
+  /// Not in a group of one.
   [[nodiscard]] ::gloo::Context& context() const { return *context_; }
 
   /// Returns Gloo's name for the messages of this operation. It holds the sequence number and
@@ -41,19 +40,20 @@ class Flight final : public NoticedCall {
   /// of an operation's phases apart; `extra` is for what only a pair of ranks agrees on.
   [[nodiscard]] std::uint64_t slot(unsigned lane, std::uint64_t extra = 0) const;
 
+  /// True for the one who is to carry it out, or to end it where it has failed before.
+  [[nodiscard]] bool start() { return !started_.exchange(true); }
   /// The peer a thread is waiting for, or -1. [any-thread]
   [[nodiscard]] int waitingPeer() const { return waitingPeer_.load(std::memory_order_relaxed); }
   /// "waiting for data from rank 1", or "still in the queue", or nothing. [any-thread]
   [[nodiscard]] std::string waitingFor() const;
-  void setStarted() { started_.store(true, std::memory_order_relaxed); }
-
-  // For channels.
-  void enlist(::gloo::transport::UnboundBuffer* buffer);
-  void delist(::gloo::transport::UnboundBuffer* buffer);
   void setWaiting(int peer, bool sending) {
     waitingToSend_.store(sending, std::memory_order_relaxed);
     waitingPeer_.store(peer, std::memory_order_relaxed);
   }
+
+  // For channels.
+  void enlist(::gloo::transport::UnboundBuffer* buffer);
+  void delist(::gloo::transport::UnboundBuffer* buffer);
   std::uint64_t sentBytes = 0;
   std::uint64_t sentMessages = 0;
   std::uint64_t receivedBytes = 0;
@@ -69,13 +69,15 @@ class Flight final : public NoticedCall {
   std::vector<::gloo::transport::UnboundBuffer*> buffers_;
 };
 
-/// Messages of one operation with one peer, out of and into one block of memory. Messages of a
+using FlightPtr = std::shared_ptr<Flight>;
+
+/// Messages of one operation with one peer, out of or into one block of memory. Messages of a
 /// slot arrive in the order they were sent; each must be received with the size it was sent
 /// with. Waits end by the flight's failure only: its time limit is kept by the Dispatcher.
 class Channel {
  public:
-  Channel(Flight& flight, int peer, std::uint64_t slot, void* data, std::size_t bytes);
-  ~Channel();
+  Channel(Flight& flight, int peer, std::uint64_t slot, Block block);
+  ~Channel() { flight_.delist(buffer_.get()); }
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
@@ -83,17 +85,18 @@ class Channel {
   void send(std::size_t offset, std::size_t bytes);
   void receive(std::size_t offset, std::size_t bytes);
   /// Wait for one started send or receive each; throw PeerLost or Interrupted.
-  void finishSend();
-  void finishReceive();
+  void finishSend() { finish(true); }
+  void finishReceive() { finish(false); }
 
  private:
+  void finish(bool sending);
   template <typename Function>
   void guarded(Function function);
 
   Flight& flight_;
   const int peer_;
   const std::uint64_t slot_;
-  std::unique_ptr<::gloo::transport::UnboundBuffer> buffer_;
+  const std::unique_ptr<::gloo::transport::UnboundBuffer> buffer_;
 };
 
 }  // namespace lockstep::process_group::gloo

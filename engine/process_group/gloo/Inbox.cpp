@@ -1,18 +1,15 @@
 #include "engine/process_group/gloo/Inbox.h"
 
-#include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <utility>
 
-#include "engine/process_group/gloo/Wait.h"
+#include "engine/process_group/gloo/Transport.h"
 
 namespace lockstep::process_group::gloo {
 namespace {
 
 constexpr std::size_t kAhead = 4;
 constexpr std::size_t kAreaBytes = sizeof(ControlHeader) + kInlineBytes;
-constexpr std::chrono::milliseconds kNoLimit = std::chrono::hours(24 * 365);
 
 }  // namespace
 
@@ -24,29 +21,19 @@ Inbox::Inbox(::gloo::Context& context, std::vector<int> sources)
   }
 }
 
-bool Inbox::serves(int source) const {
-  return std::find(sources_.begin(), sources_.end(), source) != sources_.end();
-}
-
-void Inbox::post(Area& area) {
-  if (sources_.size() == 1) {
-    area.buffer->recv(sources_.front(), kControlSlot, 0, kAreaBytes);
-  } else {
-    area.buffer->recv(sources_, kControlSlot, 0, kAreaBytes);
-  }
-  area.posted = true;
-}
-
 std::optional<Inbox::Arrived> Inbox::wait() {
   // From the next on, so that they are filled in the order in which they are looked at.
-  for (std::size_t i = 0; i < areas_.size(); ++i) {
+  for (std::size_t i = 0; i < areas_.size() && closed_ == nullptr; ++i) {
     Area& area = areas_[(next_ + i) % areas_.size()];
-    if (!area.posted && closed_ == nullptr) {
-      try {
-        post(area);
-      } catch (const std::exception&) {
-        closed_ = std::current_exception();
+    try {
+      if (!area.posted && sources_.size() == 1) {
+        area.buffer->recv(sources_.front(), kControlSlot, 0, kAreaBytes);
+      } else if (!area.posted) {
+        area.buffer->recv(sources_, kControlSlot, 0, kAreaBytes);
       }
+      area.posted = true;
+    } catch (const std::exception&) {
+      closed_ = std::current_exception();
     }
   }
   Area& area = areas_[next_];
@@ -54,7 +41,7 @@ std::optional<Inbox::Arrived> Inbox::wait() {
     std::rethrow_exception(closed_);
   }
   Arrived arrived;
-  if (!waited([&] { return area.buffer->waitRecv(&arrived.source, kNoLimit); })) {
+  if (!waited([&] { return area.buffer->waitRecv(&arrived.source, kForever); })) {
     return std::nullopt;
   }
   area.posted = false;

@@ -3,12 +3,15 @@
 #include <gloo/context.h>
 #include <gloo/transport/unbound_buffer.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <vector>
+
+#include "engine/process_group/operation/Matching.h"
 
 namespace lockstep::process_group::gloo {
 
@@ -25,11 +28,9 @@ struct ControlHeader {
   Kind kind = Kind::kOffer;
   std::uint32_t tag = 0;
   std::uint64_t id = 0;  ///< the sender's number of the message
-  std::uint64_t elements = 0;
-  std::int32_t dtype = 0;
+  Content content;
   std::uint32_t received = 0;  ///< messages that came the other way so far
   std::uint32_t inlineBytes = 0;
-  std::uint32_t unused = 0;
 };
 static_assert(sizeof(ControlHeader) == 40);
 
@@ -41,7 +42,9 @@ class Inbox {
   Inbox(::gloo::Context& context, std::vector<int> sources);
 
   [[nodiscard]] const std::vector<int>& sources() const { return sources_; }
-  [[nodiscard]] bool serves(int source) const;
+  [[nodiscard]] bool serves(int source) const {
+    return std::find(sources_.begin(), sources_.end(), source) != sources_.end();
+  }
 
   struct Arrived {
     int source = -1;
@@ -61,8 +64,6 @@ class Inbox {
     std::unique_ptr<::gloo::transport::UnboundBuffer> buffer;  // goes first
     bool posted = false;
   };
-
-  void post(Area& area);
 
   const std::vector<int> sources_;
   std::vector<Area> areas_;  // filled in turns: a rank's messages come in the order of the posts

@@ -10,51 +10,37 @@
 
 #include "engine/base/Clock.h"
 #include "engine/base/Thread.h"
-#include "engine/process_group/gloo/Wait.h"
 
 namespace lockstep::process_group::gloo {
 namespace {
 
+// Gloo's name for data that does not travel in its offer.
+std::uint64_t dataSlot(std::uint64_t id) {
+  return std::uint64_t{2} << 60 | id;
+}
+
 // Threads for the messages of all other ranks; up to so many have one for themselves.
-constexpr std::size_t kInboxes = 8;
+constexpr std::size_t kDesks = 8;
 // How long a rank that leaves waits for its last answers to go.
 constexpr std::chrono::seconds kLastAnswers{5};
-
-std::vector<std::vector<int>> shares(int rank, int size) {
-  const auto others = static_cast<std::size_t>(size - 1);
-  std::vector<std::vector<int>> shares(std::min(others, kInboxes));
-  for (int peer = 0, index = 0; peer < size; ++peer) {
-    if (peer != rank) {
-      shares[static_cast<std::size_t>(index++) % shares.size()].push_back(peer);
-    }
-  }
-  return shares;
-}
 
 }  // namespace
 
 PointToPoint::PointToPoint(Dispatcher& dispatcher, Transport& transport)
     : dispatcher_(dispatcher),
       transport_(transport),
-      links_(static_cast<std::size_t>(dispatcher.member().size)) {
-  dispatcher_.setBreakHandler([this] { wake(); });
-}
+      links_(static_cast<std::size_t>(dispatcher.member().size)) {}
 
-PointToPoint::~PointToPoint() {
-  dispatcher_.setBreakHandler(nullptr);
+void PointToPoint::close() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   wake();
-  for (std::thread& thread : threads_) {
-    thread.join();
+  for (const auto& desk : desks_) {
+    desk->thread.join();
   }
-  finishSent();
-}
-
-// A receiver may leave before the sender's inbox is open for the answer.
-void PointToPoint::finishSent() {
+  // A receiver may leave before the sender's inbox is open for the answer.
   const auto until = std::chrono::steady_clock::now() + kLastAnswers;
   for (Link& link : links_) {
     try {
@@ -71,18 +57,24 @@ void PointToPoint::finishSent() {
 
 // With the mutex held; most groups never need it.
 void PointToPoint::start() {
-  if (!threads_.empty()) {
+  if (!desks_.empty()) {
     return;
   }
   lane_ = &dispatcher_.records().lane("gloo p2p");
-  const Member& member = dispatcher_.member();
-  for (std::vector<int>& sources : shares(member.rank, member.size)) {
-    inboxes_.push_back(std::make_unique<Inbox>(*transport_.context(0), std::move(sources)));
+  const auto others = static_cast<std::size_t>(dispatcher_.member().size - 1);
+  std::vector<std::vector<int>> shares(std::min(others, kDesks));
+  for (std::size_t i = 0; i < others; ++i) {
+    const int peer = static_cast<int>(i);
+    shares[i % shares.size()].push_back(peer < dispatcher_.member().rank ? peer : peer + 1);
   }
-  for (std::size_t i = 0; i < inboxes_.size(); ++i) {
-    threads_.emplace_back([this, i, inbox = inboxes_[i].get()] {
+  for (std::vector<int>& sources : shares) {
+    desks_.push_back(
+        std::make_unique<Desk>(Desk{Inbox(*transport_.context(0), std::move(sources))}));
+  }
+  for (std::size_t i = 0; i < desks_.size(); ++i) {
+    desks_[i]->thread = std::thread([this, i, desk = desks_[i].get()] {
       base::nameThisThread(fmt::format("gloo p2p {}", i));
-      loop(*inbox);
+      loop(*desk);
     });
   }
 }
@@ -90,91 +82,77 @@ void PointToPoint::start() {
 void PointToPoint::wake() {
   std::lock_guard lock(mutex_);
   changed_.notify_all();
-  for (const auto& inbox : inboxes_) {
-    inbox->wake();
+  for (const auto& desk : desks_) {
+    desk->inbox.wake();
   }
 }
 
-std::shared_ptr<WorkState> PointToPoint::send(Call call, at::Tensor tensor, int tag,
-                                              std::chrono::milliseconds limit) {
-  const int to = call.root;
-  ControlHeader offer;
-  offer.tag = static_cast<std::uint32_t>(tag);
-  offer.elements = call.elements;
-  offer.dtype = static_cast<std::int32_t>(call.dtype);
-  std::shared_ptr<WorkState> work;
-  const auto flight = dispatcher_.open(std::move(call), {tensor}, limit, work);
-  if (flight == nullptr) {
-    return work;
+// Runs what moves data; a connection that breaks breaks the group.
+template <typename Function>
+void PointToPoint::guarded(Function function) {
+  try {
+    function();
+  } catch (const PeerLost& lost) {
+    dispatcher_.breakGroup(lost);
+  } catch (const Interrupted&) {
+    // It has failed, and ends with the others that have.
+  } catch (const std::exception& error) {
+    dispatcher_.breakGroup(Failure{error.what()});
   }
-  std::optional<PeerLost> lost;
-  {
-    const at::NoGradGuard noGrad;
-    std::lock_guard lock(mutex_);
-    start();
-    offer.id = ++ids_;
-    Outgoing& outgoing = outgoing_[offer.id];
-    outgoing.flight = flight;
-    outgoing.startTicks = base::ticks();
-    try {
-      outgoing.staged = std::make_unique<Staged>(std::move(tensor), true);
-      const Block block = outgoing.staged->block();
-      if (block.bytes <= kInlineBytes) {
-        offer.inlineBytes = static_cast<std::uint32_t>(block.bytes);
-        flight->sentBytes += block.bytes;
-        flight->sentMessages += block.bytes != 0 ? 1 : 0;
-      } else {
-        outgoing.channel = std::make_unique<Channel>(*flight, to, dataSlot(offer.id), block.data,
-                                                     block.bytes);
-        outgoing.channel->send(0, block.bytes);
-      }
-      flight->setWaiting(to, true);
-      tell(to, offer, block.data);
-    } catch (const PeerLost& error) {
-      lost = error;
-    } catch (const Interrupted&) {
-      // The group broke meanwhile; this send ends with the others.
-    }
-  }
-  if (lost) {
-    dispatcher_.breakGroup(dispatcher_.explain(*lost));
-  }
+}
+
+void PointToPoint::add(const FlightPtr& flight, at::Tensor tensor, std::uint32_t tag) {
+  const bool sends = flight->call.operation == trace::Operation::kSend;
+  const auto access = sends ? Flat::Access::kRead : Flat::Access::kWrite;
+  flight->setWaiting(flight->call.root, sends);
+  Direct<Flight> direct{flight, Flat({std::move(tensor)}, access), tag, base::ticks()};
+  guarded([&] { sends ? send(std::move(direct)) : receive(std::move(direct)); });
   if (flight->failed()) {  // perhaps before it stood among those that are ended
     wake();
   }
-  return work;
 }
 
-std::shared_ptr<WorkState> PointToPoint::receive(Call call, at::Tensor tensor, int tag,
-                                                 std::chrono::milliseconds limit) {
-  Wanted wanted;
-  wanted.from = call.root;
-  wanted.tag = static_cast<std::uint32_t>(tag);
-  wanted.startTicks = base::ticks();
-  std::shared_ptr<WorkState> work;
-  const auto flight = dispatcher_.open(std::move(call), {tensor}, limit, work);
-  if (flight == nullptr) {
-    return work;
+void PointToPoint::send(Direct<Flight> direct) {
+  const FlightPtr flight = direct.open;
+  const int to = flight->call.root;
+  const Block block = blockOf(direct.flat);
+  ControlHeader offer = offerOf(direct);
+  std::lock_guard lock(mutex_);
+  start();
+  offer.id = open_.nextId();
+  Send& send = open_.sent(offer.id, Send{std::move(direct), nullptr});
+  if (block.bytes <= kInlineBytes) {
+    offer.inlineBytes = static_cast<std::uint32_t>(block.bytes);
+    flight->sentBytes += block.bytes;
+    flight->sentMessages += block.bytes != 0 ? 1 : 0;
+  } else {
+    send.channel = std::make_unique<Channel>(*flight, to, dataSlot(offer.id), block);
+    send.channel->send(0, block.bytes);
   }
-  wanted.flight = flight;
-  wanted.tensor = std::move(tensor);
-  flight->setWaiting(wanted.from, false);
-  bool offered = false;
+  tell(to, offer, block.data);
+}
+
+void PointToPoint::receive(Direct<Flight> direct) {
+  std::optional<Match> match;
   {
     std::lock_guard lock(mutex_);
     start();
-    for (const Offer& offer : offers_) {
-      if (wanted.takes(offer.source, offer.header)) {
-        offered = true;
-        break;
-      }
+    match = open_.meet(direct);
+    if (!match) {
+      open_.wait(std::move(direct));
+      return;
     }
-    wanted_.push_back(std::move(wanted));
+    if (match->receive.flat.bytes() > kInlineBytes) {  // not while the caller waits
+      const auto desk = std::find_if(desks_.begin(), desks_.end(), [&](const auto& one) {
+        return one->inbox.serves(match->source);
+      });
+      (*desk)->large.push_back(std::move(*match));
+      changed_.notify_all();
+      (*desk)->inbox.wake();
+      return;
+    }
   }
-  if (offered || flight->failed()) {
-    wake();
-  }
-  return work;
+  transfer(std::move(*match));
 }
 
 // With the mutex held: a peer counts our messages in the order in which they leave.
@@ -182,8 +160,7 @@ void PointToPoint::tell(int peer, ControlHeader header, const std::byte* data) {
   Link& link = links_[static_cast<std::size_t>(peer)];
   header.received = link.received;
   const std::size_t bytes = sizeof(header) + header.inlineBytes;
-  Sent sent;
-  sent.memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  Sent sent{std::make_unique_for_overwrite<std::byte[]>(bytes), nullptr};
   std::memcpy(sent.memory.get(), &header, sizeof(header));
   if (header.inlineBytes != 0) {
     std::memcpy(sent.memory.get() + sizeof(header), data, header.inlineBytes);
@@ -197,54 +174,130 @@ void PointToPoint::tell(int peer, ControlHeader header, const std::byte* data) {
   link.unacknowledged.push_back(std::move(sent));
 }
 
-void PointToPoint::loop(Inbox& inbox) {
+void PointToPoint::loop(Desk& desk) {
   const at::NoGradGuard noGrad;
   bool closed = false;
   for (;;) {
-    endFailed();
+    if (endFailed()) {
+      wake();  // other threads may wait for these to be gone before they end
+    }
+    std::optional<Match> large;
     {
       std::unique_lock lock(mutex_);
-      const auto over = [this] { return stopping_ && outgoing_.empty() && wanted_.empty(); };
+      const auto over = [&] {
+        return stopping_ && !open_.sending() && !open_.receiving() && desk.large.empty();
+      };
       if (closed) {
-        changed_.wait(lock, [&] { return over() || anyFailed(); });
+        changed_.wait(lock, [&] { return over() || open_.anyFailed() || !desk.large.empty(); });
       }
       if (over()) {
         return;
       }
-    }
-    if (closed) {
-      continue;
-    }
-    try {
-      while (takeOne(inbox)) {
-      }
-      if (const auto arrived = inbox.wait()) {
-        handle(*arrived);
-      }
-    } catch (const PeerLost& lost) {
-      dispatcher_.breakGroup(dispatcher_.explain(lost));
-    } catch (const Interrupted&) {
-      // The group broke; endFailed() comes next.
-    } catch (const std::exception& error) {
-      // Gloo's exception stays: each further wait would end with it at once. A rank may leave
-      // when it is done; if somebody waits for it, the watch breaks the group.
-      closed = true;
-      if (inbox.sources().size() > 1) {  // the others would not be heard any more
-        dispatcher_.breakGroup(explain(inbox.sources(), withoutLocation(error.what())));
+      if (!desk.large.empty()) {
+        large = std::move(desk.large.front());
+        desk.large.pop_front();
       }
     }
+    guarded([&] {
+      if (large) {
+        transfer(std::move(*large));
+      } else if (!closed) {
+        try {
+          if (const auto arrived = desk.inbox.wait()) {
+            handle(*arrived);
+          }
+        } catch (const std::exception& error) {
+          // Gloo's exception stays: each further wait would end with it at once. A rank may leave
+          // when it is done; if somebody waits for it, the watch breaks the group.
+          closed = true;
+          lose(desk.inbox.sources(), withoutLocation(error.what()));
+        }
+      }
+    });
   }
 }
 
 // A receive from several ranks does not say which connection broke; all are, when they were
-// closed here.
-Failure PointToPoint::explain(const std::vector<int>& peers, const std::string& lower) {
+// closed here. The others would not be heard any more.
+void PointToPoint::lose(const std::vector<int>& peers, const std::string& lower) {
+  if (peers.size() == 1) {
+    return;
+  }
   for (const int peer : peers) {
     if (const auto text = transport_.lost(peer)) {
-      return dispatcher_.explain(PeerLost{peer, *text});
+      throw PeerLost{peer, *text};
     }
   }
-  return Failure{lower, -1, CommErrorKind::kNetwork};
+  dispatcher_.breakGroup(Failure{lower, -1, CommErrorKind::kNetwork});
+}
+
+void PointToPoint::handle(const Inbox::Arrived& arrived) {
+  const ControlHeader& header = arrived.header;
+  std::optional<Direct<Flight>> receive;
+  {
+    std::lock_guard lock(mutex_);
+    Link& link = links_[static_cast<std::size_t>(arrived.source)];
+    ++link.received;
+    const std::uint32_t news = header.received - link.acknowledged;
+    if (news > link.unacknowledged.size() || header.kind < Kind::kOffer ||
+        header.kind > Kind::kRefused || header.inlineBytes > kInlineBytes) {
+      throw PeerLost{arrived.source, "it sent a message that makes no sense"};
+    }
+    link.unacknowledged.erase(link.unacknowledged.begin(), link.unacknowledged.begin() + news);
+    link.acknowledged = header.received;
+    if (header.kind == Kind::kOffer) {
+      receive = open_.taker(arrived.source, header.tag);
+      if (!receive) {
+        Offer offer{header, nullptr, {arrived.data, arrived.data + header.inlineBytes}};
+        offer.data = offer.kept.data();  // and stays there
+        open_.keep(arrived.source, header.tag, std::move(offer));
+        return;
+      }
+    }
+  }
+  if (receive) {
+    transfer({std::move(*receive), arrived.source, Offer{header, arrived.data, {}}});
+  } else {
+    answered(arrived.source, header);
+  }
+}
+
+void PointToPoint::take(Direct<Flight>& receive, int source, Offer& offer) {
+  guarded([&] {
+    Flight& flight = *receive.open;
+    const Block block = blockOf(receive.flat);
+    if (block.bytes > kInlineBytes) {
+      Channel channel(flight, source, dataSlot(offer.header.id), block);
+      channel.receive(0, block.bytes);
+      channel.finishReceive();
+    } else if (offer.header.inlineBytes == block.bytes) {
+      receive.flat.write(0, block.bytes, offer.data);
+      flight.receivedBytes += block.bytes;
+    } else {
+      throw PeerLost{source, "it sent a message that makes no sense"};
+    }
+    receive.flat.copyBack();
+  });
+}
+
+void PointToPoint::answer(int peer, const ControlHeader& header) {
+  std::lock_guard lock(mutex_);
+  tell(peer, header);
+}
+
+void PointToPoint::release(Send& send, bool accepted) {
+  if (accepted && send.channel != nullptr) {
+    guarded([&] { send.channel->finishSend(); });  // done already: the data has arrived
+  }
+  send.channel.reset();
+}
+
+void PointToPoint::end(const Direct<Flight>& direct, const std::optional<Failure>& alone) {
+  {
+    std::lock_guard lock(laneMutex_);
+    dispatcher_.records().ended(direct.open->call, *lane_, direct.startTicks);
+  }
+  dispatcher_.end(direct.open, nullptr, 0, alone);
 }
 
 }  // namespace lockstep::process_group::gloo

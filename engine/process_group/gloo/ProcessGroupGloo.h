@@ -1,15 +1,12 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "engine/process_group/ProcessGroup.h"
 #include "engine/process_group/ProcessGroupFactory.h"
 
 namespace lockstep::process_group {
 
-/// A process group over Gloo's TCP transport: CPU tensors, any number of hosts.
+/// Makes a process group over Gloo's TCP transport: CPU tensors, any number of hosts.
 ///
 /// Operations run in the order of the calls on `threads` workers, so several are in flight at
 /// once; a barrier waits for all before it. The first failure breaks the group (a dead or
@@ -22,28 +19,10 @@ namespace lockstep::process_group {
 /// process or mixes data; errors name ranks. send and recv are matched by source and tag, and a
 /// recv of another size or dtype fails alone, on both sides, without breaking the group.
 /// Construction ignores SIGPIPE where the program has not chosen otherwise.
-class ProcessGroupGloo final : public ProcessGroup {
- public:
-  static base::Result<std::shared_ptr<ProcessGroupGloo>> make(std::shared_ptr<store::Store> store,
-                                                              int rank, int size,
-                                                              const GroupOptions& options);
-  /// Lets operations in flight finish for up to five seconds. Not from a callback of its own.
-  ~ProcessGroupGloo() override;
-
-  [[nodiscard]] std::string backendName() const override { return "gloo"; }
-
-  [[nodiscard]] std::uint64_t sequenceNumber() const override;
-  void abort(const std::string& reason) override;
-  [[nodiscard]] GroupState state() const override;
-
- protected:
-  WorkPtr start(Request request) override;
-
- private:
-  struct Parts;
-  ProcessGroupGloo(std::unique_ptr<Parts> parts, int rank, int size, const GroupOptions& options);
-
-  std::unique_ptr<Parts> parts_;
-};
+///
+/// Blocks until all ranks have come. The group's end lets operations in flight finish for up to
+/// five seconds; not from a callback of its own.
+[[nodiscard]] base::Result<std::shared_ptr<ProcessGroup>> makeGloo(
+    std::shared_ptr<store::Store> store, int rank, int size, const GroupOptions& options);
 
 }  // namespace lockstep::process_group

@@ -10,10 +10,10 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <sstream>
 
 #include "engine/base/Thread.h"
-#include "engine/process_group/gloo/Flight.h"
-#include "engine/process_group/gloo/Wait.h"
+#include "engine/process_group/operation/Moves.h"
 
 namespace lockstep::process_group::gloo {
 namespace {
@@ -55,43 +55,29 @@ class StoreAdapter final : public ::gloo::rendezvous::Store {
   const milliseconds timeout_;
 };
 
-std::vector<std::string> chosenInterfaces(const std::vector<std::string>& given) {
-  if (!given.empty()) {
-    return given;
-  }
-  std::vector<std::string> names;
-  if (const char* variable = std::getenv("GLOO_SOCKET_IFNAME")) {
-    const std::string list = variable;
-    for (std::size_t begin = 0; begin < list.size();) {
-      const std::size_t end = std::min(list.find(',', begin), list.size());
-      if (end > begin) {
-        names.push_back(list.substr(begin, end - begin));
-      }
-      begin = end + 1;
-    }
-  }
+std::vector<std::string> chosenInterfaces(std::vector<std::string> names) {
   if (names.empty()) {
-    names.emplace_back("127.0.0.1");
+    const char* const variable = std::getenv("GLOO_SOCKET_IFNAME");
+    std::istringstream list(variable == nullptr ? "" : variable);
+    for (std::string name; std::getline(list, name, ',');) {
+      names.push_back(name);
+    }
+    std::erase(names, "");
   }
-  return names;
+  return names.empty() ? std::vector<std::string>{"127.0.0.1"} : names;
 }
 
 std::shared_ptr<::gloo::transport::Device> makeDevice(const std::string& name) {
   ::gloo::transport::tcp::attr attributes;
-  const bool address = name.find('.') != std::string::npos || name.find(':') != std::string::npos;
+  const bool address = name.find_first_of(".:") != std::string::npos;
   (address ? attributes.hostname : attributes.iface) = name;
   // Gloo does not name its I/O thread; a new thread takes its creator's name.
-  const std::string mine = base::thisThreadName();
-  base::nameThisThread("gloo io");
-  std::shared_ptr<::gloo::transport::Device> device;
-  try {
-    device = ::gloo::transport::tcp::CreateDevice(attributes);
-  } catch (...) {
-    base::nameThisThread(mine);
-    throw;
-  }
-  base::nameThisThread(mine);
-  return device;
+  struct Named {
+    const std::string before = base::thisThreadName();
+    Named() { base::nameThisThread("gloo io"); }
+    ~Named() { base::nameThisThread(before); }
+  } named;
+  return ::gloo::transport::tcp::CreateDevice(attributes);
 }
 
 // Gloo writes to sockets without MSG_NOSIGNAL: a peer's death would end this process too.
@@ -104,31 +90,46 @@ void ignoreBrokenPipes() {
 
 }  // namespace
 
+std::string withoutLocation(const std::string& text) {
+  if (!text.empty() && text.front() == '[') {
+    const std::size_t end = text.find("] ");
+    if (end != std::string::npos && text.find(':') < end) {
+      return text.substr(end + 2);
+    }
+  }
+  return text;
+}
+
 // A receive that is never sent to. Gloo tells those who wait for a peer when the connection
 // breaks, but not those whose message was half transferred; every broken connection shows here.
 struct Transport::Vigil {
-  int peer;
-  std::unique_ptr<::gloo::transport::UnboundBuffer> buffer;
-  std::unique_ptr<::gloo::transport::UnboundBuffer> farewell;  // what a peer that leaves sends to
-  std::unique_ptr<::gloo::transport::UnboundBuffer> own;       // what this rank sends to it then
-  std::optional<bool> left;
+  Vigil(::gloo::Context& context, int ofPeer)
+      : peer(ofPeer),
+        buffer(context.createUnboundBuffer(&bytes[0], 1)),
+        farewell(context.createUnboundBuffer(&bytes[1], 1)),
+        own(context.createUnboundBuffer(&bytes[2], 1)) {
+    buffer->recv(peer, kVigilSlot, 0, 1);
+    farewell->recv(peer, kFarewellSlot, 0, 1);
+  }
+
+  const int peer;
   std::array<char, 3> bytes{};  // one for each
+  const std::unique_ptr<::gloo::transport::UnboundBuffer> buffer;
+  const std::unique_ptr<::gloo::transport::UnboundBuffer>
+      farewell;                                           // a peer that leaves sends here
+  std::unique_ptr<::gloo::transport::UnboundBuffer> own;  // what this rank sends to it then
+  std::optional<bool> left;
 };
 
 base::Result<std::unique_ptr<Transport>> Transport::connect(store::Store& store,
                                                             const Options& options) {
   std::unique_ptr<Transport> transport(new Transport());
   const std::string prefix = fmt::format("gloo/{}/", options.group);
-  // Waits until every rank has come to a stage; `verb` is what they are to do.
-  const auto meet = [&](const char* stage, const char* verb) -> base::Status {
-    const auto key = [&](int rank) { return fmt::format("{}{}/{}", prefix, stage, rank); };
-    if (base::Status joined = join(store, key(options.rank), options); !joined.ok()) {
-      return joined;
-    }
-    return awaitRanks(store, key, verb, options);
+  const auto keys = [&](const char* stage) {
+    return [&, stage](int rank) { return fmt::format("{}{}/{}", prefix, stage, rank); };
   };
   try {
-    if (base::Status met = meet("joined", "join"); !met.ok()) {
+    if (base::Status met = meet(store, keys("joined"), "join", options); !met.ok()) {
       return met.error();
     }
     if (options.size == 1) {
@@ -143,7 +144,7 @@ base::Result<std::unique_ptr<Transport>> Transport::connect(store::Store& store,
         device = makeDevice(name);
       } catch (const std::exception& error) {
         return options.failed(fmt::format("cannot use network interface or address \"{}\": {}",
-                                           name, withoutLocation(error.what())));
+                                          name, withoutLocation(error.what())));
       }
       auto context = std::make_shared<::gloo::rendezvous::Context>(options.rank, options.size);
       // Gloo waits five times this for a connection.
@@ -153,33 +154,20 @@ base::Result<std::unique_ptr<Transport>> Transport::connect(store::Store& store,
       transport->contexts_.push_back(std::move(context));
     }
     transport->connections_ = Connections::open().without(before);
-    transport->keepVigil(options.rank, options.size);
+    for (const auto& context : transport->contexts_) {
+      process_group::forEachPeer(options.rank, options.size, [&](int peer) {
+        transport->vigils_.push_back(std::make_unique<Vigil>(*context, peer));
+      });
+    }
     // Nobody goes before all are connected: Gloo asks a new connection for its peer's address, on
     // a thread of its own, and a peer that has ended by then ends this process, too (SIGABRT).
-    if (base::Status met = meet("connected", "connect"); !met.ok()) {
+    if (base::Status met = meet(store, keys("connected"), "connect", options); !met.ok()) {
       return met.error();
     }
   } catch (const std::exception& error) {
     return options.failed(fmt::format("cannot connect: {}", withoutLocation(error.what())));
   }
   return transport;
-}
-
-void Transport::keepVigil(int rank, int size) {
-  for (const auto& context : contexts_) {
-    for (int peer = 0; peer < size; ++peer) {
-      if (peer != rank) {
-        auto vigil = std::make_unique<Vigil>();
-        vigil->peer = peer;
-        vigil->buffer = context->createUnboundBuffer(&vigil->bytes[0], 1);
-        vigil->buffer->recv(peer, kVigilSlot, 0, 1);
-        vigil->farewell = context->createUnboundBuffer(&vigil->bytes[1], 1);
-        vigil->farewell->recv(peer, kFarewellSlot, 0, 1);
-        vigil->own = context->createUnboundBuffer(&vigil->bytes[2], 1);
-        vigils_.push_back(std::move(vigil));
-      }
-    }
-  }
 }
 
 Transport::~Transport() = default;
@@ -191,13 +179,12 @@ Transport::~Transport() = default;
 std::optional<std::string> Transport::lost(int peer) {
   std::lock_guard lock(vigilMutex_);
   for (const auto& vigil : vigils_) {
-    if (vigil->peer != peer) {
-      continue;
-    }
     try {
-      // An aborted wait returns at once, or throws the connection's error if there is one.
-      vigil->buffer->abortWaitRecv();
-      vigil->buffer->waitRecv(nullptr, std::chrono::seconds(1));
+      if (vigil->peer == peer) {
+        // An aborted wait returns at once, or throws the connection's error if there is one.
+        vigil->buffer->abortWaitRecv();
+        vigil->buffer->waitRecv(nullptr, std::chrono::seconds(1));
+      }
     } catch (const std::exception& error) {
       return withoutLocation(error.what());
     }
@@ -209,6 +196,7 @@ bool Transport::left(int peer) {
   if (!lost(peer)) {
     return false;
   }
+  bool any = false;
   std::lock_guard lock(vigilMutex_);
   for (const auto& vigil : vigils_) {
     if (vigil->peer == peer && !vigil->left) {
@@ -220,10 +208,9 @@ bool Transport::left(int peer) {
         vigil->left = false;
       }
     }
+    any = any || (vigil->peer == peer && *vigil->left);
   }
-  return std::any_of(vigils_.begin(), vigils_.end(), [peer](const auto& vigil) {
-    return vigil->peer == peer && vigil->left.value_or(false);
-  });
+  return any;
 }
 
 void Transport::sayFarewell() {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,12 +14,29 @@
 
 namespace gloo {
 class Context;
-namespace transport {
-class UnboundBuffer;
 }
-}  // namespace gloo
 
 namespace lockstep::process_group::gloo {
+
+/// Gloo closes the connections of all ranks when one of its own time limits passes, so it gets
+/// one that never does.
+inline constexpr std::chrono::milliseconds kForever = std::chrono::hours(24 * 365);
+
+/// Calls one of an UnboundBuffer's waits, a second time after an exception, and returns what it
+/// returns. A peer may leave as soon as it has its part: a wait that wakes up late finds the
+/// connection broken before it looks whether its operation is over, while one that begins looks
+/// first. [any-thread]
+template <typename Wait>
+bool waited(Wait wait) {
+  try {
+    return wait();
+  } catch (const std::exception&) {
+    return wait();
+  }
+}
+
+/// Cuts the source location from a text of Gloo's.
+[[nodiscard]] std::string withoutLocation(const std::string& text);
 
 /// The connections of one rank with all others: one Gloo context, with its own I/O thread and
 /// full mesh of TCP sockets, for each device.
@@ -57,7 +76,6 @@ class Transport {
  private:
   struct Vigil;
   Transport() = default;
-  void keepVigil(int rank, int size);
 
   std::vector<std::shared_ptr<::gloo::Context>> contexts_;
   Connections connections_;

@@ -38,13 +38,13 @@ base::Result<std::shared_ptr<ProcessGroup>> makeAutomatic(std::shared_ptr<store:
                      choice.why);
   }
   if (choice.backend == "gloo") {
-    return asGroup(ProcessGroupGloo::make(std::move(store), rank, size, options));
+    return makeGloo(std::move(store), rank, size, options);
   }
   if (choice.backend == "shared_memory") {
-    return asGroup(ProcessGroupSharedMemory::make(std::move(store), rank, size, options));
+    return makeSharedMemory(std::move(store), rank, size, options);
   }
-  return asGroup(ProcessGroupHierarchical::make(std::move(store), rank, options,
-                                               hierarchical::HostMap(cards.value())));
+  return makeHierarchicalOver(std::move(store), rank, options,
+                              hierarchical::HostMap(cards.value()));
 }
 
 }  // namespace lockstep::process_group

@@ -16,11 +16,10 @@ constexpr std::chrono::milliseconds kLook{10};
 
 }  // namespace
 
-void Pipeline::abort(const std::string& reason) {
+void Pipeline::breakGroup(const process_group::Failure& failure) {
   Lock lock(mutex_);
-  breakGroup(ownFailure("aborted: " + reason, CommErrorKind::kAborted), nullptr, lock);
-  // The other ranks are to know when this returns, or the caller might end the process before they
-  // do.
+  breakGroup(ownFailure(failure.what, failure.kind), nullptr, lock);
+  // The other ranks are to know when this returns.
   if (std::this_thread::get_id() == threadId_.load()) {
     // In a callback on the thread itself, which alone drives.
     run(lock, [this] { return told_; });

@@ -40,7 +40,7 @@ HostCard ownCard(const GroupOptions& options) {
 base::Result<std::vector<HostCard>> exchangeCards(store::Store& store, int rank, int size,
                                                   const GroupOptions& options,
                                                   const HostCard& own) {
-  const Joiner joiner{options.groupName, rank, size, options.timeout};
+  const Joiner joiner = joinerOf(rank, size, options);
   const auto key = [&](int of) { return fmt::format("hosts/{}/{}", options.groupName, of); };
   std::vector<HostCard> cards;
   try {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "engine/base/Thread.h"
-#include "engine/process_group/operation/Drain.h"
 #include "engine/process_group/operation/WorkOver.h"
 
 namespace lockstep::process_group::hierarchical {
@@ -42,10 +41,7 @@ class Pipeline::JourneyWork final : public WorkOver {
 };
 
 Pipeline::Pipeline(Member member, std::vector<const Part*> parts)
-    : member_(std::move(member)),
-      parts_(std::move(parts)),
-      records_(member_, "hier queue"),
-      ledger_(member_, records_) {
+    : GroupCalls(std::move(member), "hier queue"), parts_(std::move(parts)) {
   for (int i = 0; i < kLanes; ++i) {
     lanes_.push_back({&records_.lane(fmt::format("hier {}", i))});
   }
@@ -66,8 +62,7 @@ void Pipeline::close() {
   if (!thread_.joinable()) {
     return;
   }
-  LOCKSTEP_CHECK(std::this_thread::get_id() != threadId_.load(),
-                 "process group {} was destroyed from a callback of its own work", member_.group);
+  mustNotBeOn(std::this_thread::get_id() == threadId_.load());
   {
     Lock lock(mutex_);
     changed_.wait_for(lock, kDrain, [this] { return idle(); });
@@ -79,21 +74,9 @@ void Pipeline::close() {
     changed_.notify_all();
   }
   thread_.join();
-  // What is left was abandoned, and nobody waits for it.
-  std::vector<JourneyPtr> left;
-  {
-    Lock lock(mutex_);
-    for (const auto& [entry, journey] : ledger_.calls()) {
-      left.push_back(journey);
-    }
-    for (const JourneyPtr& journey : left) {
-      journey->fail(ownFailure(kDestroyed));
-      journey->ended = true;
-      ledger_.remove(*journey);
-    }
-  }
-  for (const JourneyPtr& journey : left) {
-    journey->work->fail(journey->error());
+  for (const JourneyPtr& journey : openCalls()) {
+    journey->fail(ownFailure(kDestroyed));
+    end(journey, nullptr, 0);
   }
 }
 
@@ -110,17 +93,9 @@ bool Pipeline::idle() const {
   return ledger_.onlyAbandoned() && (!ledger_.isBroken() || told_);
 }
 
-std::uint64_t Pipeline::sequence() const {
-  std::lock_guard lock(mutex_);
-  return ledger_.sequence();
-}
-
 GroupState Pipeline::state() const {
-  {
-    std::lock_guard lock(mutex_);
-    if (ledger_.isBroken()) {
-      return ledger_.state();
-    }
+  if (const GroupState own = GroupCalls::state(); own != GroupState::kSuccess) {
+    return own;
   }
   for (const Part* part : parts_) {
     if (part->group != nullptr && part->group->state() != GroupState::kSuccess) {
@@ -133,10 +108,6 @@ GroupState Pipeline::state() const {
 // With the mutex held.
 JourneyPtr Pipeline::enter(Call call, std::vector<at::Tensor> outputs, milliseconds limit,
                            Plan plan) {
-  ledger_.number(call);
-  auto journey = std::make_shared<Journey>(std::move(call), limit);
-  journey->plan = std::move(plan);
-  // The pipeline outlives its calls, which close() ends.
   const auto abort = [this](const JourneyPtr& journey) {
     Lock lock(mutex_);
     if (journey->direct()) {
@@ -153,7 +124,9 @@ JourneyPtr Pipeline::enter(Call call, std::vector<at::Tensor> outputs, milliseco
     const Part* part = journey.plan.steps[static_cast<std::size_t>(journey.left)].part;
     return part->place.empty() ? "" : "in its stage " + part->place;
   };
-  ledger_.enter(journey, std::move(outputs), abort, waitingFor);
+  JourneyPtr journey =
+      GroupCalls::enter(std::move(call), std::move(outputs), limit, abort, waitingFor);
+  journey->plan = std::move(plan);
   return journey;
 }
 
@@ -161,14 +134,10 @@ ProcessGroup::WorkPtr Pipeline::submit(Call call, std::vector<at::Tensor> output
                                        milliseconds limit, Plan plan) {
   Lock lock(mutex_);
   const JourneyPtr journey = enter(std::move(call), std::move(outputs), limit, std::move(plan));
-  auto work = std::make_shared<JourneyWork>(journey->work, *this);
-  if (journey->failed()) {
-    lock.unlock();
-    journey->work->fail(journey->error());
-    return work;
+  if (!refused(journey, lock)) {
+    changed_.notify_all();
   }
-  changed_.notify_all();
-  return work;
+  return std::make_shared<JourneyWork>(journey->work, *this);
 }
 
 // Note [What the thread of a pipeline does next]

@@ -2,17 +2,15 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "engine/process_group/hierarchical/Journey.h"
-#include "engine/process_group/operation/Ledger.h"
+#include "engine/process_group/operation/GroupCalls.h"
 
 namespace lockstep::process_group::hierarchical {
 
@@ -30,14 +28,12 @@ namespace lockstep::process_group::hierarchical {
 /// flight fails, its parts are aborted, which tells the other ranks, and later calls fail at once.
 /// Collectives called before the one that failed, or before an abort, are spared for a moment, and
 /// the parts with them: other ranks may have ended them, or wait for this one's part. [any-thread]
-class Pipeline {
+class Pipeline final : public GroupCalls<Journey> {
  public:
   /// `parts` are aborted, in this order, when the group breaks. They outlive close(), and their
   /// groups end before this does: their threads call it.
   Pipeline(Member member, std::vector<const Part*> parts);
-  ~Pipeline();
-  Pipeline(const Pipeline&) = delete;
-  Pipeline& operator=(const Pipeline&) = delete;
+  ~Pipeline() override;
 
   ProcessGroup::WorkPtr submit(Call call, std::vector<at::Tensor> outputs,
                                std::chrono::milliseconds limit, Plan plan);
@@ -46,14 +42,13 @@ class Pipeline {
   /// ends the thread. Not from a callback.
   void close();
 
-  void abort(const std::string& reason);
+  /// Fails what is in flight and all later calls; the other ranks know when it returns.
+  void breakGroup(const process_group::Failure& failure);
 
-  [[nodiscard]] std::uint64_t sequence() const;
+  /// A part may have broken before the group knows.
   [[nodiscard]] GroupState state() const;
 
  private:
-  using Lock = std::unique_lock<std::mutex>;
-  using Clock = OpenCall::Clock;
   class JourneyWork;
 
   JourneyPtr enter(Call call, std::vector<at::Tensor> outputs, std::chrono::milliseconds limit,
@@ -81,14 +76,10 @@ class Pipeline {
     std::uint64_t endTicks = 0;  // of its last span
   };
 
-  const Member member_;
   const std::vector<const Part*> parts_;
-  const Records records_;
   std::vector<SpanLane> lanes_;  // spans of one lane do not overlap
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  Ledger<Journey> ledger_;
+  // Under the mutex.
   Failure cause_;         // of what has broken the group
   bool telling_ = false;  // the parts are being told that the group is broken
   bool told_ = false;     // they know

@@ -22,7 +22,7 @@ WorkPtr joined(std::vector<WorkPtr> parts, const Part& part, const CallOptions& 
   CommError::Where where;
   where.group = part->groupName();
   where.rank = part->rank();
-  return joinWorks(std::move(parts), std::move(where), {}, options.timeout);
+  return joinWorks(std::move(parts), std::move(where), options.timeout);
 }
 
 // Several tensors, or one that is not contiguous, as one flat tensor.

@@ -6,25 +6,17 @@
 #include <numeric>
 
 #include "engine/base/Check.h"
-#include "engine/process_group/Request.h"
 #include "engine/process_group/gloo/ProcessGroupGloo.h"
+#include "engine/process_group/hierarchical/Pipeline.h"
 #include "engine/process_group/hierarchical/Plans.h"
+#include "engine/process_group/operation/BackendGroup.h"
 #include "engine/process_group/shared_memory/ProcessGroupSharedMemory.h"
 
 namespace lockstep::process_group {
-
-using hierarchical::HostMap;
-using hierarchical::Level;
-using hierarchical::Part;
-using hierarchical::Pipeline;
-using hierarchical::Plan;
-using hierarchical::Plans;
-using std::chrono::milliseconds;
-using trace::Operation;
-
+namespace hierarchical {
 namespace {
 
-constexpr const char* kHierarchicalName = "ProcessGroupHierarchical";
+using trace::Operation;
 
 Plan planOf(const Plans& plans, const Request& request) {
   const Call& call = request.call;
@@ -67,16 +59,15 @@ class Maker {
     // within.
     const bool alone = here.size() == 1 && hosts_.even() && hosts_.count() > 1;
     const bool crosses = hosts_.count() > 1 && (hosts_.even() || place == 0);
-    base::Status made = add<ProcessGroupGloo>(level.flat, "flat", "", all, nullptr);
+    base::Status made = add(makeGloo, level.flat, "flat", "", all, nullptr);
     for (const auto& [part, name] : {std::pair{&level.in, "in"}, std::pair{&level.out, "out"}}) {
       if (made.ok() && !alone) {
-        made = add<ProcessGroupSharedMemory>(*part, fmt::format("host {}/{}", host, name),
+        made = add(makeSharedMemory, *part, fmt::format("host {}/{}", host, name),
                                              "within the host", here, nullptr);
       }
     }
     if (made.ok() && crosses) {
-      // Only what crosses hosts counts as bytes on the wire.
-      made = add<ProcessGroupGloo>(level.across, fmt::format("place {}", place), "across hosts",
+      made = add(makeGloo, level.across, fmt::format("place {}", place), "across hosts",
                                    hosts_.atPlace(place), options_.tracer);
     }
     if (!made.ok()) {
@@ -86,9 +77,8 @@ class Maker {
   }
 
  private:
-  template <typename Group>
-  base::Status add(Part& part, const std::string& name, const std::string& place,
-                   std::vector<int> members, trace::Tracer* counter) {
+  base::Status add(const BackendFactory& make, Part& part, const std::string& name,
+                   const std::string& place, std::vector<int> members, trace::Tracer* counter) {
     GroupOptions own = options_;
     own.groupName += "/" + name;
     // The hierarchical group records its operations itself, as one.
@@ -97,12 +87,11 @@ class Maker {
     own.check = CheckMode::kOff;
     own.roundRobin = 1;
     const auto self = std::find(members.begin(), members.end(), rank_);
-    auto made = Group::make(store_, static_cast<int>(self - members.begin()),
-                            static_cast<int>(members.size()), own);
+    auto made = make(store_, static_cast<int>(self - members.begin()),
+                     static_cast<int>(members.size()), own);
     if (!made.ok()) {
       const base::Error& error = made.error();
-      // In the numbers of the whole group, as any error of it.
-      return base::Error{error.code, hierarchical::renumbered(error.message(), members), place};
+      return base::Error{error.code, renumbered(error.message(), members), place};
     }
     part.group = std::move(made).value();
     part.members = std::move(members);
@@ -116,10 +105,8 @@ class Maker {
   const HostMap& hosts_;
 };
 
-}  // namespace
-
-struct ProcessGroupHierarchical::Parts {
-  // The pipeline aborts its parts in this order.
+// The pipeline's parts' threads call it, and end before it does.
+struct Parts {
   Parts(HostMap map, Level made, int rank, const GroupOptions& options)
       : hosts(std::move(map)),
         pipeline(Member(rank, hosts.ranks(), options),
@@ -129,67 +116,63 @@ struct ProcessGroupHierarchical::Parts {
   ~Parts() { pipeline.close(); }
 
   const HostMap hosts;
-  Pipeline pipeline;  // its parts' threads call it, and end before it
+  Pipeline pipeline;
   const Level level;
   const Plans plans;
 };
 
-base::Result<std::shared_ptr<ProcessGroupHierarchical>> ProcessGroupHierarchical::make(
-    std::shared_ptr<store::Store> store, int rank, int size, const GroupOptions& options) {
+class ProcessGroupHierarchical final : public BackendGroup<Pipeline> {
+ public:
+  ProcessGroupHierarchical(const std::shared_ptr<Parts>& parts, int rank,
+                           const GroupOptions& options)
+      : BackendGroup(std::shared_ptr<Pipeline>(parts, &parts->pipeline),
+                     fmt::format("hierarchical({} x shared_memory, gloo)", parts->hosts.count()),
+                     "ProcessGroupHierarchical", rank, parts->hosts.ranks(), options),
+        parts_(parts) {}
+
+  at::Tensor allocate(std::int64_t bytes) override {
+    const Part& in = parts_->level.in;
+    return in.group != nullptr ? in->allocate(bytes) : ProcessGroup::allocate(bytes);
+  }
+
+ protected:
+  WorkPtr start(Request request) override {
+    Plan plan = planOf(parts_->plans, request);
+    const auto limit = limitOf(request);
+    return calls_->submit(std::move(request.call), std::move(request.outputs), limit,
+                          std::move(plan));
+  }
+
+ private:
+  const std::shared_ptr<Parts> parts_;
+};
+
+}  // namespace
+}  // namespace hierarchical
+
+base::Result<std::shared_ptr<ProcessGroup>> makeHierarchical(std::shared_ptr<store::Store> store,
+                                                             int rank, int size,
+                                                             const GroupOptions& options) {
   const auto cards =
       hierarchical::exchangeCards(*store, rank, size, options, hierarchical::ownCard(options));
   if (!cards.ok()) {
     return cards.error();
   }
-  return make(std::move(store), rank, options, HostMap(cards.value()));
+  return makeHierarchicalOver(std::move(store), rank, options,
+                              hierarchical::HostMap(cards.value()));
 }
 
-base::Result<std::shared_ptr<ProcessGroupHierarchical>> ProcessGroupHierarchical::make(
-    std::shared_ptr<store::Store> store, int rank, const GroupOptions& options, HostMap hosts) {
-  auto level = Maker(std::move(store), rank, options, hosts).make();
+base::Result<std::shared_ptr<ProcessGroup>> makeHierarchicalOver(
+    std::shared_ptr<store::Store> store, int rank, const GroupOptions& options,
+    hierarchical::HostMap hosts) {
+  auto level = hierarchical::Maker(std::move(store), rank, options, hosts).make();
   if (!level.ok()) {
     return level.error();
   }
-  const int size = hosts.ranks();
-  auto parts = std::make_unique<Parts>(std::move(hosts), std::move(level).value(), rank, options);
-  return std::shared_ptr<ProcessGroupHierarchical>(
-      new ProcessGroupHierarchical(std::move(parts), rank, size, options));
-}
-
-ProcessGroupHierarchical::ProcessGroupHierarchical(std::unique_ptr<Parts> parts, int rank, int size,
-                                                   const GroupOptions& options)
-    : ProcessGroup(rank, size, options.groupName, kHierarchicalName, Devices::kCpu,
-                   options.timeout),
-      parts_(std::move(parts)) {}
-
-ProcessGroupHierarchical::~ProcessGroupHierarchical() = default;
-
-std::string ProcessGroupHierarchical::backendName() const {
-  return fmt::format("hierarchical({} x shared_memory, gloo)", parts_->hosts.count());
-}
-
-at::Tensor ProcessGroupHierarchical::allocate(std::int64_t bytes) {
-  return parts_->level.in.group != nullptr ? parts_->level.in->allocate(bytes)
-                                           : ProcessGroup::allocate(bytes);
-}
-
-std::uint64_t ProcessGroupHierarchical::sequenceNumber() const {
-  return parts_->pipeline.sequence();
-}
-
-void ProcessGroupHierarchical::abort(const std::string& reason) {
-  parts_->pipeline.abort(reason);
-}
-
-GroupState ProcessGroupHierarchical::state() const {
-  return parts_->pipeline.state();
-}
-
-ProcessGroup::WorkPtr ProcessGroupHierarchical::start(Request request) {
-  Plan plan = planOf(parts_->plans, request);
-  const milliseconds limit = timeLimit(request.call.options, *this);
-  return parts_->pipeline.submit(std::move(request.call), std::move(request.outputs), limit,
-                                 std::move(plan));
+  const auto parts = std::make_shared<hierarchical::Parts>(
+      std::move(hosts), std::move(level).value(), rank, options);
+  return std::shared_ptr<ProcessGroup>(
+      std::make_shared<hierarchical::ProcessGroupHierarchical>(parts, rank, options));
 }
 
 }  // namespace lockstep::process_group

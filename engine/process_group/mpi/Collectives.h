@@ -1,11 +1,10 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
+#include <memory>
 
-#include <vector>
-
-#include "engine/process_group/ProcessGroup.h"
+#include "engine/process_group/Request.h"
 #include "engine/process_group/mpi/Flight.h"
+#include "engine/process_group/operation/Staging.h"
 
 namespace lockstep::process_group::mpi {
 
@@ -18,33 +17,41 @@ struct Place {
 };
 
 /// MPI_Ibcast of each tensor.
-[[nodiscard]] Schedule broadcast(Place place, std::vector<at::Tensor> tensors, int root);
+[[nodiscard]] Schedule broadcast(Place place, const Request& request);
+
+/// Allgather, gather, scatter and alltoall: messages between each two ranks, from the tensors and
+/// into them.
+[[nodiscard]] Schedule move(Place place, const Request& request);
 
 // Note [What MPI reduces]
 // MPI_Iallreduce and MPI_Ireduce have whatever the network and the MPI are good at, and give all
 // ranks the same bits, but combine in an order of their own: a run over MPI need not end in the
 // bits of a run over another backend. MPI has no half types, drops a NaN in min and max, and would
 // round each partial sum of a user-defined operation. For those every rank gets its piece of all
-// others' tensors and combines them in rank order (Reduction.h), bit by bit as the other backends
-// do; the pieces then go to all. Up to 512 KB the whole tensors go round at once. A reduce-scatter
-// is always done so: its inputs lie apart, and MPI takes only one block.
+// others' tensors and combines them in rank order, bit by bit as the other backends do
+// (operation/PieceReduction.h). A reduce-scatter is always done so: its inputs lie apart, and MPI
+// takes only one block.
 
-/// In place. Several tensors are copied into one block.
-[[nodiscard]] Schedule allreduce(Place place, std::vector<at::Tensor> tensors, ReduceOp op);
-/// In place on the root.
-[[nodiscard]] Schedule reduce(Place place, at::Tensor tensor, int root, ReduceOp op);
-[[nodiscard]] Schedule reduceScatter(Place place, at::Tensor output, std::vector<at::Tensor> inputs,
-                                     ReduceOp op);
+/// Allreduce, reduce and reduce-scatter. Several tensors are copied into one block.
+[[nodiscard]] Schedule reduce(Place place, const Request& request);
 
-// Messages between each two ranks, from the tensors and into them.
-[[nodiscard]] Schedule allgather(Place place, std::vector<at::Tensor> outputs, at::Tensor input);
-[[nodiscard]] Schedule gather(Place place, std::vector<at::Tensor> outputs, at::Tensor input,
-                              int root);
-[[nodiscard]] Schedule scatter(Place place, at::Tensor output, std::vector<at::Tensor> inputs,
-                               int root);
-/// `bytesFrom` and `bytesTo`: the parts of output and input, by rank.
-[[nodiscard]] Schedule alltoall(Place place, at::Tensor output, at::Tensor input,
-                                std::vector<std::uint64_t> bytesFrom,
-                                std::vector<std::uint64_t> bytesTo);
+/// Has memory shown before the first round: on a worker if that copies anything.
+inline void showFirst(Schedule& schedule, bool copies, std::function<void()> show) {
+  if (copies) {
+    schedule.prepare = std::move(show);
+  } else {
+    show();
+  }
+}
+
+/// All there is to do in a group of one, after what is there already.
+inline void doAlone(Schedule& schedule, std::function<void()> all) {
+  schedule.prepare = [show = std::move(schedule.prepare), all = std::move(all)] {
+    if (show) {
+      show();
+    }
+    all();
+  };
+}
 
 }  // namespace lockstep::process_group::mpi

@@ -2,12 +2,10 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -18,7 +16,8 @@
 #include "engine/process_group/mpi/Meeting.h"
 #include "engine/process_group/mpi/PointToPoint.h"
 #include "engine/process_group/mpi/Runtime.h"
-#include "engine/process_group/operation/Ledger.h"
+#include "engine/process_group/operation/GroupCalls.h"
+#include "engine/process_group/operation/Workers.h"
 
 namespace lockstep::process_group::mpi {
 
@@ -35,7 +34,7 @@ namespace lockstep::process_group::mpi {
 /// called before the one that failed, or before an abort, are spared for a moment: other ranks may
 /// have ended them, or wait for this one's part. What MPI still has of the rest stays in memory
 /// until the process ends. [any-thread]
-class Dispatcher final : public Client {
+class Dispatcher final : public GroupCalls<Flight>, public Client {
  public:
   /// A group of one has no MPI: connected.runtime is null, and its schedules have no rounds.
   Dispatcher(Member member, const Connected& connected);
@@ -66,10 +65,6 @@ class Dispatcher final : public Client {
   void finish(const FlightPtr& flight, std::function<void()> last = nullptr,
               const std::optional<Failure>& alone = std::nullopt);
 
-  [[nodiscard]] std::uint64_t sequence() const;
-  [[nodiscard]] GroupState state() const;
-  [[nodiscard]] const Member& member() const { return member_; }
-
   Activity poll() override;
   void lose(const std::string& reason) override;
   void retire() override;
@@ -78,15 +73,14 @@ class Dispatcher final : public Client {
   using Task = std::function<void(trace::Lane&)>;
 
   FlightPtr enter(Call call, std::vector<at::Tensor> outputs, std::chrono::milliseconds limit);
-  void workerLoop(int index, trace::Lane& lane);
   void hand(Task task);
   void prepare(const FlightPtr& flight);
   void compute(const FlightPtr& flight, const std::function<void()>& function);
   void runAlone(const FlightPtr& flight);
   void end(const FlightPtr& flight, trace::Lane* lane);
+  void endsWell(const Flight& flight) override;
   void failedBy(const FlightPtr& flight, Failure failure);
   void endFailed();
-  void failAbandoned();
 
   // Of the MPI thread.
   struct Fresh {
@@ -108,17 +102,11 @@ class Dispatcher final : public Client {
   [[nodiscard]] bool earlierDone(const Flight& flight) const;
   [[nodiscard]] bool broken() const { return isBroken_.load(std::memory_order_acquire); }
 
-  const Member member_;
   Runtime* const runtime_;
   const MPI_Comm comm_;
   const MPI_Comm barrierComm_;
-  const Records records_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable tasksWake_;
-  std::condition_variable gone_;
-  std::deque<Task> tasks_;
-  Ledger<Flight> ledger_;
+  // Under the mutex.
   std::vector<FlightPtr> new_;      // calls that the MPI thread has not seen, in their order
   std::vector<FlightPtr> resumed_;  // whose next round may be posted
   std::deque<FlightPtr> newBarriers_;
@@ -134,7 +122,8 @@ class Dispatcher final : public Client {
   std::unique_ptr<Inquiry> inquiry_;
   Flight::Clock::time_point nextLook_{};
 
-  std::vector<std::thread> workers_;
+  const std::vector<trace::Lane*> lanes_;  // by worker
+  Workers workers_;
   std::thread ender_;  // fails what is in flight when the group breaks
 };
 

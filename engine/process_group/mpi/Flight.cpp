@@ -1,7 +1,5 @@
 #include "engine/process_group/mpi/Flight.h"
 
-#include <fmt/format.h>
-
 #include "engine/process_group/mpi/Requests.h"
 
 namespace lockstep::process_group::mpi {
@@ -18,10 +16,9 @@ std::string Flight::waitingFor() const {
     case Waiting::kAll:
       return "waiting for the other ranks";
     case Waiting::kData:
-      return peer < 0 ? "waiting for data from any rank"
-                      : fmt::format("waiting for data from rank {}", peer);
+      return waitingText(false, peer);
     case Waiting::kTaken:
-      return fmt::format("waiting for rank {} to take data", peer);
+      return waitingText(true, peer);
   }
   return "";
 }

@@ -92,10 +92,7 @@ Result<Connected> connect(store::Store& store, const Joiner& joiner) {
   }
   try {
     // MPI_Init waits for all, so those that are missing must be known before.
-    if (base::Status joined = join(store, key("joined")(joiner.rank), joiner); !joined.ok()) {
-      return joined.error();
-    }
-    if (base::Status met = awaitRanks(store, key("joined"), "join", joiner); !met.ok()) {
+    if (base::Status met = meet(store, key("joined"), "join", joiner); !met.ok()) {
       return met.error();
     }
     Connected connected;

@@ -1,7 +1,5 @@
 #include "engine/process_group/mpi/PointToPoint.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -33,40 +31,30 @@ T valueOf(const std::vector<std::byte>& bytes) {
   return value;
 }
 
-// "3 Float"
-std::string amount(std::uint64_t elements, std::int32_t dtype) {
-  return fmt::format("{} {}", elements, c10::toString(static_cast<c10::ScalarType>(dtype)));
-}
-
 }  // namespace
 
-PointToPoint::Offer PointToPoint::describe(const Transfer& transfer) {
-  const Call& call = transfer.flight->call;
-  return Offer{0, call.elements, call.bytes, transfer.tag, static_cast<std::int32_t>(call.dtype)};
-}
-
 void PointToPoint::add(Transfer transfer) {
-  transfer.flight->startTicks.store(base::ticks());
-  if (transfer.flight->call.operation == trace::Operation::kSend) {
+  transfer.open->startTicks.store(base::ticks());
+  if (transfer.open->call.operation == trace::Operation::kSend) {
     offer(std::move(transfer));
+  } else if (auto match = transfers_.meet(transfer)) {
+    take(std::move(*match));
   } else {
-    wanted_.push_back(std::move(transfer));
-    match();
+    transfers_.wait(std::move(transfer));
   }
 }
 
 void PointToPoint::offer(Transfer transfer) {
-  Offer offer = describe(transfer);
-  offer.id = ++ids_;
+  const Call& call = transfer.open->call;
+  const Offer offer{transfers_.nextId(), Content::of(call), call.bytes, transfer.tag};
   std::vector<std::byte> message = bytesOf(offer);
   // With its data: a small message is done with one answer.
   if (offer.bytes <= kInlineBytes) {
     message.resize(sizeof(Offer) + offer.bytes);
     transfer.flat.read(0, offer.bytes, message.data() + sizeof(Offer));
   }
-  const int peer = transfer.flight->call.root;
-  // Kept before it is posted: an answer may come at the next poll.
-  offered_.emplace(offer.id, std::move(transfer));
+  const int peer = call.root;
+  transfers_.sent(offer.id, std::move(transfer));
   post(peer, kOfferTag, std::move(message));
 }
 
@@ -107,21 +95,24 @@ void PointToPoint::poll(Client::Activity& activity) {
     return flag != 0;
   };
   sent_.remove_if([&](Parcel& parcel) { return done(parcel.request); });
-  // Probing costs a call: only where something can be waited for.
-  if (!wanted_.empty()) {
+  if (transfers_.receiving()) {
     probe(kOfferTag, offersComing_, activity);
   }
-  if (!offered_.empty()) {
+  if (transfers_.sending()) {
     probe(kAnswerTag, answersComing_, activity);
   }
   // In the order of their coming, which is that of the sender's calls.
   while (!offersComing_.empty() && done(offersComing_.front().request)) {
-    Parcel& parcel = offersComing_.front();
-    Arrived arrived{parcel.source, valueOf<Offer>(parcel.bytes), {}};
-    arrived.data.assign(parcel.bytes.begin() + sizeof(Offer), parcel.bytes.end());
-    offers_.push_back(std::move(arrived));
+    const Parcel parcel = std::move(offersComing_.front());
     offersComing_.pop_front();
-    match();
+    Arrived arrived{valueOf<Offer>(parcel.bytes), {}};
+    arrived.data.assign(parcel.bytes.begin() + sizeof(Offer), parcel.bytes.end());
+    const std::uint32_t tag = arrived.offer.tag;
+    if (auto receive = transfers_.taker(parcel.source, tag)) {
+      take({std::move(*receive), parcel.source, std::move(arrived)});
+    } else {
+      transfers_.keep(parcel.source, tag, std::move(arrived));
+    }
   }
   while (!answersComing_.empty() && done(answersComing_.front().request)) {
     handleAnswer(answersComing_.front().source, valueOf<Answer>(answersComing_.front().bytes));
@@ -143,53 +134,29 @@ void PointToPoint::poll(Client::Activity& activity) {
   activity.open = activity.open || open();
 }
 
-// Gives each receive, oldest first, the oldest offer it takes.
-void PointToPoint::match() {
-  // Older receives first, and each takes its oldest offer: so of one source and tag both sides keep
-  // the order of their calls.
-  for (auto wanted = wanted_.begin(); wanted != wanted_.end();) {
-    const int from = wanted->flight->call.root;
-    const auto found = std::find_if(offers_.begin(), offers_.end(), [&](const Arrived& arrived) {
-      return arrived.offer.tag == wanted->tag && (from < 0 || from == arrived.source);
-    });
-    if (found == offers_.end()) {
-      ++wanted;
-      continue;
-    }
-    Transfer transfer = std::move(*wanted);
-    const Arrived arrived = std::move(*found);
-    offers_.erase(found);
-    wanted = wanted_.erase(wanted);
-    take(std::move(transfer), arrived);
-  }
-}
-
-void PointToPoint::take(Transfer transfer, const Arrived& arrived) {
-  const Offer mine = describe(transfer);
+void PointToPoint::take(Transfers::Match match) {
+  auto& [transfer, source, arrived] = match;
   const Offer& theirs = arrived.offer;
-  transfer.flight->work->setSourceRank(arrived.source);
-  Answer answer{theirs.id, mine.elements, mine.dtype, Verdict::kTaken};
-  if (theirs.elements != mine.elements || theirs.dtype != mine.dtype) {
+  transfer.open->work->setSourceRank(source);
+  Answer answer{theirs.id, Content::of(transfer.open->call), Verdict::kTaken};
+  if (theirs.content != answer.expected) {
     answer.verdict = Verdict::kRefused;
-    post(arrived.source, kAnswerTag, bytesOf(answer));
-    end(transfer,
-        fmt::format("rank {} sends {}, this rank expects {}", arrived.source,
-                    amount(theirs.elements, theirs.dtype), amount(mine.elements, mine.dtype)),
-        arrived.source);
+    post(source, kAnswerTag, bytesOf(answer));
+    end(transfer, refusedHere(source, theirs.content, answer.expected));
     return;
   }
   if (arrived.data.size() == theirs.bytes) {
     transfer.flat.write(0, theirs.bytes, arrived.data.data());
-    post(arrived.source, kAnswerTag, bytesOf(answer));
+    post(source, kAnswerTag, bytesOf(answer));
     end(transfer);
     return;
   }
   // The receive is posted before the answer goes out: data comes into it as soon as the sender has
   // heard.
   answer.verdict = Verdict::kSend;
-  transfer.flight->setWaiting(Flight::Waiting::kData, arrived.source);
-  stream(std::move(transfer), arrived.source, false);
-  post(arrived.source, kAnswerTag, bytesOf(answer));
+  transfer.open->setWaiting(Flight::Waiting::kData, source);
+  stream(std::move(transfer), source, false);
+  post(source, kAnswerTag, bytesOf(answer));
 }
 
 void PointToPoint::stream(Transfer transfer, int peer, bool sends) {
@@ -208,47 +175,31 @@ void PointToPoint::stream(Transfer transfer, int peer, bool sends) {
 }
 
 void PointToPoint::handleAnswer(int source, const Answer& answer) {
-  const auto found = offered_.find(answer.id);
-  // It has failed meanwhile, and its answer came late.
-  if (found == offered_.end()) {
+  std::optional<Transfer> transfer = transfers_.answered(answer.id, source);
+  if (!transfer) {
     return;
   }
-  Transfer transfer = std::move(found->second);
-  offered_.erase(found);
   switch (answer.verdict) {
-    case Verdict::kTaken:
-      end(transfer);
-      return;
-    case Verdict::kSend:
-      stream(std::move(transfer), source, true);
-      return;
-    case Verdict::kRefused: {
-      const Offer mine = describe(transfer);
-      end(transfer,
-          fmt::format("rank {} expects {}, this rank sends {}", source,
-                      amount(answer.elements, answer.dtype), amount(mine.elements, mine.dtype)),
-          source);
-      return;
-    }
+    case Verdict::kTaken: return end(*transfer);
+    case Verdict::kSend: return stream(std::move(*transfer), source, true);
+    case Verdict::kRefused:
+      return end(*transfer, refusedThere(source, answer.expected,
+                                         Content::of(transfer->open->call)));
   }
 }
 
-void PointToPoint::end(const Transfer& transfer, const std::string& refusal, int peer) {
-  if (!refusal.empty()) {
-    dispatcher_.finish(transfer.flight, nullptr, Failure{refusal, peer, CommErrorKind::kMismatch});
-    return;
-  }
-  if (transfer.flight->call.operation == trace::Operation::kSend) {
-    dispatcher_.finish(transfer.flight);
+void PointToPoint::end(const Transfer& transfer, const std::optional<Failure>& refusal) {
+  if (refusal || transfer.open->call.operation == trace::Operation::kSend) {
+    dispatcher_.finish(transfer.open, nullptr, refusal);
     return;
   }
   // The copy back is for a worker: the MPI thread does nothing that takes long.
   auto flat = std::make_shared<Flat>(transfer.flat);
-  dispatcher_.finish(transfer.flight, [flat] { flat->copyBack(); });
+  dispatcher_.finish(transfer.open, [flat] { flat->copyBack(); });
 }
 
 bool PointToPoint::open() const {
-  return !offered_.empty() || !wanted_.empty() || !sent_.empty() || !offersComing_.empty() ||
+  return transfers_.sending() || transfers_.receiving() || !sent_.empty() || !offersComing_.empty() ||
          !answersComing_.empty() || !streams_.empty();
 }
 

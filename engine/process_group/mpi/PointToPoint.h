@@ -2,17 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <list>
-#include <map>
-#include <memory>
-#include <string>
+#include <optional>
 #include <vector>
 
-#include "engine/process_group/Flat.h"
 #include "engine/process_group/mpi/Flight.h"
 #include "engine/process_group/mpi/Mpi.h"
 #include "engine/process_group/mpi/Runtime.h"
+#include "engine/process_group/operation/Matching.h"
 
 namespace lockstep::process_group::mpi {
 
@@ -29,11 +26,7 @@ class Dispatcher;
 /// send and recv of a group. [mpi-thread]
 class PointToPoint {
  public:
-  struct Transfer {
-    FlightPtr flight;  ///< call.root is the peer, or -1 for any source
-    Flat flat;
-    int tag = 0;
-  };
+  using Transfer = Direct<Flight>;
 
   /// `comm` has the tags below 16 for this.
   PointToPoint(Dispatcher& dispatcher, MPI_Comm comm) : dispatcher_(dispatcher), comm_(comm) {}
@@ -47,16 +40,14 @@ class PointToPoint {
  private:
   struct Offer {
     std::uint64_t id = 0;  ///< the sender's own
-    std::uint64_t elements = 0;
+    Content content;
     std::uint64_t bytes = 0;
-    std::int32_t tag = 0;
-    std::int32_t dtype = 0;
+    std::uint32_t tag = 0;
   };
   enum class Verdict : std::int32_t { kTaken, kSend, kRefused };
   struct Answer {
     std::uint64_t id = 0;
-    std::uint64_t elements = 0;  ///< what the receiver expects
-    std::int32_t dtype = 0;
+    Content expected;
     Verdict verdict = Verdict::kTaken;
   };
   /// Bytes on their way from or to MPI.
@@ -66,32 +57,27 @@ class PointToPoint {
     int source = -1;
   };
   struct Arrived {
-    int source = -1;
     Offer offer;
     std::vector<std::byte> data;
   };
+  using Transfers = Matching<Flight, Transfer, Arrived>;
   /// Data too large for an offer, on its way.
   struct Stream {
     Transfer transfer;
     std::vector<MPI_Request> requests;
   };
 
-  static Offer describe(const Transfer& transfer);
   void offer(Transfer transfer);
   void post(int peer, int tag, std::vector<std::byte> bytes);
   void probe(int tag, std::list<Parcel>& parcels, Client::Activity& activity);
-  void match();
-  void take(Transfer transfer, const Arrived& arrived);
+  void take(Transfers::Match match);
   void handleAnswer(int source, const Answer& answer);
-  void end(const Transfer& transfer, const std::string& refusal = "", int peer = -1);
+  void end(const Transfer& transfer, const std::optional<Failure>& refusal = std::nullopt);
   void stream(Transfer transfer, int peer, bool sends);
 
   Dispatcher& dispatcher_;
   const MPI_Comm comm_;
-  std::uint64_t ids_ = 0;
-  std::map<std::uint64_t, Transfer> offered_;  // sends without their last answer, by id
-  std::deque<Transfer> wanted_;                // receives without an offer
-  std::deque<Arrived> offers_;                 // that came before their receive
+  Transfers transfers_;
   std::list<Parcel> sent_;
   std::list<Parcel> offersComing_;
   std::list<Parcel> answersComing_;

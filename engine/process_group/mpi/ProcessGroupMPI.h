@@ -1,16 +1,14 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "engine/process_group/ProcessGroup.h"
 #include "engine/process_group/ProcessGroupFactory.h"
 
 namespace lockstep::process_group {
 
-/// A process group over MPI: CPU tensors, ranks that mpirun or srun has started, a process each;
-/// a group of one needs neither. The ranks meet at the store, and need not have MPI's numbers.
+/// Makes a process group over MPI: CPU tensors, ranks that mpirun or srun has started, a process
+/// each; a group of one needs neither. The ranks meet at the store, and need not have MPI's
+/// numbers.
 ///
 /// One thread a process makes all calls of MPI, so that any thread level will do: see Note [Who
 /// calls MPI] (mpi/Runtime.h). Operations start in the order of the calls; up to 64 are open at
@@ -31,30 +29,11 @@ namespace lockstep::process_group {
 ///
 /// MPI is started by the first group, which blocks until every process of the launcher makes one,
 /// and ended by endBackends() or a regular end of the process: see EndBackends.h.
-class ProcessGroupMPI final : public ProcessGroup {
- public:
-  /// Blocks until all ranks have come. options.interfaces mean nothing here; `threads` are the
-  /// workers that copy, compute what MPI does not, and run callbacks.
-  static base::Result<std::shared_ptr<ProcessGroupMPI>> make(std::shared_ptr<store::Store> store,
-                                                             int rank, int size,
-                                                             const GroupOptions& options);
-  /// Lets operations in flight finish for up to five seconds. Not from a callback of its own.
-  ~ProcessGroupMPI() override;
-
-  [[nodiscard]] std::string backendName() const override { return "mpi"; }
-
-  [[nodiscard]] std::uint64_t sequenceNumber() const override;
-  void abort(const std::string& reason) override;
-  [[nodiscard]] GroupState state() const override;
-
- protected:
-  WorkPtr start(Request request) override;
-
- private:
-  struct Parts;
-  ProcessGroupMPI(std::unique_ptr<Parts> parts, int rank, int size, const GroupOptions& options);
-
-  std::unique_ptr<Parts> parts_;
-};
+///
+/// Blocks until all ranks have come. options.interfaces mean nothing here; `threads` are the
+/// workers that copy, compute what MPI does not, and run callbacks. The group's end lets operations
+/// in flight finish for up to five seconds; not from a callback of its own.
+[[nodiscard]] base::Result<std::shared_ptr<ProcessGroup>> makeMpi(
+    std::shared_ptr<store::Store> store, int rank, int size, const GroupOptions& options);
 
 }  // namespace lockstep::process_group

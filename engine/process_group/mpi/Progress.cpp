@@ -83,7 +83,7 @@ void Dispatcher::start(Fresh fresh) {
     post(flight);
   }
   for (PointToPoint::Transfer& transfer : fresh.transfers) {
-    const FlightPtr flight = transfer.flight;
+    const FlightPtr flight = transfer.open;
     if (flight->failed()) {
       continue;
     }

@@ -12,14 +12,9 @@
 #include "engine/process_group/ProcessGroup.h"
 #include "engine/process_group/mpi/Flight.h"
 #include "engine/process_group/mpi/Mpi.h"
+#include "engine/process_group/operation/Staging.h"
 
 namespace lockstep::process_group::mpi {
-
-/// A block of memory.
-struct Block {
-  std::byte* data = nullptr;
-  std::size_t bytes = 0;
-};
 
 /// How MPI itself reduces.
 struct NativeReduction {

@@ -103,9 +103,9 @@ void Launcher::post(const FlightPtr& flight, Launch launch, Device& device,
   }
   auto& queue = pairs_[*launch.pair];
   if (queue == nullptr) {
-    queue = std::make_unique<LaunchQueue>();
+    queue = std::make_unique<Workers>(std::vector<std::string>{"nccl direct"});
   }
-  queue->post([this, flight, launch = std::move(launch), &device, inputs] {
+  queue->put([this, flight, launch = std::move(launch), &device, inputs](std::size_t) {
     if (const auto failure = bring(flight, launch, device, *inputs)) {
       watchdog_.fail(flight, *failure);
     }

@@ -15,9 +15,9 @@
 
 #include "engine/process_group/Call.h"
 #include "engine/process_group/nccl/Communicators.h"
-#include "engine/process_group/nccl/LaunchQueue.h"
 #include "engine/process_group/nccl/Operand.h"
 #include "engine/process_group/nccl/Watchdog.h"
+#include "engine/process_group/operation/Workers.h"
 
 namespace lockstep::process_group::nccl {
 
@@ -70,7 +70,7 @@ class Launcher {
   std::mutex mutex_;  // calls are numbered and brought in one order
   Communicators communicators_;
   Watchdog watchdog_;
-  std::map<std::pair<int, int>, std::unique_ptr<LaunchQueue>> pairs_;
+  std::map<std::pair<int, int>, std::unique_ptr<Workers>> pairs_;  // one thread each
 };
 
 }  // namespace lockstep::process_group::nccl

@@ -8,21 +8,16 @@
 
 #include "engine/base/Check.h"
 #include "engine/process_group/Failure.h"
-#include "engine/process_group/Request.h"
 #include "engine/process_group/nccl/Launcher.h"
 #include "engine/process_group/nccl/Operand.h"
+#include "engine/process_group/operation/BackendGroup.h"
 
 namespace lockstep::process_group {
+namespace nccl {
+namespace {
 
-using nccl::Channel;
-using nccl::Launch;
-using nccl::Operand;
-using nccl::Row;
-using std::chrono::milliseconds;
 using trace::Operation;
 using Tensors = std::vector<at::Tensor>;
-
-namespace {
 
 constexpr const char* kNCCLName = "ProcessGroupNCCL";
 
@@ -31,12 +26,12 @@ std::string placeOf(Operation operation) {
 }
 
 at::ScalarType reducedType(const Call& call) {
-  return nccl::reducedType(placeOf(call.operation), call.dtype, call.reduce);
+  return process_group::nccl::reducedType(placeOf(call.operation), call.dtype, call.reduce);
 }
 
 // Work on the memory of the tensors as it lies: it is filled before and emptied after.
 void inPlace(Launch& launch, const Tensors& tensors) {
-  launch.operands = nccl::operands(tensors);
+  launch.operands = operands(tensors);
   launch.tensors = tensors;
   // Copies of tensors that are not contiguous go on the channel's stream, before and after.
   launch.before = [all = launch.operands] {
@@ -107,7 +102,7 @@ void allgather(Launch& launch, const Tensors& outputs, const at::Tensor& input) 
 
 void gather(Launch& launch, const Tensors& outputs, const at::Tensor& input, int rank) {
   const Operand from(input);
-  const std::vector<Operand> to = nccl::operands(outputs);
+  const std::vector<Operand> to = operands(outputs);
   launch.operands = to;
   launch.operands.push_back(from);
   launch.tensors = outputs;
@@ -141,7 +136,7 @@ void gather(Launch& launch, const Tensors& outputs, const at::Tensor& input, int
 
 void scatter(Launch& launch, const at::Tensor& output, const Tensors& inputs, int rank) {
   const Operand to(output);
-  const std::vector<Operand> from = nccl::operands(inputs);
+  const std::vector<Operand> from = operands(inputs);
   launch.operands = from;
   launch.operands.push_back(to);
   launch.tensors = inputs;
@@ -297,22 +292,46 @@ void prepare(Launch& launch, const Request& request, int rank) {
   }
 }
 
-}  // namespace
+class ProcessGroupNCCL final : public BackendGroup<Watchdog> {
+ public:
+  ProcessGroupNCCL(const std::shared_ptr<nccl::Devices>& devices,
+                   const std::shared_ptr<Launcher>& launcher, int rank, int size,
+                   const GroupOptions& options)
+      : BackendGroup(std::shared_ptr<Watchdog>(launcher, &launcher->watchdog()), "nccl", kNCCLName,
+                     rank, size, options, ProcessGroup::Devices::kAny),
+        devices_(devices),
+        launcher_(launcher) {}
 
-struct ProcessGroupNCCL::Parts {
-  Parts(const Platform& platform, const std::shared_ptr<store::Store>& store, int rank, int size,
-        const GroupOptions& options)
-      : devices(platform.devices),
-        launcher(kNCCLName, Member(rank, size, options), platform.devices, platform.library,
-                 store) {}
+  at::Tensor allocate(std::int64_t bytes) override {
+    const c10::Device device(devices_->type(), devices_->current());
+    return at::empty({bytes}, at::TensorOptions(at::kByte).device(device));
+  }
 
-  const std::shared_ptr<nccl::Devices> devices;
-  nccl::Launcher launcher;
+ protected:
+  WorkPtr start(Request request) override {
+    Launch launch;
+    launch.call = request.call;
+    launch.limit = limitOf(request);
+    if (request.call.operation == Operation::kBarrier) {
+      meet(launch, allocate(1));
+    } else {
+      prepare(launch, request, rank());
+    }
+    launch.outputs = std::move(request.outputs);
+    return launcher_->launch(std::move(launch));
+  }
+
+ private:
+  const std::shared_ptr<nccl::Devices> devices_;
+  const std::shared_ptr<Launcher> launcher_;
 };
 
-base::Result<std::shared_ptr<ProcessGroupNCCL>> ProcessGroupNCCL::make(
-    Platform platform, std::shared_ptr<store::Store> store, int rank, int size,
-    const GroupOptions& options) {
+}  // namespace
+}  // namespace nccl
+
+base::Result<std::shared_ptr<ProcessGroup>> makeNccl(nccl::Platform platform,
+                                                     std::shared_ptr<store::Store> store, int rank,
+                                                     int size, const GroupOptions& options) {
   try {
     // Asked now: the first operation would otherwise find out that there is none.
     (void)platform.devices->at(platform.devices->current());
@@ -323,47 +342,10 @@ base::Result<std::shared_ptr<ProcessGroupNCCL>> ProcessGroupNCCL::make(
                                    error.what()),
                        ""};
   }
-  auto parts = std::make_unique<Parts>(platform, store, rank, size, options);
-  return std::shared_ptr<ProcessGroupNCCL>(
-      new ProcessGroupNCCL(std::move(parts), rank, size, options));
-}
-
-ProcessGroupNCCL::ProcessGroupNCCL(std::unique_ptr<Parts> parts, int rank, int size,
-                                   const GroupOptions& options)
-    : ProcessGroup(rank, size, options.groupName, kNCCLName, Devices::kAny, options.timeout),
-      parts_(std::move(parts)) {}
-
-ProcessGroupNCCL::~ProcessGroupNCCL() = default;
-
-std::uint64_t ProcessGroupNCCL::sequenceNumber() const {
-  return parts_->launcher.watchdog().sequence();
-}
-
-GroupState ProcessGroupNCCL::state() const {
-  return parts_->launcher.watchdog().state();
-}
-
-void ProcessGroupNCCL::abort(const std::string& reason) {
-  parts_->launcher.watchdog().breakGroup(
-      Failure{"aborted: " + reason, -1, CommErrorKind::kAborted});
-}
-
-at::Tensor ProcessGroupNCCL::allocate(std::int64_t bytes) {
-  const c10::Device device(parts_->devices->type(), parts_->devices->current());
-  return at::empty({bytes}, at::TensorOptions(at::kByte).device(device));
-}
-
-ProcessGroup::WorkPtr ProcessGroupNCCL::start(Request request) {
-  Launch launch;
-  launch.call = request.call;
-  launch.limit = timeLimit(request.call.options, *this);
-  if (request.call.operation == Operation::kBarrier) {
-    meet(launch, allocate(1));
-  } else {
-    prepare(launch, request, rank());
-  }
-  launch.outputs = std::move(request.outputs);
-  return parts_->launcher.launch(std::move(launch));
+  const auto launcher = std::make_shared<nccl::Launcher>(
+      nccl::kNCCLName, Member(rank, size, options), platform.devices, platform.library, store);
+  return std::shared_ptr<ProcessGroup>(std::make_shared<nccl::ProcessGroupNCCL>(
+      platform.devices, launcher, rank, size, options));
 }
 
 }  // namespace lockstep::process_group

@@ -1,22 +1,24 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "engine/base/Result.h"
-#include "engine/process_group/ProcessGroup.h"
 #include "engine/process_group/ProcessGroupFactory.h"
 #include "engine/process_group/nccl/Library.h"
-#include "engine/store/Store.h"
 
 namespace lockstep::process_group {
 
 namespace nccl {
-struct Launch;
-}
 
-/// Collectives among GPUs over NCCL, as c10d's ProcessGroupNCCL. Tensors are the device's.
+/// What a group reaches its devices through.
+struct Platform {
+  std::shared_ptr<Devices> devices;
+  std::shared_ptr<Library> library;
+};
+
+}  // namespace nccl
+
+/// Makes a group for collectives among GPUs over NCCL, as c10d's ProcessGroupNCCL. Tensors are the
+/// device's.
 ///
 /// Each call queues its work on a high-priority stream of the group, behind what the caller's
 /// current stream holds, and returns; DeviceWork says what waiting for it means. Communicators
@@ -28,39 +30,12 @@ struct Launch;
 /// NCCL has no reductions by bits and none of 16-bit integers (std::invalid_argument). Tags are
 /// c10d's: there are none but 0, and recv() names its source. The result's bits may depend on the
 /// number of ranks and on NCCL's choice of algorithm, and are the same on every rank.
-class ProcessGroupNCCL final : public ProcessGroup {
- public:
-  /// What the group reaches its devices through.
-  struct Platform {
-    std::shared_ptr<nccl::Devices> devices;
-    std::shared_ptr<nccl::Library> library;
-  };
-
-  /// Meets nobody yet. Error (kEnvironment): there is no device.
-  static base::Result<std::shared_ptr<ProcessGroupNCCL>> make(Platform platform,
-                                                              std::shared_ptr<store::Store> store,
-                                                              int rank, int size,
-                                                              const GroupOptions& options);
-  ~ProcessGroupNCCL() override;
-
-  [[nodiscard]] std::string backendName() const override { return "nccl"; }
-
-  /// On the current device, from libtorch's allocator.
-  at::Tensor allocate(std::int64_t bytes) override;
-
-  [[nodiscard]] std::uint64_t sequenceNumber() const override;
-  void abort(const std::string& reason) override;
-  [[nodiscard]] GroupState state() const override;
-
- protected:
-  WorkPtr start(Request request) override;
-
- private:
-  struct Parts;
-
-  ProcessGroupNCCL(std::unique_ptr<Parts> parts, int rank, int size, const GroupOptions& options);
-
-  std::unique_ptr<Parts> parts_;
-};
+///
+/// allocate() takes memory of the current device from libtorch's allocator.
+///
+/// Meets nobody yet. Error (kEnvironment): there is no device.
+[[nodiscard]] base::Result<std::shared_ptr<ProcessGroup>> makeNccl(
+    nccl::Platform platform, std::shared_ptr<store::Store> store, int rank, int size,
+    const GroupOptions& options);
 
 }  // namespace lockstep::process_group

@@ -8,9 +8,7 @@
 #include <utility>
 
 #include "engine/base/Thread.h"
-#include "engine/process_group/Blame.h"
 #include "engine/process_group/KeepForever.h"
-#include "engine/process_group/operation/Drain.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::process_group::nccl {
@@ -19,13 +17,8 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// How long a failing rank waits for the store to take its reason, or to give those of others.
-constexpr milliseconds kTell = milliseconds(500);
-constexpr milliseconds kAsk = milliseconds(300);
 // Asking a device costs a microsecond; a result is seen this much late at most.
 constexpr microseconds kPoll = microseconds(20);
-constexpr milliseconds kTick = milliseconds(50);
-constexpr milliseconds kIdleTick = milliseconds(250);
 // The launcher keeps the limit of what it has in hand, and knows better whom it waits for.
 constexpr milliseconds kLaunching = milliseconds(500);
 // How long the ranks that are left have to say what they know when a connection is lost.
@@ -34,26 +27,18 @@ constexpr milliseconds kExplaining = milliseconds(1500);
 }  // namespace
 
 Watchdog::Watchdog(Member member, Control communicators, std::shared_ptr<store::Store> store)
-    : member_(std::move(member)),
+    : WatchedCalls(std::move(member), "nccl", std::move(store)),
       communicators_(std::move(communicators)),
-      notices_(std::move(store), "nccl/" + member_.group, member_.rank, member_.size),
-      records_(member_, "nccl queue"),
       lane_(&records_.lane("nccl")),
-      ledger_(member_, records_),
-      ends_([this] { endLoop(); }),
-      watch_([this] { watchLoop(); }) {}
+      ends_([this] { endLoop(); }) {
+  startWatch("nccl watch");
+}
 
 Watchdog::~Watchdog() {
   drain();
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_all();
-  LOCKSTEP_CHECK(ends_.get_id() != std::this_thread::get_id(),
-                 "process group {} was destroyed from a callback of its own work", member_.group);
+  stopWatch();
+  mustNotBeOn(ends_.get_id() == std::this_thread::get_id());
   ends_.join();
-  watch_.join();
   releaseAbandoned();
   // A device may still write to these.
   for (const auto& flight : abandoned_) {
@@ -62,10 +47,8 @@ Watchdog::~Watchdog() {
 }
 
 void Watchdog::drain() {
-  std::unique_lock lock(mutex_);
-  gone_.wait_for(lock, kDrain, [this] { return ledger_.calls().empty(); });
-  if (!ledger_.calls().empty()) {
-    lock.unlock();
+  static_cast<void>(drained([this] { return ledger_.calls().empty(); }));
+  if (!openCalls().empty()) {
     breakGroup(Failure{kDestroyed});
   }
 }
@@ -75,35 +58,20 @@ bool Watchdog::broken() const {
   return ledger_.isBroken();
 }
 
-GroupState Watchdog::state() const {
-  std::lock_guard lock(mutex_);
-  return ledger_.state();
-}
-
-std::uint64_t Watchdog::sequence() const {
-  std::lock_guard lock(mutex_);
-  return ledger_.sequence();
-}
-
 std::shared_ptr<Flight> Watchdog::enter(Call call, std::vector<at::Tensor> outputs,
                                         milliseconds limit) {
-  std::unique_lock lock(mutex_);
-  ledger_.number(call);
-  auto flight = std::make_shared<Flight>(std::move(call), limit);
   const auto abort = [this](const std::shared_ptr<Flight>& aborted) {
     fail(aborted, Failure{"aborted by its caller", -1, CommErrorKind::kAborted});
   };
-  ledger_.enter(flight, std::move(outputs), abort, nullptr);
-  // Also where it fails before the device has it: who waits for that must not wait longer.
+  Lock lock(mutex_);
+  const auto flight =
+      WatchedCalls::enter(std::move(call), std::move(outputs), limit, abort, nullptr);
   flight->work->future().whenComplete([weak = std::weak_ptr<Flight>(flight)](const auto&) {
     if (const auto ended = weak.lock()) {
       ended->setUnderWay();
     }
   });
-  lock.unlock();
-  if (flight->failed()) {
-    flight->work->fail(flight->error());
-  }
+  static_cast<void>(refused(flight, lock));
   return flight;
 }
 
@@ -132,11 +100,8 @@ void Watchdog::breakGroup(const Failure& failure, const Flight* first, const Fai
       return;
     }
   }
-  if (member_.size > 1) {
-    // Before a waiter here can end the process, and before the others lose the connection.
-    notices_.announce(failure, kTell);
-  }
-  for (const auto& flight : flights()) {
+  announce(failure);
+  for (const auto& flight : openCalls()) {
     flight->fail(flight.get() == first ? ofFirst : failure);
     {
       // Their kernels wait for peers until the abort below, and work on the memory after it,
@@ -156,19 +121,8 @@ void Watchdog::breakGroup(const Failure& failure, const Flight* first, const Fai
   wake_.notify_all();
 }
 
-Watchdog::Flights Watchdog::flights() const {
-  std::lock_guard lock(mutex_);
-  Flights all;
-  for (const auto& [entry, flight] : ledger_.calls()) {
-    all.push_back(flight);
-  }
-  return all;
-}
-
 std::vector<std::shared_ptr<Flight>> Watchdog::flightsBefore(const Flight& flight) const {
-  Flights earlier = flights();
-  std::erase_if(earlier, [&](const auto& other) { return other->entry >= flight.entry; });
-  return earlier;
+  return openCalls([&](const Flight& other) { return other.entry < flight.entry; });
 }
 
 void Watchdog::remove(const std::shared_ptr<Flight>& flight) {
@@ -177,7 +131,7 @@ void Watchdog::remove(const std::shared_ptr<Flight>& flight) {
     std::lock_guard lock(mutex_);
     ledger_.remove(*flight);
   }
-  gone_.notify_all();
+  changed_.notify_all();
 }
 
 // With the mutex held. What was queued behind a kernel that an abort ends is done all the same.
@@ -214,7 +168,7 @@ void Watchdog::endLoop() {
     lock.unlock();
     bool ended = false;
     std::set<const void*> busy;  // what a channel has in hand ends in its order
-    for (const auto& flight : flights()) {
+    for (const auto& flight : openCalls()) {
       if (!busy.contains(flight->channel)) {
         const bool done = tryEnd(flight);
         ended = ended || done;
@@ -258,7 +212,7 @@ bool Watchdog::tryEnd(const std::shared_ptr<Flight>& flight) {
 }
 
 void Watchdog::record(const Flight& flight) {
-  if (!records()) {
+  if (!recording()) {
     return;
   }
   const auto span = flight.clock->spanOf(*flight.begin, *flight.end);
@@ -272,30 +226,22 @@ void Watchdog::record(const Flight& flight) {
                    trace::packOperation(call.operation, member_.groupNumber));
 }
 
-void Watchdog::watchLoop() {
-  base::nameThisThread("nccl watch");
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    wake_.wait_for(lock, ledger_.calls().empty() ? kIdleTick : kTick);
-    if (stopping_ || ledger_.calls().empty() || ledger_.isBroken()) {
-      continue;
+void Watchdog::look() {
+  if (broken()) {
+    return;
+  }
+  const Flights all = openCalls();
+  for (const auto& flight : all) {
+    watch(flight, flight == all.front());
+  }
+  try {
+    communicators_.check();
+  } catch (const LibraryError& error) {
+    if (!all.empty()) {
+      fail(all.front(), explain(all.front(), error));
     }
-    lock.unlock();
-    const Flights all = flights();
-    for (const auto& flight : all) {
-      watch(flight, flight == all.front());
-    }
-    // Errors that NCCL has noticed by itself, such as a lost connection, are found by asking.
-    try {
-      communicators_.check();
-    } catch (const LibraryError& error) {
-      if (!all.empty()) {
-        fail(all.front(), explain(all.front(), error));
-      }
-    } catch (const std::exception& error) {
-      breakGroup(Failure{error.what()});
-    }
-    lock.lock();
+  } catch (const std::exception& error) {
+    breakGroup(Failure{error.what()});
   }
 }
 
@@ -314,23 +260,22 @@ void Watchdog::watch(const std::shared_ptr<Flight>& flight, bool oldest) {
     return;
   }
   if (member_.size > 1 && flight->toBeAskedAbout(now)) {
-    ask(flight, oldest);
+    inquire(flight, oldest);
   }
 }
 
-void Watchdog::ask(const std::shared_ptr<Flight>& flight, bool oldest) {
+void Watchdog::inquire(const std::shared_ptr<Flight>& flight, bool oldest) {
   flight->askedAt = Flight::Clock::now();
   // The store is asked once, by the oldest: what is wrong with the group is wrong with all.
   if (oldest) {
-    const Blame blame = blameOf(notices_.reasons(kAsk), member_.rank);
+    const Blame blame = blameOfOthers();
     if (!blame.text.empty()) {
       fail(flight, Failure{blame.text, blame.culprit, CommErrorKind::kRemote});
       return;
     }
   }
   if (!isDirect(flight->call.operation)) {
-    // Only the oldest is what this rank is stuck in; the others wait behind it.
-    NoticedCall::ask(flight, notices_, oldest ? std::optional(-1) : std::nullopt);
+    ask(flight, oldest, -1);
   }
 }
 
@@ -344,13 +289,13 @@ Failure Watchdog::explain(const std::shared_ptr<Flight>& flight, const LibraryEr
   const auto others = static_cast<std::size_t>(member_.size - 1);
   const auto end = Flight::Clock::now() + kExplaining;
   do {
-    const Blame blame = blameOf(notices_.reasons(kAsk), member_.rank);
+    const Blame blame = blameOfOthers();
     if (!blame.text.empty()) {
       return Failure{fmt::format("{}; {}", error.what(), blame.text), blame.culprit,
                      CommErrorKind::kRemote};
     }
     if (!isDirect(flight->call.operation)) {
-      NoticedCall::ask(flight, notices_, -1);
+      ask(flight, true, -1);
     }
     std::this_thread::sleep_for(kTick);
     const auto told = flight->told();
@@ -377,8 +322,7 @@ Failure Watchdog::timeOut(const Flight& flight) {
   } catch (const DeviceError& error) {
     text += fmt::format("; the device says {}", error.what());
   }
-  const Blame blame = blameForWaiting(flight.told(), member_.rank, member_.size, -1);
-  return Failure{text + blame.text, blame.culprit, CommErrorKind::kTimeout};
+  return late(flight, text, -1);
 }
 
 }  // namespace lockstep::process_group::nccl

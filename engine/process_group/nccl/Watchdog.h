@@ -1,18 +1,16 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "engine/process_group/nccl/Flight.h"
 #include "engine/process_group/nccl/Library.h"
-#include "engine/process_group/operation/Ledger.h"
+#include "engine/process_group/operation/WatchedCalls.h"
 #include "engine/store/Store.h"
 
 namespace lockstep::process_group::nccl {
@@ -24,7 +22,7 @@ namespace lockstep::process_group::nccl {
 /// ranks have not come to it or made another call. The first failure breaks the group: the other
 /// ranks are told through the store, all that is in flight fails, the communicators are aborted,
 /// so that kernels that wait for a peer end, and later calls fail at once. [any-thread]
-class Watchdog {
+class Watchdog final : public WatchedCalls<Flight> {
  public:
   struct Control {
     std::function<void()> abort;  ///< gives all up; called at most once
@@ -33,9 +31,7 @@ class Watchdog {
 
   Watchdog(Member member, Control communicators, std::shared_ptr<store::Store> store);
   /// Waits up to five seconds for what is in flight, then fails what is left.
-  ~Watchdog();
-  Watchdog(const Watchdog&) = delete;
-  Watchdog& operator=(const Watchdog&) = delete;
+  ~Watchdog() override;
 
   /// Numbers a call. When the group is broken its work is failed already, and it must not be
   /// launched.
@@ -60,9 +56,7 @@ class Watchdog {
   /// or that they are there, where it lost a connection.
   [[nodiscard]] Failure explain(const std::shared_ptr<Flight>& flight, const LibraryError& error);
   /// Whether anybody wants to know when devices begin and end.
-  [[nodiscard]] bool records() const { return lane_->enabled(); }
-  [[nodiscard]] GroupState state() const;
-  [[nodiscard]] std::uint64_t sequence() const;
+  [[nodiscard]] bool recording() const { return lane_->enabled(); }
 
   /// Waits for everything in flight, a while; what then is left fails.
   void drain();
@@ -72,31 +66,20 @@ class Watchdog {
 
   void breakGroup(const Failure& failure, const Flight* first, const Failure& ofFirst);
   void endLoop();
-  void watchLoop();
-  [[nodiscard]] Flights flights() const;
+  void look() override;
   bool tryEnd(const std::shared_ptr<Flight>& flight);
   void record(const Flight& flight);
   void remove(const std::shared_ptr<Flight>& flight);
   void releaseAbandoned();
   void watch(const std::shared_ptr<Flight>& flight, bool oldest);
-  void ask(const std::shared_ptr<Flight>& flight, bool oldest);
+  void inquire(const std::shared_ptr<Flight>& flight, bool oldest);
   [[nodiscard]] bool isLaunched(const Flight& flight) const;
 
-  const Member member_;
   const Control communicators_;
-  NoticeBoard notices_;
-  const Records records_;
   trace::Lane* const lane_;
-
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;  // of the threads
-  std::condition_variable gone_;
-  Ledger<Flight> ledger_;
-  bool stopping_ = false;
   Flights abandoned_;  // failed; their devices may still work on the memory that is kept
 
   std::thread ends_;
-  std::thread watch_;
 };
 
 }  // namespace lockstep::process_group::nccl

@@ -37,6 +37,12 @@ std::string nameOf(const Call& call) {
   return fmt::format("{} #{}", trace::name(call.operation), call.sequence);
 }
 
+std::string waitingText(bool sends, int peer) {
+  return sends      ? fmt::format("waiting for rank {} to take data", peer)
+         : peer < 0 ? std::string("waiting for data from any rank")
+                    : fmt::format("waiting for data from rank {}", peer);
+}
+
 Failure givenUpFor(const Call& call, const Failure& failure) {
   return {fmt::format("given up because {} #{} failed: {}", trace::name(call.operation),
                       call.sequence, failure.what),

@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "engine/process_group/Call.h"
 #include "engine/process_group/Failure.h"
@@ -58,6 +59,9 @@ class OpenCall {
 
 /// "allreduce #12".
 [[nodiscard]] std::string nameOf(const Call& call);
+
+/// "waiting for rank 1 to take data", "waiting for data from rank 1", or, at -1, "from any rank".
+[[nodiscard]] std::string waitingText(bool sends, int peer);
 
 /// Why a group is given up in which `call` failed.
 [[nodiscard]] Failure givenUpFor(const Call& call, const Failure& failure);

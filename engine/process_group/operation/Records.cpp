@@ -18,6 +18,14 @@ trace::Lane& Records::lane(const std::string& name) const {
                                                 : fmt::format("{} ({})", name, member_.group));
 }
 
+std::vector<trace::Lane*> Records::lanes(const std::vector<std::string>& names) const {
+  std::vector<trace::Lane*> all;
+  for (const std::string& name : names) {
+    all.push_back(&lane(name));
+  }
+  return all;
+}
+
 void Records::called(const Call& call) const {
   queueLane_->instant(trace::EventKind::kCollectiveQueued, call.options.step, call.options.bucket,
                       trace::packCollective(call.sequence, call.bytes),

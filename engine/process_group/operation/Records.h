@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "engine/process_group/Call.h"
 #include "engine/process_group/WireBytes.h"
@@ -19,6 +20,7 @@ class Records {
   /// The lane of this name; that of another group than the default one has its name, too. A thread
   /// writes to its own.
   [[nodiscard]] trace::Lane& lane(const std::string& name) const;
+  [[nodiscard]] std::vector<trace::Lane*> lanes(const std::vector<std::string>& names) const;
   [[nodiscard]] trace::Tracer& tracer() const { return *tracer_; }
   /// Where bytes on the wire are counted.
   [[nodiscard]] trace::Tracer& wireCounter() const { return *wireCounter_; }

@@ -137,7 +137,6 @@ void Dispatcher::breakGroup(const Failure& failure, Patience patience) {
   if (first && failure.kind != CommErrorKind::kRemote) {
     Message::Header header;
     header.kind = Message::Kind::kGaveUp;
-    header.dtype = static_cast<std::int32_t>(failure.kind);
     header.peer = failure.peer;
     mesh_->sendToAll(header, failure.what);
   }

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "engine/process_group/Call.h"
-#include "engine/process_group/Reduction.h"
 #include "engine/process_group/Flat.h"
+#include "engine/process_group/Reduction.h"
 
 namespace lockstep::process_group::shared_memory {
 
@@ -65,15 +65,10 @@ class Windows {
   std::vector<std::uint64_t> beginsFor_;
 };
 
-/// How to reduce.
-struct Kernel {
-  reduction::Combine combine = nullptr;
-  std::size_t elementSize = 1;
+using reduction::Kernel;
 
-  static Kernel of(const at::Tensor& tensor, ReduceOp op);
-  /// Reduces [range.begin, range.end) of every rank's bytes, in rank order, to `out`.
-  void reduce(const Windows& windows, Range range, std::byte* out) const;
-};
+/// Reduces [range.begin, range.end) of every rank's bytes, in rank order, to `out`.
+void reduce(const Kernel& kernel, const Windows& windows, Range range, std::byte* out);
 
 /// What one rank does in a collective: what it shows to the others, and what it takes.
 class Collective {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "engine/process_group/operation/Drain.h"
 #include "engine/process_group/shared_memory/Agreement.h"
 
 namespace lockstep::process_group::shared_memory {
@@ -13,14 +12,12 @@ using std::chrono::milliseconds;
 
 Dispatcher::Dispatcher(Member member, std::unique_ptr<Board> board, std::shared_ptr<Mesh> mesh,
                        std::shared_ptr<Directory> directory)
-    : member_(std::move(member)),
+    : GroupCalls(std::move(member), "shm queue"),
       board_(std::move(board)),
       mesh_(std::move(mesh)),
       directory_(std::move(directory)),
-      records_(member_, "shm queue"),
       lane_(&records_.lane("shm 0")),
-      directLane_(&records_.lane("shm p2p")),
-      ledger_(member_, records_) {}
+      directLane_(&records_.lane("shm p2p")) {}
 
 Dispatcher::~Dispatcher() {
   LOCKSTEP_CHECK(!thread_.joinable(), "process group {} was destroyed before it was closed",
@@ -33,8 +30,7 @@ void Dispatcher::start() {
 }
 
 void Dispatcher::close() {
-  LOCKSTEP_CHECK(std::this_thread::get_id() != threadId_.load(),
-                 "process group {} was destroyed from a callback of its own work", member_.group);
+  mustNotBeOn(onThread());
   Lock lock(mutex_);
   background_ = ~std::uint64_t{0};  // what nobody waits for is driven, too
   wake_.notify_all();
@@ -67,21 +63,9 @@ void Dispatcher::close() {
   thread_.join();
 }
 
-std::uint64_t Dispatcher::sequence() const {
-  std::lock_guard lock(mutex_);
-  return ledger_.sequence();
-}
-
-GroupState Dispatcher::state() const {
-  std::lock_guard lock(mutex_);
-  return ledger_.state();
-}
-
 // With the mutex held.
 OperationPtr Dispatcher::enter(Call call, std::vector<at::Tensor> outputs, milliseconds limit,
                                CollectivePtr collective) {
-  ledger_.number(call);
-  auto operation = std::make_shared<Operation>(std::move(call), limit, std::move(collective));
   const auto abort = [weak = weak_from_this()](const OperationPtr& operation) {
     if (const auto self = weak.lock()) {
       self->abort(*operation);
@@ -91,8 +75,8 @@ OperationPtr Dispatcher::enter(Call call, std::vector<at::Tensor> outputs, milli
     const auto self = weak.lock();
     return self != nullptr ? self->waitingFor(operation) : std::string();
   };
-  ledger_.enter(operation, std::move(outputs), abort, waitingFor);
-  return operation;
+  return GroupCalls::enter(std::move(call), std::move(outputs), limit, abort, waitingFor,
+                           std::move(collective));
 }
 
 OperationPtr Dispatcher::submit(Call call, std::vector<at::Tensor> outputs, milliseconds limit,
@@ -179,12 +163,9 @@ bool Dispatcher::needsThread(const Call& call) const {
 }
 
 std::string Dispatcher::waitingFor(const Operation& operation) {
-  if (isDirect(operation.call.operation)) {
-    const int peer = operation.call.root;
-    return operation.call.operation == trace::Operation::kSend
-               ? fmt::format("waiting for rank {} to take data", peer)
-           : peer >= 0 ? fmt::format("waiting for data from rank {}", peer)
-                       : std::string("waiting for data from any rank");
+  const Call& call = operation.call;
+  if (isDirect(call.operation)) {
+    return waitingText(call.operation == trace::Operation::kSend, call.root);
   }
   std::lock_guard lock(mutex_);
   if (operation.ended) {  // its slot may be another's by now
@@ -207,11 +188,8 @@ Failure Dispatcher::timeOut(const Operation& operation) const {
   std::string text = fmt::format("timed out after {} ms", operation.limit.count());
   if (direct) {
     const int peer = operation.call.root;
-    text += operation.call.operation == trace::Operation::kSend
-                ? fmt::format(", waiting for rank {} to take data", peer)
-            : peer >= 0 ? fmt::format(", waiting for data from rank {}", peer)
-                        : std::string(", waiting for data from any rank");
-    return Failure{text, peer, CommErrorKind::kTimeout};
+    const bool sends = operation.call.operation == trace::Operation::kSend;
+    return Failure{text + ", " + waitingText(sends, peer), peer, CommErrorKind::kTimeout};
   }
   if (!operation.posted) {
     return Failure{text + ", still in the queue", -1, CommErrorKind::kTimeout};

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/process_group/operation/Ledger.h"
+#include "engine/process_group/operation/GroupCalls.h"
 #include "engine/process_group/shared_memory/Directory.h"
 #include "engine/process_group/shared_memory/Operation.h"
 #include "engine/process_group/shared_memory/Transfer.h"
@@ -49,13 +49,12 @@ namespace lockstep::process_group::shared_memory {
 /// the other ranks are told, and later calls fail at once. Collectives called before the one that
 /// failed, or before an abort, are spared for a moment: see Note [What an abort leaves].
 /// [any-thread]
-class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
+class Dispatcher final : public GroupCalls<Operation>,
+                         public std::enable_shared_from_this<Dispatcher> {
  public:
   Dispatcher(Member member, std::unique_ptr<Board> board, std::shared_ptr<Mesh> mesh,
              std::shared_ptr<Directory> directory);
-  ~Dispatcher();
-  Dispatcher(const Dispatcher&) = delete;
-  Dispatcher& operator=(const Dispatcher&) = delete;
+  ~Dispatcher() override;
 
   /// Starts the communication thread.
   void start();
@@ -103,14 +102,9 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   /// back with end(). Before the first open().
   void setBreakHandler(std::function<void()> handler) { breakHandler_ = std::move(handler); }
 
-  [[nodiscard]] std::uint64_t sequence() const;
-  [[nodiscard]] GroupState state() const;
-  [[nodiscard]] const Member& member() const { return member_; }
   [[nodiscard]] const Tuning& tuning() const { return board_->tuning(); }
 
  private:
-  using Lock = std::unique_lock<std::mutex>;
-
   OperationPtr enter(Call call, std::vector<at::Tensor> outputs, std::chrono::milliseconds limit,
                      CollectivePtr collective);
   void choose(Operation& operation) const;
@@ -145,21 +139,17 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   [[nodiscard]] bool hears();
   [[nodiscard]] Failure timeOut(const Operation& operation) const;
 
-  const Member member_;
   const std::unique_ptr<Board> board_;
   const std::shared_ptr<Mesh> mesh_;
   const std::shared_ptr<Directory> directory_;
-  const Records records_;
   trace::Lane* const lane_;
   trace::Lane* const directLane_;
 
-  mutable std::mutex mutex_;
+  // Under the mutex. Calls leave the ledger once they are settled.
   std::condition_variable wake_;     // the communication thread
-  std::condition_variable changed_;  // others; counted, so that nobody is told in vain
-  int sleepers_ = 0;
+  int sleepers_ = 0;                 // that wait for changed_, so that nobody is told in vain
   std::deque<OperationPtr> queue_;   // collectives that have not ended
   std::deque<OperationPtr> ending_;  // what the communication thread is to settle
-  Ledger<Operation> ledger_;         // calls leave it once they are settled
   std::uint64_t posted_ = 0;         // order of the last that stands on the board
   std::uint64_t background_ = 0;     // order up to which the communication thread drives
   std::array<Transfer::Bases, Board::kSlots> bases_{};

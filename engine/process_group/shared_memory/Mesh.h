@@ -15,6 +15,7 @@
 #include "engine/base/posix/Descriptor.h"
 #include "engine/base/posix/WakeUp.h"
 #include "engine/process_group/Joining.h"
+#include "engine/process_group/operation/Matching.h"
 #include "engine/store/Store.h"
 
 namespace lockstep::process_group::shared_memory {
@@ -25,7 +26,7 @@ struct Message {
     kBoard = 1,  ///< here is the board: file, bytes
     kSegment,    ///< a segment that is about to be used: file, id, bytes
     kGone,       ///< a segment that is not used any more: id
-    kGaveUp,     ///< this rank has broken the group: peer, dtype = CommErrorKind, text in body
+    kGaveUp,     ///< this rank has broken the group: peer, text in body
     kLeaving,    ///< this rank has done all it was called for and ends its part
     kOffer,      ///< a send: see PointToPoint.h
     kAccepted,
@@ -37,10 +38,9 @@ struct Message {
     std::uint32_t tag = 0;
     std::uint64_t id = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t elements = 0;
+    Content content;
     std::uint64_t segment = 0;
     std::uint64_t offset = 0;
-    std::int32_t dtype = 0;
     std::int32_t peer = -1;
   };
   static constexpr std::size_t kMostBody = 64 * 1024;

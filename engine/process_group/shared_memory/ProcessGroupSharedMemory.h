@@ -1,15 +1,13 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "engine/process_group/ProcessGroup.h"
 #include "engine/process_group/ProcessGroupFactory.h"
 
 namespace lockstep::process_group {
 
-/// A process group over memory that its ranks share: CPU tensors, ranks of one host and one user.
+/// Makes a process group over memory that its ranks share: CPU tensors, ranks of one host and one
+/// user.
 ///
 /// Operations start in the order of the calls and end in it. Tensors that lie in memory from
 /// allocate() are not copied: the ranks reduce them where they are; others pass through a staging
@@ -22,34 +20,15 @@ namespace lockstep::process_group {
 /// names the rank that is missing, or what the ranks have called that do not belong together,
 /// before any data moves. A process that ends is noticed at once. After a failure other ranks may
 /// still read and write what an operation in flight has exposed, until they notice it, too.
-class ProcessGroupSharedMemory final : public ProcessGroup {
- public:
-  /// Blocks until all ranks have come. options.threads and options.interfaces mean nothing here.
-  static base::Result<std::shared_ptr<ProcessGroupSharedMemory>> make(
-      std::shared_ptr<store::Store> store, int rank, int size, const GroupOptions& options);
-  /// Lets operations in flight finish for up to five seconds. Not from a callback of its own.
-  ~ProcessGroupSharedMemory() override;
-
-  [[nodiscard]] std::string backendName() const override { return "shared_memory"; }
-
-  /// Returns a flat byte tensor in a segment of its own (whole pages), in which the other ranks
-  /// can reduce. Any group of this process takes it as it lies. Throws CommError when there is no
-  /// room. In a group of one: plain memory.
-  at::Tensor allocate(std::int64_t bytes) override;
-
-  [[nodiscard]] std::uint64_t sequenceNumber() const override;
-  void abort(const std::string& reason) override;
-  [[nodiscard]] GroupState state() const override;
-
- protected:
-  WorkPtr start(Request request) override;
-
- private:
-  struct Parts;
-  ProcessGroupSharedMemory(std::unique_ptr<Parts> parts, int rank, int size,
-                           const GroupOptions& options);
-
-  std::unique_ptr<Parts> parts_;
-};
+///
+/// allocate() returns a flat byte tensor in a segment of its own (whole pages), in which the other
+/// ranks can reduce. Any group of this process takes it as it lies. It throws CommError when there
+/// is no room. In a group of one: plain memory.
+///
+/// Blocks until all ranks have come. options.threads and options.interfaces mean nothing here. The
+/// group's end lets operations in flight finish for up to five seconds; not from a callback of its
+/// own.
+[[nodiscard]] base::Result<std::shared_ptr<ProcessGroup>> makeSharedMemory(
+    std::shared_ptr<store::Store> store, int rank, int size, const GroupOptions& options);
 
 }  // namespace lockstep::process_group

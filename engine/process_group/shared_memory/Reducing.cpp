@@ -12,11 +12,12 @@ namespace {
 class Allreduce final : public Collective {
  public:
   Allreduce(std::vector<at::Tensor> tensors, ReduceOp op)
-      : Collective(Flat::joined(tensors), true), kernel_(Kernel::of(tensors[0], op)) {}
+      : Collective(Flat::joined(tensors), true),
+        kernel_(Kernel::of(tensors[0].scalar_type(), op)) {}
 
   void take(const Windows& windows) override {
     if (own_.bytes() != 0) {
-      kernel_.reduce(windows, {0, own_.bytes()}, own_.at(0));
+      reduce(kernel_, windows, {0, own_.bytes()}, own_.at(0));
     }
   }
   void finish() override { own_.copyBack(); }
@@ -31,13 +32,13 @@ class Reduce final : public Collective {
   Reduce(at::Tensor tensor, ReduceOp op, bool atRoot)
       : Collective(Flat({tensor}, atRoot ? Flat::Access::kReadWrite : Flat::Access::kRead),
                    !atRoot),
-        kernel_(Kernel::of(tensor, op)),
+        kernel_(Kernel::of(tensor.scalar_type(), op)),
         atRoot_(atRoot) {}
 
   void take(const Windows& windows) override {
     const Range range{windows.range().begin, std::min(windows.range().end, own_.bytes())};
     if (atRoot_ && range.begin < range.end) {
-      kernel_.reduce(windows, range, own_.at(range.begin));
+      reduce(kernel_, windows, range, own_.at(range.begin));
     }
   }
   void finish() override {
@@ -55,7 +56,7 @@ class ReduceScatter final : public Collective {
  public:
   ReduceScatter(at::Tensor output, std::vector<at::Tensor> inputs, ReduceOp op)
       : Collective(Flat(std::move(inputs), Flat::Access::kRead), true),
-        kernel_(Kernel::of(output, op)),
+        kernel_(Kernel::of(output.scalar_type(), op)),
         output_({output}, Flat::Access::kWrite) {}
 
   void take(const Windows& windows) override {
@@ -64,7 +65,7 @@ class ReduceScatter final : public Collective {
     const Range range{std::max(windows.range().begin, mine),
                       std::min(windows.range().end, mine + piece)};
     if (range.begin < range.end) {
-      kernel_.reduce(windows, range, output_.at(range.begin - mine));
+      reduce(kernel_, windows, range, output_.at(range.begin - mine));
     }
   }
   void finish() override { output_.copyBack(); }
@@ -76,12 +77,7 @@ class ReduceScatter final : public Collective {
 
 }  // namespace
 
-Kernel Kernel::of(const at::Tensor& tensor, ReduceOp op) {
-  return Kernel{reduction::combiner(tensor.scalar_type(), op),
-                static_cast<std::size_t>(tensor.element_size())};
-}
-
-void Kernel::reduce(const Windows& windows, Range range, std::byte* out) const {
+void reduce(const Kernel& kernel, const Windows& windows, Range range, std::byte* out) {
   if (windows.size() == 1) {
     // memmove: a group of one may reduce a tensor onto itself.
     std::memmove(out, windows.at(0, range.begin), range.end - range.begin);
@@ -91,8 +87,8 @@ void Kernel::reduce(const Windows& windows, Range range, std::byte* out) const {
   for (int rank = 0; rank < windows.size(); ++rank) {
     sources.push_back(windows.at(rank, range.begin));
   }
-  combine(out, sources.data(), windows.size(), (range.end - range.begin) / elementSize,
-          windows.size());
+  kernel.combine(out, sources.data(), windows.size(),
+                 (range.end - range.begin) / kernel.elementSize, windows.size());
 }
 
 CollectivePtr makeAllreduce(std::vector<at::Tensor> tensors, ReduceOp op) {

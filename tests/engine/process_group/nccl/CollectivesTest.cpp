@@ -246,8 +246,8 @@ TEST(NcclArguments, WithoutADeviceTheGroupIsRefusedInOneSentence) {
   FakeDeviceOptions options;
   options.absent = "no CUDA-capable device is detected";
   const FakePlatform none(fabric, options);
-  const auto made = ProcessGroupNCCL::make(none.platform(), std::make_shared<store::HashStore>(), 0,
-                                           1, quickOptions());
+  const auto made =
+      makeNccl(none.platform(), std::make_shared<store::HashStore>(), 0, 1, quickOptions());
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, base::ExitCode::kEnvironment);
   EXPECT_EQ(made.error().message(),

@@ -547,7 +547,7 @@ FakePlatform::FakePlatform(const FakeFabric& fabric, const FakeDeviceOptions& op
   state_->library = std::make_shared<FakeLibrary>(*state_, fabric.state);
 }
 
-ProcessGroupNCCL::Platform FakePlatform::platform() const {
+Platform FakePlatform::platform() const {
   return {state_->devices, state_->library};
 }
 

@@ -59,7 +59,7 @@ class FakePlatform {
  public:
   explicit FakePlatform(const FakeFabric& fabric, const FakeDeviceOptions& options = {});
 
-  [[nodiscard]] ProcessGroupNCCL::Platform platform() const;
+  [[nodiscard]] Platform platform() const;
   [[nodiscard]] Device& device() const;
 
   /// From now on the device says this to whoever asks whether it has come past an event.

@@ -2,7 +2,6 @@
 // Skipped where there is no GPU.
 
 #include <ATen/ATen.h>
-#include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -14,7 +13,6 @@
 #include <cstdlib>
 
 #include "engine/base/Clock.h"
-#include "engine/process_group/ListCollectives.h"
 #include "engine/store/FileStore.h"
 #include "engine/trace/Event.h"
 #include "tests/engine/process_group/GroupThreads.h"
@@ -125,23 +123,6 @@ void checkCollectives(Rank& rank) {
   group.barrier()->wait();
 }
 
-// What a list collective copies at its end goes on its caller's stream.
-void checkLists(Rank& rank) {
-  const c10::impl::VirtualGuardImpl guard(rank.device.type());
-  const c10::StreamGuard side(guard.getStreamFromGlobalPool(rank.device));
-  std::vector<at::Tensor> inputs;
-  std::vector<at::Tensor> outputs;
-  for (int other = 0; other < rank.group.size(); ++other) {
-    inputs.push_back(rank.full(1 << 20, rank.group.rank() * 10 + other));
-    outputs.push_back(rank.full(1 << 20, -1));
-  }
-  alltoallLists(rank.group, outputs, inputs, {})->wait();
-  for (int other = 0; other < rank.group.size(); ++other) {
-    rank.expectAll(outputs[static_cast<std::size_t>(other)], other * 10 + rank.group.rank(),
-                   "alltoall of lists on a stream beside the default one");
-  }
-}
-
 // wait() must not block the host, and must order the stream that is current.
 void checkOrder(Rank& rank) {
   at::Tensor big = rank.full(64 << 20, 1);
@@ -209,7 +190,6 @@ int runRank(const std::vector<std::string>& arguments) {
   const std::string& scenario = arguments.at(1);
   if (scenario == "collectives") {
     checkCollectives(rank);
-    checkLists(rank);
     GroupOptions beside = quickOptions(seconds(60));
     beside.groupName = "cpu";
     auto cpu = makeProcessGroup("shared_memory", store, number("RANK"), file.worldSize, beside);

@@ -29,8 +29,8 @@ class NcclRanks {
         [&](int rank) {
           GroupOptions own = options;
           own.tracer = rank == 0 ? tracer : nullptr;
-          return asGroup(ProcessGroupNCCL::make(of(rank).platform(), store, rank,
-                                                static_cast<int>(platforms_.size()), own));
+          return makeNccl(of(rank).platform(), store, rank, static_cast<int>(platforms_.size()),
+                          own);
         },
         body);
   }

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "engine/process_group/Failure.h"
+#include "engine/process_group/ProcessGroup.h"
+#include "engine/process_group/ProcessGroupFactory.h"
+#include "engine/process_group/Request.h"
+
+namespace lockstep::process_group {
+
+/// The ProcessGroup of a backend: start() is its own, and all else it is asked its `Calls` know,
+/// which are a GroupCalls.
+template <typename Calls>
+class BackendGroup : public ProcessGroup {
+ public:
+  [[nodiscard]] std::string backendName() const final { return name_; }
+  [[nodiscard]] std::uint64_t sequenceNumber() const final { return calls_->sequence(); }
+  [[nodiscard]] GroupState state() const final { return calls_->state(); }
+  void abort(const std::string& reason) final {
+    calls_->breakGroup(Failure{"aborted: " + reason, -1, CommErrorKind::kAborted});
+  }
+
+ protected:
+  /// `callee` opens the texts of refusals.
+  BackendGroup(std::shared_ptr<Calls> calls, std::string name, std::string callee, int rank,
+               int size, const GroupOptions& options, Devices devices = Devices::kCpu)
+      : ProcessGroup(rank, size, options.groupName, std::move(callee), devices, options.timeout),
+        calls_(std::move(calls)),
+        name_(std::move(name)) {}
+
+  [[nodiscard]] std::chrono::milliseconds limitOf(const Request& request) const {
+    return timeLimit(request.call.options, *this);
+  }
+
+  const std::shared_ptr<Calls> calls_;
+
+ private:
+  const std::string name_;
+};
+
+}  // namespace lockstep::process_group

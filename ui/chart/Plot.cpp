@@ -50,8 +50,9 @@ void drawAxisBelow(DisplayList& list, const QRectF& plot, const Scale& scale, do
               grid && value != 0 ? palette.grid : palette.gridStrong);
     const QString text = label(value, step);
     const double width = textWidth(text, FontRole::kSmall) + 2;
-    // The last one stays below the plot.
-    const double left = std::min(x - width / 2, plot.right() + 6 - width);
+    // The first and the last one stay below the plot: beside it stands what is counted.
+    const double left =
+        std::clamp(x - width / 2, plot.left(), std::max(plot.left(), plot.right() + 6 - width));
     list.text(QRectF(left, plot.bottom() + kMark, width, 16), text, palette.textMuted,
               FontRole::kSmall);
   }

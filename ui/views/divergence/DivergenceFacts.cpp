@@ -136,6 +136,11 @@ std::optional<Span> spanOf(const RunModel& model, int rank, const trace::SpanRow
       [&](const Span& span) { return span.id == row.id; }, 2 * model.nsPerTick());
 }
 
+QString nameOfOperation(const trace::SpanRow& call) {
+  const std::string_view name = trace::name(trace::operationOf(call.detail));
+  return QString::fromLatin1(name.data(), static_cast<qsizetype>(name.size()));
+}
+
 QString nameOfParameter(const DivergenceFacts& facts, std::size_t parameter) {
   const auto& all = facts.data().parameters;
   return parameter < all.size() ? QString::fromStdString(all[parameter].name)

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Plate.h"
 #include "ui/model/Format.h"
 
 namespace lockstep::ui {
@@ -17,9 +18,7 @@ void drawErrorMark(DisplayList& list, const QRectF& plot, double x, const QStrin
   const double width = textWidth(text, FontRole::kSmall) + 10;
   const bool right = line + width < plot.right();
   const QRectF plate(right ? line + 2 : line - width - 2, plot.top() + 2, width, 16);
-  list.fill(plate, palette.error, 3);
-  list.text(plate, text, Palette::textOn(palette.error), FontRole::kSmall,
-            Qt::AlignHCenter | Qt::AlignVCenter);
+  drawPlate(list, plate, text, palette.error);
 }
 
 }  // namespace

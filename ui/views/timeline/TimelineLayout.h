@@ -22,7 +22,6 @@ inline constexpr double kRowGap = 2;
 inline constexpr double kWorldRow = 20;
 inline constexpr double kCounterRow = 34;
 inline constexpr double kOutside = 4;       ///< beyond the axis: a bar's edge there is not seen
-inline constexpr double kZoomANotch = 0.8;  ///< of the visible length
 }  // namespace timeline_metrics
 
 /// Where the lanes of a run lie, one below the other; y runs from 0 at the first rank's header

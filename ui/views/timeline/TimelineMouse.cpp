@@ -2,6 +2,7 @@
 #include <cmath>
 #include <utility>
 
+#include "ui/stage/Steps.h"
 #include "ui/views/timeline/TimelineController.h"
 
 // The mouse on a timeline: hover, click, measure, pan, zoom.
@@ -10,14 +11,8 @@ namespace {
 
 using namespace timeline_metrics;
 
-constexpr double kDragFrom = 4;       // px that tell a drag from a click
 constexpr double kSlack = 4;          // px beside a thin span that still hit it
-constexpr double kPanANotch = 0.12;   // of the visible length
 constexpr double kScrollANotch = 60;  // px
-
-bool pans(const PointerInput& input) {
-  return input.button == Qt::RightButton || input.button == Qt::MiddleButton;
-}
 
 }  // namespace
 

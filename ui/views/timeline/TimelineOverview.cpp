@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "ui/stage/Steps.h"
 #include "ui/views/timeline/TimelineLayout.h"
 
 namespace lockstep::ui {

@@ -1,9 +1,7 @@
 #include "ui/views/timeline/TimelineView.h"
 
 #include <QAction>
-#include <QHBoxLayout>
 #include <QScrollBar>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -32,27 +30,15 @@ constexpr qint64 kDescribeEveryMs = 1000;
 TimelineView::TimelineView(QWidget* parent) : RunView(parent) {
   overview_ = new TimelineOverview(this);
   makeCanvas(QString(), this);
-  makeScrollBar(this);
   findLine_ = new FindLine(this);
   findLine_->hide();
   counterMenu_ = new CounterMenu(this);
   counterPanel_ = new CounterPanel(this);
   counterPanel_->hide();
   bar_ = new TimelineBar(this);
-  auto* row = new QHBoxLayout;
-  row->setSpacing(0);
-  row->addWidget(canvas_, 1);
-  row->addWidget(scrollBar_);
   content_ = new QWidget(this);
   content_->setFocusProxy(this);  // its parts hand the focus to what they lie in
-  auto* box = new QVBoxLayout(content_);
-  box->setContentsMargins(0, 0, 0, 0);
-  box->setSpacing(0);
-  box->addWidget(overview_);
-  box->addLayout(row, 1);
-  box->addWidget(counterPanel_);
-  box->addWidget(findLine_);
-  box->addWidget(bar_);
+  inColumn(content_, overview_, wide(makeScrollBar()), counterPanel_, findLine_, bar_);
   setPages(
       tr("No run is open. Start an experiment or open a run file, and its iterations appear here."),
       tr("Run the 2-rank demo"), Offer::kDemo, {content_});

@@ -2,6 +2,7 @@
 
 #include <QPointF>
 #include <Qt>
+#include <cmath>
 
 namespace lockstep::ui {
 
@@ -19,6 +20,13 @@ struct WheelInput {
   double stepsX = 0;  ///< notches to the right
   double stepsY = 0;  ///< notches away from the user
   Qt::KeyboardModifiers modifiers;
+
+  /// Notches of a wheel that turns one way at a time: away from the user, or to the left.
+  [[nodiscard]] double steps() const { return stepsY != 0 ? stepsY : -stepsX; }
+  /// Whether it is meant sideways.
+  [[nodiscard]] bool sideways() const {
+    return modifiers.testFlag(Qt::ShiftModifier) || std::abs(stepsX) > std::abs(stepsY);
+  }
 };
 
 }  // namespace lockstep::ui

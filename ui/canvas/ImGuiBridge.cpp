@@ -3,7 +3,6 @@
 #include <backends/imgui_impl_opengl3.h>
 #include <imgui.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 

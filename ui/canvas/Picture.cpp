@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "ui/canvas/PainterBackend.h"
+#include "ui/canvas/TextMetrics.h"
 
 namespace lockstep::ui {
 namespace {
@@ -33,10 +34,18 @@ bool drawOn(QPaintDevice& device, const Picture& picture) {
 
 }  // namespace
 
+void drawPictureHead(Picture& picture, const QString& more, const Palette& palette) {
+  DisplayList& list = picture.list;
+  list.fill(QRectF(QPointF(0, 0), picture.size), palette.background);
+  const double width = textWidth(picture.title, FontRole::kBold);
+  list.text(QRectF(12, 0, width + 4, kPictureHead), picture.title, palette.text, FontRole::kBold);
+  list.text(QRectF(12 + width + 16, 0, picture.size.width() - width - 40, kPictureHead), more,
+            palette.textMuted, FontRole::kSmall);
+}
+
 QImage renderPicture(const Picture& picture, double scale) {
   QImage image(static_cast<int>(std::lround(picture.size.width() * scale)),
-               static_cast<int>(std::lround(picture.size.height() * scale)),
-               QImage::Format_RGB32);
+               static_cast<int>(std::lround(picture.size.height() * scale)), QImage::Format_RGB32);
   QPainter painter(&image);
   painter.scale(scale, scale);
   paint(picture.list, painter);

@@ -6,6 +6,7 @@
 
 #include "engine/base/Result.h"
 #include "ui/canvas/DisplayList.h"
+#include "ui/canvas/Palette.h"
 
 namespace lockstep::ui {
 
@@ -16,6 +17,11 @@ struct Picture {
   QSizeF size;
   DisplayList list;
 };
+
+inline constexpr double kPictureHead = 38;
+
+/// Draws the ground of a picture, and on top its title with more about it.
+void drawPictureHead(Picture& picture, const QString& more, const Palette& palette);
 
 /// Draws by the raster back end at `scale` pixels a logical pixel. [ui-thread]
 QImage renderPicture(const Picture& picture, double scale = 1.0);

@@ -4,7 +4,6 @@
 #include <QOffscreenSurface>
 #include <QOpenGLContext>
 #include <QOpenGLFunctions>
-#include <array>
 
 namespace lockstep::ui {
 namespace {

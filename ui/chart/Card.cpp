@@ -49,9 +49,7 @@ QRectF drawGround(DisplayList& list, QSizeF size, QPointF pointer, QSizeF card,
   const QRectF rect(QPointF(std::clamp(std::round(at.x()), kEdge, last.x()),
                             std::clamp(std::round(at.y()), kEdge, last.y())),
                     card);
-  QColor shadow(Qt::black);
-  shadow.setAlphaF(0.18f);
-  list.fill(rect.translated(0, 2).adjusted(-1, -1, 1, 2), shadow, 6);
+  list.fill(rect.translated(0, 2).adjusted(-1, -1, 1, 2), withAlpha(Qt::black, 0.18f), 6);
   list.fill(rect, palette.surface, 5);
   list.outline(rect, palette.gridStrong, 5);
   return rect;
@@ -126,7 +124,7 @@ void drawMessage(DisplayList& list, const QRectF& area, const QString& title, co
   const QStringList lines = brokenInto(more, std::min(area.width() - 24, 640.0), FontRole::kNormal);
   const double height = kFirstLine + kMoreLine * static_cast<double>(lines.size());
   double y = std::max(area.top(), area.center().y() - height / 2);
-  const auto centred = Qt::AlignHCenter | Qt::AlignVCenter;
+  const auto centred = Qt::AlignCenter;
   list.text(QRectF(area.left() + 8, y, area.width() - 16, 24), title, colour, FontRole::kBold,
             centred);
   y += kFirstLine;

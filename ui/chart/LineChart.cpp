@@ -93,8 +93,7 @@ void drawSparkline(DisplayList& list, const QRectF& rect, const std::vector<doub
     low = middle - least / 2 - 1e-12;
     high = middle + least / 2 + 1e-12;
   }
-  QColor ground = colour;
-  ground.setAlphaF(0.16f);
+  const QColor ground = withAlpha(colour, 0.16f);
   std::vector<QPointF> line;
   const double step =
       rect.width() / static_cast<double>(std::max<std::size_t>(1, values.size() - 1));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Plate.h"
 #include "ui/model/Format.h"
 
 namespace lockstep::ui {
@@ -17,9 +18,7 @@ void drawErrorMark(DisplayList& list, const QRectF& plot, double x, const QStrin
   const double width = textWidth(text, FontRole::kSmall) + 10;
   const bool right = line + width < plot.right();
   const QRectF plate(right ? line + 2 : line - width - 2, plot.top() + 2, width, 16);
-  list.fill(plate, palette.error, 3);
-  list.text(plate, text, Palette::textOn(palette.error), FontRole::kSmall,
-            Qt::AlignHCenter | Qt::AlignVCenter);
+  drawPlate(list, plate, text, palette.error);
 }
 
 }  // namespace
@@ -50,8 +49,9 @@ void drawAxisBelow(DisplayList& list, const QRectF& plot, const Scale& scale, do
               grid && value != 0 ? palette.grid : palette.gridStrong);
     const QString text = label(value, step);
     const double width = textWidth(text, FontRole::kSmall) + 2;
-    // The last label ends with the plot and is not cut off at its right.
-    const double left = std::min(x - width / 2, plot.right() + 6 - width);
+    // The first and the last one stay below the plot: beside it stands what is counted.
+    const double left =
+        std::clamp(x - width / 2, plot.left(), std::max(plot.left(), plot.right() + 6 - width));
     list.text(QRectF(left, plot.bottom() + kMark, width, 16), text, palette.textMuted,
               FontRole::kSmall);
   }

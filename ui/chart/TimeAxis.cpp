@@ -29,6 +29,11 @@ TimeAxis TimeAxis::zoomed(double factor, double x) const {
   return {start, start + length, left_, width_};
 }
 
+TimeAxis TimeAxis::zoomedAbout(double factor, const std::optional<QPointF>& pointer) const {
+  const bool over = pointer && pointer->x() >= left() && pointer->x() <= right();
+  return zoomed(factor, over ? pointer->x() : (left() + right()) / 2);
+}
+
 TimeAxis TimeAxis::panned(double pixels) const {
   const double delta = pixels * nsPerPixel();
   return {startNs_ + delta, endNs_ + delta, left_, width_};

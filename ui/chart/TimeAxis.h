@@ -1,5 +1,7 @@
 #pragma once
 
+#include <QPointF>
+#include <optional>
 #include <vector>
 
 namespace lockstep::ui {
@@ -33,6 +35,8 @@ class TimeAxis {
 
   /// Returns the axis with `factor` times the length; the time under `x` stays under it.
   [[nodiscard]] TimeAxis zoomed(double factor, double x) const;
+  /// The same about a pointer where that is over the axis, else about the middle.
+  [[nodiscard]] TimeAxis zoomedAbout(double factor, const std::optional<QPointF>& pointer) const;
   /// Returns the axis moved by that many pixels of content to the left.
   [[nodiscard]] TimeAxis panned(double pixels) const;
   /// Returns the axis kept in sight of firstNs..lastNs: never longer than 1.2 times it, and

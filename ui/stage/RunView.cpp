@@ -11,27 +11,24 @@
 
 namespace lockstep::ui {
 
-RunView::RunView(QWidget* parent) : QWidget(parent), later_(new QTimer(this)) {
+void setScrollable(QScrollBar& bar, double most, int page, int singleStep) {
+  bar.setRange(0, static_cast<int>(std::ceil(most)));
+  bar.setPageStep(std::max(1, page));
+  bar.setSingleStep(singleStep);
+  bar.setVisible(bar.maximum() > 0);
+}
+
+RunView::RunView(QWidget* parent) : RunPart(parent), later_(new QTimer(this)) {
   later_->setSingleShot(true);
   connect(later_, &QTimer::timeout, this, [this] { refreshSoon(0); });
 }
 
 void RunView::setRun(const OpenRun& run) {
-  // The old run may be gone already (QPointer); what is left of it must not call back into this
-  // view.
-  for (QObject* old : {static_cast<QObject*>(model_), static_cast<QObject*>(state_),
-                       static_cast<QObject*>(analyser_)}) {
-    if (old != nullptr) {
-      old->disconnect(this);
-    }
-  }
+  take(run);
   later_->stop();
   // So that the first refresh of the new run comes at once.
   refreshed_.invalidate();
   failure_.clear();
-  model_ = run.model;
-  state_ = run.state;
-  analyser_ = run.analyser;
   if (pages_ != nullptr) {
     pages_->setCurrentIndex(run.any() ? 1 : 0);
   }
@@ -82,16 +79,13 @@ Canvas* RunView::makeCanvas(const QString& name, QWidget* holder) {
   return canvas_;
 }
 
-QScrollBar* RunView::makeScrollBar(QWidget* holder) {
-  scrollBar_ = new QScrollBar(Qt::Vertical, holder);
-  return scrollBar_;
+QHBoxLayout* RunView::makeScrollBar(QWidget* holder) {
+  scrollBar_ = new QScrollBar(Qt::Vertical);
+  return inRow(holder, wide(canvas_), scrollBar_);
 }
 
 void RunView::setScrollable(double most, int singleStep) {
-  scrollBar_->setRange(0, static_cast<int>(std::ceil(most)));
-  scrollBar_->setPageStep(std::max(1, canvas_->height()));
-  scrollBar_->setSingleStep(singleStep);
-  scrollBar_->setVisible(scrollBar_->maximum() > 0);
+  ui::setScrollable(*scrollBar_, most, canvas_->height(), singleStep);
 }
 
 QAction* RunView::makeAction(const QString& text, const QList<QKeySequence>& keys,
@@ -106,6 +100,17 @@ QAction* RunView::makeAction(const QString& text, const QList<QKeySequence>& key
   });
   addKeyed(action, keys);
   return action;
+}
+
+void RunView::makeZoomActions(const std::function<void(double)>& zoom,
+                              const std::function<void(double)>& pan, bool arrows) {
+  const auto with = [arrows](Qt::Key letter, Qt::Key arrow) {
+    return arrows ? QList<QKeySequence>{letter, arrow} : QList<QKeySequence>{letter};
+  };
+  makeAction(tr("Zoom in"), {Qt::Key_W, Qt::Key_Plus}, [zoom] { zoom(kZoomStep); });
+  makeAction(tr("Zoom out"), {Qt::Key_S, Qt::Key_Minus}, [zoom] { zoom(1 / kZoomStep); });
+  makeAction(tr("Move left"), with(Qt::Key_A, Qt::Key_Left), [pan] { pan(-kPanStep); });
+  makeAction(tr("Move right"), with(Qt::Key_D, Qt::Key_Right), [pan] { pan(kPanStep); });
 }
 
 void RunView::addKeyed(QAction* action, const QList<QKeySequence>& keys) {

@@ -4,17 +4,13 @@
 #include <QElapsedTimer>
 #include <QKeySequence>
 #include <QList>
-#include <QPointer>
 #include <QString>
-#include <QWidget>
 #include <functional>
 
 #include "ui/canvas/Canvas.h"
 #include "ui/canvas/Palette.h"
-#include "ui/model/RunAnalyser.h"
-#include "ui/model/RunModel.h"
-#include "ui/model/ViewState.h"
-#include "ui/stage/OpenRun.h"
+#include "ui/stage/Boxes.h"
+#include "ui/stage/RunPart.h"
 #include "ui/stage/Steps.h"
 
 class QScrollBar;
@@ -23,10 +19,13 @@ class QTimer;
 
 namespace lockstep::ui {
 
+/// Lets a scroll bar beside a canvas go that far, and hides it where there is nothing to scroll.
+void setScrollable(QScrollBar& bar, double most, int page, int singleStep);
+
 /// One way to look at the open run: the frame that every view stands in. A view reads the run and
 /// changes nothing but the view state; selection, range and hover are shared through that. It works
 /// only while it is in sight: what comes meanwhile it takes when it is shown. [ui-thread]
-class RunView : public QWidget, protected CanvasClient {
+class RunView : public RunPart, protected CanvasClient {
   Q_OBJECT
 
  public:
@@ -34,7 +33,7 @@ class RunView : public QWidget, protected CanvasClient {
 
   /// Shows another run, or, without one, a page that says how to get one. The run may be destroyed
   /// while it is open.
-  void setRun(const OpenRun& run);
+  void setRun(const OpenRun& run) override;
   void setTheme(Theme theme);
   /// Actions of this view alone, with keys that work while it has focus: for menus, the palette
   /// and the key sheet.
@@ -56,7 +55,7 @@ class RunView : public QWidget, protected CanvasClient {
 
   /// Another run is open, or none: forgets what was shown, and connects to what it follows of
   /// `model_`, `state_` and `analyser_`. These connections end with the run.
-  virtual void runChanged() = 0;
+  void runChanged() override = 0;
   /// Brings what is shown up to date. Called when it is shown, and by `refreshSoon`.
   virtual void refresh() {}
   /// Another theme holds; the canvas is painted anew by itself.
@@ -75,12 +74,16 @@ class RunView : public QWidget, protected CanvasClient {
   /// Makes the view's canvas; `name` is what a screen reader calls it. `holder` takes it and its
   /// focus; null: the canvas has that itself.
   Canvas* makeCanvas(const QString& name, QWidget* holder = nullptr);
-  /// A scroll bar for the canvas, hidden while there is nothing to scroll.
-  QScrollBar* makeScrollBar(QWidget* holder = nullptr);
+  /// A scroll bar for the canvas, hidden while there is nothing to scroll; it goes beside it.
+  QHBoxLayout* makeScrollBar(QWidget* holder = nullptr);
   void setScrollable(double most, int singleStep);
   /// An action whose keys work while `keyed_` or a part of it has the focus.
   QAction* makeAction(const QString& text, const QList<QKeySequence>& keys,
                       const std::function<void()>& act);
+  /// The keys that zoom and move sideways, the same in every view. They are given the factor of the
+  /// visible length, and the part of it.
+  void makeZoomActions(const std::function<void(double factor)>& zoom,
+                       const std::function<void(double part)>& pan, bool arrows = false);
   /// Gives an action of the view's own its keys, and its place among the others.
   void addKeyed(QAction* action, const QList<QKeySequence>& keys);
   /// Has `refresh` called, at most once in `everyMs`, while the view is in sight.
@@ -97,10 +100,6 @@ class RunView : public QWidget, protected CanvasClient {
   void canvasPainted() override;
   void changeEvent(QEvent* event) override;
 
-  // Whoever owns them may end them in any order.
-  QPointer<RunModel> model_;
-  QPointer<ViewState> state_;
-  QPointer<RunAnalyser> analyser_;
   QString failure_;  ///< why the run cannot be read, in a sentence; empty: it can
   Theme theme_ = Theme::kLight;
   QWidget* keyed_ = this;

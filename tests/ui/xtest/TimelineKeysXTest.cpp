@@ -4,6 +4,7 @@
 #include "engine/trace/Event.h"
 #include "tests/ui/xtest/TimelineXFixture.h"
 #include "ui/model/Format.h"
+#include "ui/views/timeline/layers/NotesLayer.h"
 
 namespace lockstep {
 namespace {

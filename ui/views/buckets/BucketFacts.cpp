@@ -1,7 +1,6 @@
 #include "ui/views/buckets/BucketFacts.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "ui/model/Format.h"
 

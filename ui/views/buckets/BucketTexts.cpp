@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -91,25 +92,12 @@ QString orderText(const BucketStory& story, std::uint32_t parameter) {
 }
 
 QString stageName(BucketStage stage) {
-  switch (stage) {
-    case BucketStage::kEmpty:
-      return QStringLiteral("empty");
-    case BucketStage::kFilling:
-      return QStringLiteral("filling");
-    case BucketStage::kReady:
-      return QStringLiteral("ready, not launched");
-    case BucketStage::kLaunched:
-      return QStringLiteral("launched");
-    case BucketStage::kInFlight:
-      return QStringLiteral("in flight");
-    case BucketStage::kDone:
-      return QStringLiteral("done");
-  }
-  return {};
+  static constexpr std::array kNames{"empty",    "filling",   "ready, not launched",
+                                     "launched", "in flight", "done"};
+  return QString::fromLatin1(kNames[static_cast<std::size_t>(stage)]);
 }
 
 QString replayText(const BucketStory& story, std::optional<double> replayNs) {
-  using What = analysis::ReplayMoment::What;
   if (!story.measured()) {
     return {};
   }
@@ -127,25 +115,11 @@ QString replayText(const BucketStory& story, std::optional<double> replayNs) {
     return text;
   }
   const analysis::ReplayMoment& moment = *(next - 1);
-  const QString bucket = QStringLiteral("bucket %1").arg(moment.bucket);
-  QString what;
-  switch (moment.what) {
-    case What::kGradient:
-      what = story.nameOf(moment.parameter) + QStringLiteral(" ready");
-      break;
-    case What::kReady:
-      what = bucket + QStringLiteral(" ready");
-      break;
-    case What::kLaunched:
-      what = bucket + QStringLiteral(" launched");
-      break;
-    case What::kBegan:
-      what = bucket + QStringLiteral(" in flight");
-      break;
-    case What::kEnded:
-      what = bucket + QStringLiteral(" done");
-      break;
-  }
+  static constexpr std::array kWhat{" ready", " ready", " launched", " in flight", " done"};
+  const QString of = moment.what == analysis::ReplayMoment::What::kGradient
+                         ? story.nameOf(moment.parameter)
+                         : QStringLiteral("bucket %1").arg(moment.bucket);
+  const QString what = of + QLatin1String(kWhat[static_cast<std::size_t>(moment.what)]);
   return text + QStringLiteral(": %1 on rank %2").arg(what).arg(moment.rank);
 }
 

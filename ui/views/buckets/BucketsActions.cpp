@@ -36,11 +36,8 @@ void BucketsView::makeActions() {
   toolbar_->setCommands(shown);
   makeAction(tr("Previous iteration"), {Qt::Key_PageUp}, [this] { moveIteration(-1); });
   makeAction(tr("Next iteration"), {Qt::Key_PageDown}, [this] { moveIteration(1); });
-  makeAction(tr("Zoom in"), {Qt::Key_W, Qt::Key_Plus}, [this] { controller_.zoom(kZoomStep); });
-  makeAction(tr("Zoom out"), {Qt::Key_S, Qt::Key_Minus},
-             [this] { controller_.zoom(1 / kZoomStep); });
-  makeAction(tr("Move left"), {Qt::Key_A}, [this] { controller_.pan(-kPanPixels); });
-  makeAction(tr("Move right"), {Qt::Key_D}, [this] { controller_.pan(kPanPixels); });
+  makeZoomActions([this](double factor) { controller_.zoom(factor); },
+                  [this](double part) { controller_.pan(std::copysign(kPanPixels, part)); });
   makeAction(tr("The whole iteration"), {Qt::Key_F}, [this] { controller_.fit(); });
   makeAction(tr("End the replay, or clear the selection"), {Qt::Key_Escape}, [this] {
     if (controller_.replayNs()) {

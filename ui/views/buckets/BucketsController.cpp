@@ -1,7 +1,6 @@
 #include "ui/views/buckets/BucketsController.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "ui/model/SpanFacts.h"

@@ -1,14 +1,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/stage/Steps.h"
 #include "ui/views/buckets/BucketsController.h"
 
 // What the mouse does on the stage.
 namespace lockstep::ui {
 namespace {
 
-constexpr double kWheelRows = 60;   // px a notch
-constexpr double kWheelZoom = 0.8;  // of the length, a notch
+constexpr double kWheelRows = 60;  // px a notch
 
 }  // namespace
 
@@ -18,7 +18,7 @@ void BucketsController::press(const PointerInput& input) {
   }
   dragFrom_ = input.position;
   const BucketsHit hit = layout().hit(input.position, against_);
-  if (input.button == Qt::RightButton || input.button == Qt::MiddleButton) {
+  if (pans(input)) {
     drag_ = Drag::kPan;
   } else if (input.button == Qt::LeftButton && hit.kind == BucketsHit::Kind::kAxis) {
     drag_ = Drag::kReplay;
@@ -95,7 +95,7 @@ void BucketsController::wheel(const WheelInput& input) {
   if (overTimes && sideways) {
     pan((input.stepsX != 0 ? input.stepsX : -input.stepsY) * kWheelRows);
   } else if (overTimes) {
-    zoom(std::pow(kWheelZoom, input.stepsY), input.position.x());
+    zoom(std::pow(kZoomANotch, input.stepsY), input.position.x());
   } else if (now.orderArea().contains(input.position)) {
     orderScroll_ -= input.stepsY * kWheelRows;
   } else {

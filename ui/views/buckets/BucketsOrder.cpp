@@ -99,7 +99,7 @@ void BucketsScene::drawBand(DisplayList& list, int rank) const {
     }
     drawnY = std::floor(top);
     list.fill(QRectF(left + 1, top, band.width() - left - 1, height),
-              faint(bucketColour(static_cast<int>(b)),
+              withAlpha(bucketColour(static_cast<int>(b)),
                     static_cast<int>(b) == frame_.selectedBucket ? 0.26f : 0.10f));
     list.fill(QRectF(left + 2, top + 0.5, 4, std::max(1.0, height - 1)),
               bucketColour(static_cast<int>(b)));
@@ -173,23 +173,22 @@ void BucketsScene::drawDots(DisplayList& list, int rank) const {
     // Lines join what followed each other: one that rises is an inversion.
     if (previous) {
       list.line(*previous, *at,
-                !past ? faint(palette_.textMuted, 0.15f)
+                !past ? withAlpha(palette_.textMuted, 0.15f)
                 : out ? palette_.warning
-                      : faint(palette_.textMuted, 0.55f),
+                      : withAlpha(palette_.textMuted, 0.55f),
                 out ? 1.6 : 1);
     }
     previous = at;
     QColor colour = gradient.bucket == trace::kNoBucket ? palette_.tone(Tone::kNeutral)
                                                         : bucketColour(gradient.bucket);
-    // What has not come yet in the replay is pale.
-    colour = past ? colour : faint(colour, 0.25f);
+    colour = past ? colour : withAlpha(colour, 0.25f);
     const double radius = selected || pointed ? 4.5 : 3;
     const QRectF dot(at->x() - radius, at->y() - radius, 2 * radius, 2 * radius);
     if (gradient.unused) {
       list.outline(dot.adjusted(-1, -1, 1, 1), colour, radius + 1);
     } else if (out) {
       list.polygon({{at->x() - 5, at->y() + 4}, {at->x() + 5, at->y() + 4}, {at->x(), at->y() - 5}},
-                   past ? palette_.warning : faint(palette_.warning, 0.3f));
+                   past ? palette_.warning : withAlpha(palette_.warning, 0.3f));
     } else {
       list.fill(dot, colour, radius);
     }
@@ -221,7 +220,7 @@ void BucketsScene::drawRankCrossings(DisplayList& list) const {
         list.line(*from, *to,
                   parameter == frame_.selectedParameter ? palette_.accent
                   : chosen                              ? palette_.hover
-                                                        : faint(palette_.error, 0.6f),
+                                                        : withAlpha(palette_.error, 0.6f),
                   chosen ? 1.5 : 1);
       }
     }

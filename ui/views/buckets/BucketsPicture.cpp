@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
 #include "ui/model/RunTitle.h"
 #include "ui/views/buckets/BucketsScene.h"
@@ -12,9 +11,6 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr double kTitleHeight = 38;
-
-// Room for all rows, and for 90 px of order a rank, so that nothing has to be scrolled.
 double heightFor(const BucketStory& story) {
   const double rows = std::max(44.0, story.rankCount() * 6.0 + 10) *
                       static_cast<double>(story.layout.buckets.size());
@@ -39,15 +35,13 @@ Picture bucketsPicture(const RunModel& model, const AnalysedRun* /*analysed*/, Q
   Picture picture;
   picture.title = titleOfRun(model);
   picture.size = QSizeF(size.width(), size.height() > 0  ? size.height()
-                                      : story != nullptr ? kTitleHeight + heightFor(*story)
+                                      : story != nullptr ? kPictureHead + heightFor(*story)
                                                          : 240);
   DisplayList& list = picture.list;
-  list.fill(QRectF(QPointF(0, 0), picture.size), palette.background);
-  const double width = textWidth(picture.title, FontRole::kBold);
-  list.text(QRectF(12, 0, width + 4, kTitleHeight), picture.title, palette.text, FontRole::kBold);
   if (story == nullptr) {
+    drawPictureHead(picture, {}, palette);
     list.text(
-        QRectF(12, kTitleHeight, picture.size.width() - 24, picture.size.height() - kTitleHeight),
+        QRectF(12, kPictureHead, picture.size.width() - 24, picture.size.height() - kPictureHead),
         whyNoBuckets(&model, stories), palette.textMuted, FontRole::kNormal, Qt::AlignCenter);
     return picture;
   }
@@ -57,14 +51,13 @@ Picture bucketsPicture(const RunModel& model, const AnalysedRun* /*analysed*/, Q
           : QStringLiteral("buckets of iteration %1  ·  %2")
                 .arg(story->step)
                 .arg(formatCounted(static_cast<std::uint64_t>(model.rankCount()), "rank"));
-  list.text(QRectF(12 + width + 16, 0, picture.size.width() - width - 40, kTitleHeight), more,
-            palette.textMuted, FontRole::kSmall);
+  drawPictureHead(picture, more, palette);
   BucketsFrame frame;
-  frame.size = QSizeF(picture.size.width(), picture.size.height() - kTitleHeight);
+  frame.size = QSizeF(picture.size.width(), picture.size.height() - kPictureHead);
   frame.shown = wholeTime(*story);
   DisplayList body;
   BucketsScene(*story, palette, frame).draw(body);
-  list.append(body, QPointF(0, kTitleHeight));
+  list.append(body, QPointF(0, kPictureHead));
   return picture;
 }
 

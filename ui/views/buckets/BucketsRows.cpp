@@ -23,10 +23,10 @@ void BucketsScene::drawRow(DisplayList& list, int bucket) const {
   }
   const bool selected = bucket == frame_.selectedBucket;
   if (selected) {
-    list.fill(row, faint(palette_.accent, 0.09f));
+    list.fill(row, withAlpha(palette_.accent, 0.09f));
     list.fill(QRectF(0, row.top(), 3, row.height()), palette_.accent);
   } else if (frame_.hovered.bucket == bucket) {
-    list.fill(row, faint(palette_.hover, 0.04f));
+    list.fill(row, withAlpha(palette_.hover, 0.04f));
   }
   list.fill(QRectF(0, row.bottom() - 1, row.width(), 1), palette_.grid);
   drawLabel(list, bucket, row);
@@ -128,7 +128,7 @@ void BucketsScene::drawCell(DisplayList& list, int bucket, const BucketsLayout::
     list.fill(QRectF(rect.left(), rect.bottom() - rect.height() * part, rect.width(),
                      rect.height() * part),
               full);
-    list.outline(rect, faint(full, 0.7f), radius);
+    list.outline(rect, withAlpha(full, 0.7f), radius);
   }
   const auto& order = story_.layout.buckets[static_cast<std::size_t>(bucket)].parameters;
   const auto first = order.begin() + static_cast<std::ptrdiff_t>(cell.place);
@@ -208,7 +208,7 @@ void BucketsScene::drawCap(DisplayList& list, int bucket) const {
     // What is over the cap is hatched; what is under it is an empty outline up to the cap.
     if (end > *x + 1) {
       const QRectF over(QPointF(*x, row.top() + 5), QPointF(end - 1, row.bottom() - 4));
-      list.hatch(over, faint(palette_.background, 0.32f));
+      list.hatch(over, withAlpha(palette_.background, 0.32f));
       list.fill(QRectF(over.left(), over.bottom() - 3, over.width(), 3), palette_.warning);
     } else if (*x > end + 4) {
       list.outline(QRectF(QPointF(end, row.top() + 5), QPointF(*x, row.bottom() - 4)),

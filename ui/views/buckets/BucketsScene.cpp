@@ -1,10 +1,10 @@
 #include "ui/views/buckets/BucketsScene.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "ui/canvas/TextMetrics.h"
 #include "ui/chart/Card.h"
+#include "ui/chart/Plate.h"
 #include "ui/chart/Ticks.h"
 #include "ui/model/Format.h"
 #include "ui/views/buckets/BucketFacts.h"
@@ -16,11 +16,6 @@ namespace {
 using namespace buckets_metrics;
 
 }  // namespace
-
-QColor faint(QColor colour, float alpha) {
-  colour.setAlphaF(alpha);
-  return colour;
-}
 
 BucketsScene::BucketsScene(const BucketStory& story, const Palette& palette,
                            const BucketsFrame& frame)
@@ -111,7 +106,7 @@ void BucketsScene::drawLegend(DisplayList& list, QRectF rect) const {
       list.fill(QRectF(chip.center().x() - 1, chip.top() - 2, 2, chip.height() + 4), palette_.text);
     });
     entry(QStringLiteral("over the cap"), [&](const QRectF& chip) {
-      list.fill(chip, faint(palette_.bucket(0), 0.45f), 2);
+      list.fill(chip, withAlpha(palette_.bucket(0), 0.45f), 2);
       list.hatch(chip, palette_.text);
     });
   }
@@ -163,8 +158,7 @@ void BucketsScene::drawReplay(DisplayList& list) const {
   // Under its line, moved in at the edges of the column.
   const QRectF plate(std::max(column.left(), std::min(x - width / 2, column.right() - width)), 20,
                      width, 14);
-  list.fill(plate, palette_.accent, 3);
-  list.text(plate, text, Palette::textOn(palette_.accent), FontRole::kSmall, Qt::AlignCenter);
+  drawPlate(list, plate, text, palette_.accent);
 }
 
 void BucketsScene::drawScroll(DisplayList& list, const QRectF& area, double scroll,
@@ -175,7 +169,7 @@ void BucketsScene::drawScroll(DisplayList& list, const QRectF& area, double scro
   const double whole = area.height() + maximum;
   const double length = std::max(16.0, area.height() * area.height() / whole);
   const double top = area.top() + std::clamp(scroll / maximum, 0.0, 1.0) * (area.height() - length);
-  list.fill(QRectF(area.right() - 5, top, 4, length), faint(palette_.textMuted, 0.6f), 2);
+  list.fill(QRectF(area.right() - 5, top, 4, length), withAlpha(palette_.textMuted, 0.6f), 2);
 }
 
 QString fittingName(const QString& name, double width) {

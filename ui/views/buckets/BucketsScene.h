@@ -23,7 +23,6 @@ struct BucketsFrame {
   int selectedRank = -1;  ///< by place
   BucketsHit hovered;
   std::optional<QPointF> pointer;  ///< shows a tooltip
-  bool focused = false;
 };
 
 /// Draws one frame of the buckets stage: a pure function of story, palette and frame.
@@ -73,7 +72,5 @@ class BucketsScene {
 /// "layer4.1.conv2.weight", "conv2.weight", "weight". [ui-thread]
 QString fittingName(const QString& name, double width);
 
-/// A colour at a part of its opacity.
-QColor faint(QColor colour, float alpha);
 
 }  // namespace lockstep::ui

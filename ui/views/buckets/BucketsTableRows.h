@@ -2,13 +2,13 @@
 
 #include <memory>
 
-#include "ui/table/TableRows.h"
+#include "ui/table/ColumnRows.h"
 #include "ui/views/buckets/BucketStory.h"
 
 namespace lockstep::ui {
 
 /// The table twin of the stage: a row for each parameter, in the order of registration.
-class BucketsTableRows : public TableRows {
+class BucketsTableRows : public ColumnRows {
  public:
   enum Cell : std::size_t { kParameter, kShape, kBytes, kBucket, kFirstReady };
 
@@ -16,11 +16,7 @@ class BucketsTableRows : public TableRows {
   explicit BucketsTableRows(std::shared_ptr<const BucketStory> story);
 
   [[nodiscard]] std::size_t orderColumn() const { return kFirstReady + ranks(); }
-  [[nodiscard]] std::size_t waitColumn() const { return orderColumn() + 1; }
-
   [[nodiscard]] std::size_t size() const override { return story_ ? story_->bucketOf.size() : 0; }
-  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override;
-  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override;
   [[nodiscard]] QString tip(std::size_t, std::size_t column) const override {
     return columns_[column].tip;
   }
@@ -33,7 +29,9 @@ class BucketsTableRows : public TableRows {
   [[nodiscard]] std::size_t ranks() const {
     return story_ ? static_cast<std::size_t>(story_->rankCount()) : 0;
   }
-  [[nodiscard]] const analysis::ReadyGradient* readyIn(std::size_t column, std::size_t row) const;
+  void addRank(int rank);
+  void addWords(const QString& title, const QString& tip,
+                QString (*text)(const BucketStory&, std::uint32_t), Number number);
 
   std::shared_ptr<const BucketStory> story_;
 };

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "ui/canvas/TextMetrics.h"
 #include "ui/chart/Legend.h"
 #include "ui/views/buckets/BucketsScene.h"
 
@@ -47,13 +46,12 @@ void BucketsScene::drawStrip(DisplayList& list, int bucket, int rank) const {
     if (*to > now) {
       const double nowX = std::clamp(axis.toX(story_.ns(now)), leftX, rightX);
       past.setRight(*from > now ? leftX : nowX);
-      // In the replay, all of it pale, and up to now in full.
-      list.fill(whole, faint(colour, 0.14f));
+      list.fill(whole, withAlpha(colour, 0.14f));
     }
     if (past.width() <= 0) {
       return;
     }
-    list.fill(past, fill == Fill::kHatched ? faint(colour, 0.3f) : colour);
+    list.fill(past, fill == Fill::kHatched ? withAlpha(colour, 0.3f) : colour);
     if (fill == Fill::kHatched) {
       list.hatch(past, colour);
     }
@@ -85,7 +83,7 @@ void BucketsScene::drawStrip(DisplayList& list, int bucket, int rank) const {
   const bool pointed = frame_.hovered.kind == BucketsHit::Kind::kTimes &&
                        frame_.hovered.bucket == bucket && frame_.hovered.rank == rank;
   if (pointed) {
-    list.outline(strip.adjusted(-1, -1, 1, 1), faint(palette_.hover, 0.5f), 2);
+    list.outline(strip.adjusted(-1, -1, 1, 1), withAlpha(palette_.hover, 0.5f), 2);
   }
 }
 
@@ -125,7 +123,7 @@ void BucketsScene::drawTimesLegend(DisplayList& list, QRectF rect) const {
     list.text(rect, text, palette_.warning, FontRole::kSmall);
     return;
   }
-  const auto lines = [](const QColor& colour) { return Swatch{faint(colour, 0.3f), colour}; };
+  const auto lines = [](const QColor& colour) { return Swatch{withAlpha(colour, 0.3f), colour}; };
   ui::drawLegend(
       list, rect,
       {{{mixed(palette_.bucket(0), palette_.background, 0.42), {}}, QStringLiteral("fills")},

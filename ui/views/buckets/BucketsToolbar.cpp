@@ -3,15 +3,13 @@
 #include <QButtonGroup>
 #include <QComboBox>
 #include <QEvent>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QSignalBlocker>
 #include <QSlider>
-#include <QToolButton>
 #include <cmath>
 
 #include "ui/panels/KeyTips.h"
 #include "ui/panels/OwnKeys.h"
+#include "ui/stage/Boxes.h"
 #include "ui/views/buckets/ReplayIcons.h"
 
 namespace lockstep::ui {
@@ -21,10 +19,7 @@ namespace {
 constexpr int kReplaySteps = 2000;
 
 QToolButton* button(const QString& text, const QString& name) {
-  auto* made = new QToolButton;
-  made->setText(text);
-  made->setAccessibleName(name);
-  made->setAutoRaise(true);
+  QToolButton* made = barButton(text, name);
   made->setFocusPolicy(Qt::TabFocus);
   return made;
 }
@@ -73,16 +68,8 @@ BucketsToolbar::BucketsToolbar(QWidget* parent)
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(8, 3, 8, 3);
   row->setSpacing(4);
-  row->addWidget(initial_);
-  row->addWidget(rebuilt_);
-  row->addSpacing(8);
-  row->addWidget(against_);
-  row->addSpacing(12);
-  row->addWidget(back_);
-  row->addWidget(play_);
-  row->addWidget(forward_);
-  row->addWidget(slider_, 2);
-  row->addWidget(text_, 3);
+  addParts(*row, initial_, rebuilt_, 8, against_, 12, back_, play_, forward_, wide(slider_, 2),
+           wide(text_, 3));
 
   connect(initial_, &QToolButton::clicked, this, [this] { emit layoutChosen(false); });
   connect(rebuilt_, &QToolButton::clicked, this, [this] { emit layoutChosen(true); });

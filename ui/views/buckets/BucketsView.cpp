@@ -1,9 +1,6 @@
 #include "ui/views/buckets/BucketsView.h"
 
-#include <QLabel>
-#include <QSplitter>
 #include <QTimer>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <utility>
 
@@ -23,7 +20,7 @@ constexpr int kLeastCanvasHeight = 240;
 
 }  // namespace
 
-BucketsView::BucketsView(QWidget* parent) : RunView(parent) {
+BucketsView::BucketsView(QWidget* parent) : Steered(parent) {
   setAccessibleName(tr("Buckets"));
   nothing_ = new EmptyState(QString(), QString());
   banner_ = new QLabel;
@@ -35,18 +32,9 @@ BucketsView::BucketsView(QWidget* parent) : RunView(parent) {
   makeCanvas(tr("Buckets, their times and the ready order"), stage_)
       ->setMinimumHeight(kLeastCanvasHeight);
   table_ = new BucketsTable;
-  auto* column = new QVBoxLayout(stage_);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
-  column->addWidget(toolbar_);
-  column->addWidget(banner_);
-  column->addWidget(canvas_, 1);
-  splitter_ = new QSplitter(Qt::Vertical);
+  inColumn(stage_, toolbar_, banner_, wide(canvas_));
+  splitter_ = split(Qt::Vertical, {{stage_, 3}, {table_, 1}});
   splitter_->setObjectName("bucketsSplitter");
-  splitter_->addWidget(stage_);
-  splitter_->addWidget(table_);
-  splitter_->setStretchFactor(0, 3);
-  splitter_->setStretchFactor(1, 1);
   splitter_->setCollapsible(0, false);
   content_ = splitter_;
   setPages(tr("No run is open. Start an experiment or open a run file, and its "
@@ -223,33 +211,7 @@ void BucketsView::pointerPressed(const PointerInput& input) {
   stage_->setFocus(Qt::MouseFocusReason);
   // A hand on the stage ends the replay, or it would move under it.
   playTimer_->stop();
-  controller_.press(input);
-  changed();
-}
-
-void BucketsView::pointerMoved(const PointerInput& input) {
-  controller_.move(input);
-  changed();
-}
-
-void BucketsView::pointerReleased(const PointerInput& input) {
-  controller_.release(input);
-  changed();
-}
-
-void BucketsView::pointerDoubleClicked(const PointerInput& input) {
-  controller_.doubleClick(input);
-  changed();
-}
-
-void BucketsView::pointerLeft() {
-  controller_.leave();
-  changed();
-}
-
-void BucketsView::wheelTurned(const WheelInput& input) {
-  controller_.wheel(input);
-  changed();
+  Steered::pointerPressed(input);
 }
 
 }  // namespace lockstep::ui

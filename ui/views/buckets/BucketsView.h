@@ -1,13 +1,12 @@
 #pragma once
 
 #include <QElapsedTimer>
-#include <QKeySequence>
-#include <QList>
 #include <cstdint>
 #include <memory>
 #include <optional>
 
 #include "ui/stage/RunView.h"
+#include "ui/stage/Steered.h"
 #include "ui/views/buckets/BucketsController.h"
 
 class QLabel;
@@ -25,7 +24,7 @@ class WhatIfPanel;
 /// order their gradients became ready on each rank, what each bucket waited for, and a replay of
 /// one iteration; with a table of the same. Shows the iteration of the view state, and of a run
 /// that is followed live the last one that all ranks have ended. [ui-thread]
-class BucketsView : public RunView {
+class BucketsView : public Steered<RunView, BucketsController> {
   Q_OBJECT
 
  public:
@@ -52,12 +51,9 @@ class BucketsView : public RunView {
   [[nodiscard]] bool takesKeys() const override { return controller_.ready(); }
   void acted() override { changed(); }
   void paintCanvas(DisplayList& list, QSizeF size) override;
+  [[nodiscard]] BucketsController* steering() override { return &controller_; }
+  void steered() override { changed(); }
   void pointerPressed(const PointerInput& input) override;
-  void pointerMoved(const PointerInput& input) override;
-  void pointerReleased(const PointerInput& input) override;
-  void pointerDoubleClicked(const PointerInput& input) override;
-  void pointerLeft() override;
-  void wheelTurned(const WheelInput& input) override;
 
   void makeActions();
   void makeWhatIf();

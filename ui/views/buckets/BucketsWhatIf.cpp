@@ -1,7 +1,5 @@
 #include <QAction>
 #include <QLayout>
-#include <QSplitter>
-#include <QToolButton>
 
 #include "ui/views/buckets/BucketsTable.h"
 #include "ui/views/buckets/BucketsToolbar.h"
@@ -29,11 +27,8 @@ void BucketsView::makeWhatIf() {
     shown->setChecked(false);
     stage_->setFocus(Qt::OtherFocusReason);
   });
-  auto* button = new QToolButton;
+  QToolButton* button = barButton(shown);
   button->setObjectName(QStringLiteral("whatIf"));
-  button->setDefaultAction(shown);
-  button->setAutoRaise(true);
-  button->setFocusPolicy(Qt::NoFocus);
   toolbar_->layout()->addWidget(button);
 }
 

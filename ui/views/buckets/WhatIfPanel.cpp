@@ -1,19 +1,16 @@
 #include "ui/views/buckets/WhatIfPanel.h"
 
-#include <QHBoxLayout>
 #include <QHeaderView>
-#include <QLabel>
 #include <QPainter>
 #include <QScrollArea>
 #include <QSignalBlocker>
 #include <QSlider>
 #include <QTimer>
-#include <QToolButton>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
 
 #include "ui/canvas/PainterBackend.h"
+#include "ui/stage/Boxes.h"
 #include "ui/table/TableText.h"
 #include "ui/table/TableView.h"
 #include "ui/views/buckets/WhatIfScene.h"
@@ -85,7 +82,8 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
       assumptions_(new QLabel),
       strips_(new Strips),
       table_(new TableView(tr("Buckets of the forecast"))),
-      export_(new QToolButton),
+      export_(barButton(tr("Export CSV…"), {},
+                        tr("Write the buckets of the forecast into a file"))),
       timer_(new QTimer(this)) {
   slider_->setObjectName(QStringLiteral("whatIfCap"));
   slider_->setRange(0, kCapSteps);
@@ -107,48 +105,23 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
   table_->horizontalHeader()->setStretchLastSection(false);
   outcomes_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
   table_->setMinimumHeight(kRowsInSight * table_->verticalHeader()->defaultSectionSize());
-  reset_ = new QToolButton;
-  reset_->setText(tr("Cap of the run"));
-  reset_->setToolTip(tr("Back to the cap that the run had"));
+  reset_ = barButton(tr("Cap of the run"), {}, tr("Back to the cap that the run had"));
   export_->setObjectName(QStringLiteral("whatIfExport"));
-  export_->setText(tr("Export CSV…"));
-  export_->setToolTip(tr("Write the buckets of the forecast into a file"));
   export_->setEnabled(false);
-  auto* close = new QToolButton;
-  close->setText(QStringLiteral("✕"));
-  close->setAccessibleName(tr("Close the what-if"));
-  close->setToolTip(tr("Close the what-if"));
-  for (QToolButton* button : {reset_, export_, close}) {
-    button->setAutoRaise(true);
-    button->setFocusPolicy(Qt::NoFocus);
-  }
+  QToolButton* close =
+      barButton(QStringLiteral("✕"), tr("Close the what-if"), tr("Close the what-if"));
   auto* head = new QHBoxLayout;
   head->setContentsMargins(8, 4, 4, 2);
-  head->addWidget(new QLabel(tr("What if bucket_cap_mb were")));
-  head->addWidget(slider_, 1);
-  head->addWidget(cap_);
-  head->addWidget(reset_);
-  head->addWidget(export_);
-  head->addWidget(close);
+  addParts(*head, new QLabel(tr("What if bucket_cap_mb were")), wide(slider_), cap_, reset_, export_,
+           close);
   // In a low window the slider stays, and the rest is scrolled.
   auto* body = new QWidget;
   auto* area = new QScrollArea;
   area->setFrameShape(QFrame::NoFrame);
   area->setWidgetResizable(true);
   area->setWidget(body);
-  auto* outer = new QVBoxLayout(this);
-  outer->setContentsMargins(0, 0, 0, 0);
-  outer->setSpacing(2);
-  outer->addLayout(head);
-  outer->addWidget(area, 1);
-  auto* box = new QVBoxLayout(body);
-  box->setContentsMargins(0, 0, 0, 0);
-  box->setSpacing(2);
-  box->addWidget(outcomes_);
-  box->addWidget(verdict_);
-  box->addWidget(strips_);
-  box->addWidget(assumptions_);
-  box->addWidget(table_, 1);
+  inColumn(this, head, wide(area))->setSpacing(2);
+  inColumn(body, outcomes_, verdict_, strips_, assumptions_, wide(table_))->setSpacing(2);
   timer_->setSingleShot(true);
   connect(timer_, &QTimer::timeout, this, &WhatIfPanel::readOne);
   connect(close, &QToolButton::clicked, this, &WhatIfPanel::closeWanted);

@@ -49,7 +49,7 @@ void drawStrip(DisplayList& list, const QRectF& strip, const Scale& axis, const 
     const QString text = QStringLiteral("b%1").arg(b);
     if (bar.width() > textWidth(text, FontRole::kSmall) + 4) {
       list.text(bar, text, Palette::textOn(own), FontRole::kSmall,
-                Qt::AlignHCenter | Qt::AlignVCenter);
+                Qt::AlignCenter);
     }
   }
   // After this line the backward is over: what is still in flight is exposed.

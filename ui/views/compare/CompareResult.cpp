@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "engine/run/KindFacts.h"

@@ -28,7 +28,7 @@ class TableDrawing {
  public:
   TableDrawing(DisplayList* list, const QRectF& rect, const Palette& palette,
                std::vector<Column> columns)
-      : list_(list),
+      : list_(list != nullptr ? *list : measured_),
         rect_(rect),
         palette_(palette),
         columns_(std::move(columns)),
@@ -36,13 +36,11 @@ class TableDrawing {
         y_(rect.top()) {}
 
   void title(const QString& text, const QString& more = {}) {
-    if (list_ != nullptr) {
-      const double width = textWidth(text, FontRole::kBold) + 8;
-      list_->text(QRectF(rect_.left(), y_, rect_.width(), line_), text, palette_.text,
-                  FontRole::kBold);
-      list_->text(QRectF(rect_.left() + width, y_, rect_.width() - width, line_), more,
-                  palette_.textMuted, FontRole::kSmall);
-    }
+    const double width = textWidth(text, FontRole::kBold) + 8;
+    list_.text(QRectF(rect_.left(), y_, rect_.width(), line_), text, palette_.text,
+               FontRole::kBold);
+    list_.text(QRectF(rect_.left() + width, y_, rect_.width() - width, line_), more,
+               palette_.textMuted, FontRole::kSmall);
     y_ += line_;
   }
 
@@ -52,9 +50,7 @@ class TableDrawing {
       cells.push_back({text, palette_.textMuted});
     }
     row(cells, FontRole::kSmall);
-    if (list_ != nullptr) {
-      list_->line({rect_.left(), y_ - 1}, {rect_.right(), y_ - 1}, palette_.gridStrong);
-    }
+    list_.line({rect_.left(), y_ - 1}, {rect_.right(), y_ - 1}, palette_.gridStrong);
   }
 
   void row(const std::vector<Cell>& cells, FontRole font = FontRole::kNormal) {
@@ -62,19 +58,15 @@ class TableDrawing {
     double x = rect_.left();
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const double width = rect_.width() * columns_[i].share;
-      if (list_ != nullptr) {
-        list_->text(QRectF(x, y_, width - kGap, line_), cells[i].text, cells[i].colour, font,
-                    columns_[i].alignment);
-      }
+      list_.text(QRectF(x, y_, width - kGap, line_), cells[i].text, cells[i].colour, font,
+                 columns_[i].alignment);
       x += width;
     }
     y_ += line_;
   }
 
   void note(const QString& text) {
-    if (list_ != nullptr) {
-      list_->text(QRectF(rect_.left(), y_, rect_.width(), line_), text, palette_.textMuted);
-    }
+    list_.text(QRectF(rect_.left(), y_, rect_.width(), line_), text, palette_.textMuted);
     y_ += line_;
   }
 
@@ -87,7 +79,8 @@ class TableDrawing {
   [[nodiscard]] double height() const { return y_ - rect_.top(); }
 
  private:
-  DisplayList* list_;
+  DisplayList measured_;  // that nobody sees
+  DisplayList& list_;
   const QRectF rect_;
   const Palette& palette_;
   const std::vector<Column> columns_;

@@ -1,7 +1,7 @@
 #include "ui/views/compare/CompareTables.h"
 
+#include <functional>
 #include <utility>
-#include <vector>
 
 #include "ui/model/Format.h"
 #include "ui/views/compare/MetricText.h"
@@ -13,30 +13,20 @@ QString letter(std::size_t run) {
   return QString::fromStdString(analysis::letterOf(run));
 }
 
-TableRows::Column percentile(const QString& title) {
-  return {title, {}, true, true, Qt::AlignRight, Qt::AlignLeft};
-}
-
 }  // namespace
 
 // --- keys ---
 
-KeyRows::KeyRows(Compared shown) : CompareRows(std::move(shown), {}) {
-  if (any()) {
-    columns_.push_back({tr("Key")});
-    for (std::size_t run = 0; run < result().runs.size(); ++run) {
-      columns_.push_back({letter(run)});
-    }
+KeyRows::KeyRows(Compared shown) : CompareRows(std::move(shown)) {
+  if (!any()) {
+    return;
   }
-}
-
-std::size_t KeyRows::size() const {
-  return any() ? result().comparison.keys.size() : 0;
-}
-
-QString KeyRows::text(std::size_t row, std::size_t column) const {
-  const analysis::DifferingKey& key = result().comparison.keys[row];
-  return column == 0 ? labelOf(key) : keyValueText(key.values[column - 1]);
+  words({tr("Key")}, [this](std::size_t row) { return labelOf(result().comparison.keys[row]); });
+  for (std::size_t run = 0; run < result().runs.size(); ++run) {
+    words({letter(run)}, [this, run](std::size_t row) {
+      return keyValueText(result().comparison.keys[row].values[run]);
+    });
+  }
 }
 
 QString KeyRows::tip(std::size_t row, std::size_t column) const {
@@ -48,74 +38,44 @@ QString KeyRows::tip(std::size_t row, std::size_t column) const {
 
 // --- figures ---
 
-MetricRows::MetricRows(Compared shown)
-    : CompareRows(
-          std::move(shown),
-          {{tr("Metric"), tr("What is compared; means over ranks and iterations"), false, true},
-           {tr("A"), tr("The run that is open"), true},
-           {{}, tr("The run that is set against it"), true},
-           {tr("Δ"), tr("The difference, in the unit of the metric"), true},
-           {tr("Δ %"), tr("The difference in per cent of A"), true},
-           {tr("99 %"),
-            tr("Between what the difference lies: of the two runs, by their iterations, or of "
-               "their experiments, where both were repeated"),
-            true},
-           {tr("Verdict"),
-            tr("Better or worse takes repeats of both experiments: add them to the comparison"),
-            false, true}}) {
-  columns_[kOther].title = letter(shown_.other);
-}
-
-std::size_t MetricRows::size() const {
-  return any() ? result().comparison.metrics.size() : 0;
-}
-
-const analysis::MetricRow& MetricRows::of(std::size_t row) const {
-  return result().comparison.metrics[row];
-}
-
-const analysis::Delta& MetricRows::delta(std::size_t row) const {
-  // A has no delta, so those of the others are one to the left.
-  return of(row).deltas[shown_.other - 1];
-}
-
-QString MetricRows::text(std::size_t row, std::size_t column) const {
-  const analysis::MetricRow& figures = of(row);
-  switch (column) {
-    case kMetric:
-      return nameOf(figures.metric);
-    case kA:
-      return valueText(figures.metric, figures.values[0]);
-    case kOther:
-      return valueText(figures.metric, figures.values[shown_.other]);
-    case kDifference:
-      return differenceText(figures.metric, delta(row).difference);
-    case kPercent:
-      return changeText(delta(row).percent);
-    case kInterval:
-      return intervalText(figures.metric, delta(row));
-    default:
-      return verdictText(delta(row));
-  }
-}
-
-std::optional<double> MetricRows::number(std::size_t row, std::size_t column) const {
-  switch (column) {
-    case kMetric:
-      return static_cast<double>(of(row).metric);
-    case kA:
-      return of(row).values[0];
-    case kOther:
-      return of(row).values[shown_.other];
-    case kDifference:
-      return delta(row).difference;
-    case kPercent:
-      return delta(row).percent;
-    case kInterval:
-      return delta(row).low;
-    default:
-      return static_cast<double>(delta(row).verdict);
-  }
+MetricRows::MetricRows(Compared shown) : CompareRows(std::move(shown)) {
+  // A column of a figure that is written as its metric is.
+  const auto add = [this](const QString& title, const QString& tip, Number number, auto write) {
+    words(
+        {title, tip, true},
+        [this, number, write](std::size_t row) { return write(of(row).metric, number(row)); },
+        number);
+  };
+  const auto value = [this](std::size_t run) -> Number {
+    return [this, run](std::size_t row) { return of(row).values[run]; };
+  };
+  const auto ofDelta = [this](auto figure) -> Number {
+    return [this, figure](std::size_t row) { return delta(row).*figure; };
+  };
+  words(
+      {tr("Metric"), tr("What is compared; means over ranks and iterations")},
+      [this](std::size_t row) { return nameOf(of(row).metric); },
+      [this](std::size_t row) { return static_cast<double>(of(row).metric); });
+  add(tr("A"), tr("The run that is open"), value(0), valueText);
+  add(letter(shown_.other), tr("The run that is set against it"), value(shown_.other), valueText);
+  add(tr("Δ"), tr("The difference, in the unit of the metric"),
+      ofDelta(&analysis::Delta::difference), differenceText);
+  words(
+      {tr("Δ %"), tr("The difference in per cent of A"), true},
+      [this](std::size_t row) { return changeText(delta(row).percent); },
+      ofDelta(&analysis::Delta::percent));
+  words(
+      {tr("99 %"),
+       tr("Between what the difference lies: of the two runs, by their iterations, or of their "
+          "experiments, where both were repeated"),
+       true},
+      [this](std::size_t row) { return intervalText(of(row).metric, delta(row)); },
+      ofDelta(&analysis::Delta::low));
+  words(
+      {tr("Verdict"),
+       tr("Better or worse takes repeats of both experiments: add them to the comparison")},
+      [this](std::size_t row) { return verdictText(delta(row)); },
+      [this](std::size_t row) { return static_cast<double>(delta(row).verdict); });
 }
 
 QString MetricRows::tip(std::size_t row, std::size_t) const {
@@ -134,26 +94,12 @@ QVariant MetricRows::look(std::size_t row, std::size_t column, int role) const {
 
 // --- reasons ---
 
-WhyRows::WhyRows(Compared shown)
-    : CompareRows(
-          std::move(shown),
-          {{tr("Δ a step"), {}, true, true, Qt::AlignRight, Qt::AlignLeft}, {tr("Because")}}) {}
-
-std::size_t WhyRows::size() const {
-  return any() ? result().comparison.why[shown_.other - 1].reasons.size() : 0;
-}
-
-const analysis::Reason& WhyRows::reason(std::size_t row) const {
-  return result().comparison.why[shown_.other - 1].reasons[row];
-}
-
-QString WhyRows::text(std::size_t row, std::size_t column) const {
-  return column == kDelta ? deltaMsText(reason(row).deltaMs)
-                          : QString::fromStdString(reason(row).sentence);
-}
-
-std::optional<double> WhyRows::number(std::size_t row, std::size_t) const {
-  return reason(row).deltaMs;
+WhyRows::WhyRows(Compared shown) : CompareRows(std::move(shown)) {
+  figures(
+      {tr("Δ a step"), {}, true, true, Qt::AlignRight, Qt::AlignLeft},
+      [this](std::size_t row) { return reason(row).deltaMs; }, deltaMsText);
+  words({tr("Because")},
+        [this](std::size_t row) { return QString::fromStdString(reason(row).sentence); });
 }
 
 QString WhyRows::tip(std::size_t row, std::size_t) const {
@@ -173,47 +119,27 @@ QVariant WhyRows::look(std::size_t row, std::size_t column, int role) const {
 
 // Of all runs, not of A and the chosen one alone.
 PercentileRows::PercentileRows(std::shared_ptr<const CompareResult> result, trace::EventKind kind)
-    : CompareRows({std::move(result)}, {{tr("Run")},
-                                        percentile(tr("Count")),
-                                        percentile(tr("P50")),
-                                        percentile(tr("P90")),
-                                        percentile(tr("P99")),
-                                        percentile(tr("Longest"))}),
-      kind_(kind) {}
-
-std::size_t PercentileRows::size() const {
-  return any() ? result().runs.size() : 0;
-}
-
-QString PercentileRows::text(std::size_t row, std::size_t column) const {
-  if (column == kRun) {
-    return titleOfRun(result(), row);
-  }
-  const auto figure = number(row, column);
-  return !figure            ? QStringLiteral("\u2013")
-         : column == kCount ? formatCount(static_cast<std::uint64_t>(*figure))
-                            : formatMs(*figure);
-}
-
-std::optional<double> PercentileRows::number(std::size_t row, std::size_t column) const {
-  // A run that has no such span: unknown.
-  const auto at = result().distributions[row].find(kind_);
-  if (at == result().distributions[row].end()) {
-    return std::nullopt;
-  }
-  const analysis::Durations& durations = at->second;
-  switch (column) {
-    case kCount:
-      return static_cast<double>(durations.count());
-    case kP50:
-      return durations.p50;
-    case kP90:
-      return durations.p90;
-    case kP99:
-      return durations.p99;
-    default:
-      return durations.max;
-  }
+    : CompareRows({std::move(result)}, QStringLiteral("\u2013")) {
+  const auto add = [&](const QString& title, auto figure, auto write) {
+    figures(
+        {title, {}, true, true, Qt::AlignRight, Qt::AlignLeft},
+        [this, kind, figure](std::size_t row) {
+          const Distributions& run = this->result().distributions[row];
+          const auto at = run.find(kind);
+          return at == run.end()
+                     ? std::nullopt
+                     : std::optional(static_cast<double>(std::invoke(figure, at->second)));
+        },
+        write);
+  };
+  using analysis::Durations;
+  words({tr("Run")}, [this](std::size_t row) { return titleOfRun(this->result(), row); });
+  add(tr("Count"), &Durations::count,
+      [](double count) { return formatCount(static_cast<std::uint64_t>(count)); });
+  add(tr("P50"), &Durations::p50, formatMs);
+  add(tr("P90"), &Durations::p90, formatMs);
+  add(tr("P99"), &Durations::p99, formatMs);
+  add(tr("Longest"), &Durations::max, formatMs);
 }
 
 }  // namespace lockstep::ui

@@ -4,7 +4,7 @@
 
 #include "engine/trace/Event.h"
 #include "ui/canvas/Palette.h"
-#include "ui/table/TableRows.h"
+#include "ui/table/ColumnRows.h"
 #include "ui/views/compare/CompareResult.h"
 
 namespace lockstep::ui {
@@ -17,7 +17,7 @@ struct Compared {
 };
 
 /// Rows of a comparison, in the order of CompareResult.
-class CompareRows : public TableRows {
+class CompareRows : public ColumnRows {
  public:
   [[nodiscard]] bool continues(const TableRows& before) const override {
     const Compared& then = static_cast<const CompareRows&>(before).shown_;
@@ -25,9 +25,8 @@ class CompareRows : public TableRows {
   }
 
  protected:
-  CompareRows(Compared shown, std::vector<Column> columns)
-      : TableRows(std::move(columns)), shown_(std::move(shown)) {}
-
+  explicit CompareRows(Compared shown, const QString& unknown = {})
+      : ColumnRows(unknown), shown_(std::move(shown)) {}
   [[nodiscard]] const CompareResult& result() const { return *shown_.result; }
   [[nodiscard]] bool any() const { return shown_.result != nullptr; }
 
@@ -38,8 +37,9 @@ class CompareRows : public TableRows {
 class KeyRows : public CompareRows {
  public:
   explicit KeyRows(Compared shown);
-  [[nodiscard]] std::size_t size() const override;
-  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] std::size_t size() const override {
+    return any() ? result().comparison.keys.size() : 0;
+  }
   [[nodiscard]] QString tip(std::size_t row, std::size_t column) const override;
 };
 
@@ -49,15 +49,19 @@ class MetricRows : public CompareRows {
   enum Cell : std::size_t { kMetric, kA, kOther, kDifference, kPercent, kInterval, kVerdict };
 
   explicit MetricRows(Compared shown);
-  [[nodiscard]] std::size_t size() const override;
-  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override;
-  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] std::size_t size() const override {
+    return any() ? result().comparison.metrics.size() : 0;
+  }
   [[nodiscard]] QString tip(std::size_t row, std::size_t column) const override;
   [[nodiscard]] QVariant look(std::size_t row, std::size_t column, int role) const override;
 
  private:
-  [[nodiscard]] const analysis::MetricRow& of(std::size_t row) const;
-  [[nodiscard]] const analysis::Delta& delta(std::size_t row) const;
+  [[nodiscard]] const analysis::MetricRow& of(std::size_t row) const {
+    return result().comparison.metrics[row];
+  }
+  [[nodiscard]] const analysis::Delta& delta(std::size_t row) const {
+    return of(row).deltas[shown_.other - 1];
+  }
 };
 
 /// Why the other run's step is longer or shorter: milliseconds and a sentence, ranked.
@@ -66,12 +70,14 @@ class WhyRows : public CompareRows {
   enum Cell : std::size_t { kDelta, kSentence };
 
   explicit WhyRows(Compared shown);
-  [[nodiscard]] std::size_t size() const override;
-  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override;
-  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] std::size_t size() const override {
+    return any() ? result().comparison.why[shown_.other - 1].reasons.size() : 0;
+  }
   [[nodiscard]] QString tip(std::size_t row, std::size_t column) const override;
   [[nodiscard]] QVariant look(std::size_t row, std::size_t column, int role) const override;
-  [[nodiscard]] const analysis::Reason& reason(std::size_t row) const;
+  [[nodiscard]] const analysis::Reason& reason(std::size_t row) const {
+    return result().comparison.why[shown_.other - 1].reasons[row];
+  }
 };
 
 /// The table twin of the histogram: count and percentiles of each run.
@@ -80,14 +86,9 @@ class PercentileRows : public CompareRows {
   enum Cell : std::size_t { kRun, kCount, kP50, kP90, kP99, kMaximum };
 
   PercentileRows(std::shared_ptr<const CompareResult> result, trace::EventKind kind);
-  [[nodiscard]] std::size_t size() const override;
-  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override;
-  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] std::size_t size() const override { return any() ? result().runs.size() : 0; }
   [[nodiscard]] QString tip(std::size_t, std::size_t) const override { return {}; }
   [[nodiscard]] bool continues(const TableRows&) const override { return false; }
-
- private:
-  trace::EventKind kind_;
 };
 
 }  // namespace lockstep::ui

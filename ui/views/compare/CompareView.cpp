@@ -6,7 +6,6 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QHeaderView>
-#include <QLabel>
 #include <QMimeData>
 #include <QSignalBlocker>
 #include <QStackedLayout>

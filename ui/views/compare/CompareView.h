@@ -1,7 +1,6 @@
 #pragma once
 
 #include <QStringList>
-#include <memory>
 
 #include "ui/stage/RunView.h"
 #include "ui/table/TableView.h"

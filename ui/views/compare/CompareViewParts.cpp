@@ -2,11 +2,8 @@
 
 #include <QAction>
 #include <QComboBox>
-#include <QHBoxLayout>
 #include <QHeaderView>
-#include <QLabel>
 #include <QPushButton>
-#include <QSplitter>
 #include <QStackedLayout>
 #include <QTabBar>
 #include <QTabWidget>
@@ -67,23 +64,17 @@ CompareView::CompareView(QWidget* parent)
   pictures_->setDocumentMode(true);
   pictures_->addTab(twins_, tr("Timelines"));
   pictures_->addTab(distribution_, tr("Distribution"));
-  auto* halves = new QSplitter(Qt::Vertical);
+  QSplitter* halves = split(Qt::Vertical, {{makeTop(), 5}, {pictures_, 6}});
   halves->setChildrenCollapsible(false);
-  halves->addWidget(makeTop());
-  halves->addWidget(pictures_);
-  halves->setStretchFactor(0, 5);
-  halves->setStretchFactor(1, 6);
   auto* content = new QWidget;
   auto* box = new QVBoxLayout(content);
   box->setContentsMargins(0, 0, 0, 0);
-  box->addWidget(message_);
-  box->addWidget(halves, 1);
+  addParts(*box, message_, wide(halves));
   stack_->addWidget(empty_);
   stack_->addWidget(content);
   auto* all = new QVBoxLayout(this);
   all->setContentsMargins(8, 6, 8, 6);
-  all->addWidget(header_);
-  all->addLayout(stack_, 1);
+  addParts(*all, header_, wide(stack_));
 
   connect(empty_, &EmptyState::activated, this, &CompareView::askForRun);
   connect(&runs_, &ComparedRuns::runsChanged, this, &CompareView::showRuns);
@@ -124,11 +115,7 @@ void CompareView::makeHeader() {
   add->setToolTip(tr("Choose run files to compare with"));
   auto* row = new QHBoxLayout(header_);
   row->setContentsMargins(0, 0, 0, 0);
-  row->addWidget(a_);
-  row->addWidget(muted(tr("against")));
-  row->addWidget(tabs_, 1);
-  row->addWidget(recent_);
-  row->addWidget(add);
+  addParts(*row, a_, muted(tr("against")), wide(tabs_), recent_, add);
   connect(add, &QPushButton::clicked, this, &CompareView::askForRun);
   connect(tabs_, &QTabBar::currentChanged, this, &CompareView::showOther);
   connect(tabs_, &QTabBar::tabCloseRequested, this,
@@ -161,30 +148,18 @@ QWidget* CompareView::makeTop() {
   auto* figures = new QWidget;
   auto* left = new QVBoxLayout(figures);
   left->setContentsMargins(0, 0, 4, 0);
-  left->addWidget(bold(tr("Keys that differ")));
-  left->addWidget(same_);
-  left->addWidget(keysTable_);
   auto* title = new QHBoxLayout;
-  title->addWidget(bold(tr("Figures")));
-  title->addStretch(1);
-  title->addWidget(exportFigures);
-  left->addLayout(title);
-  left->addWidget(metricsTable_, 1);
-  left->addWidget(counts_);
+  addParts(*title, bold(tr("Figures")), Rest(), exportFigures);
+  addParts(*left, bold(tr("Keys that differ")), same_, keysTable_, title, wide(metricsTable_),
+           counts_);
 
   auto* reasons = new QWidget;
   auto* right = new QVBoxLayout(reasons);
   right->setContentsMargins(4, 0, 0, 0);
-  right->addWidget(bold(tr("Why")));
-  right->addWidget(summary_);
-  right->addWidget(whyTable_, 1);
+  addParts(*right, bold(tr("Why")), summary_, wide(whyTable_));
 
-  auto* top = new QSplitter(Qt::Horizontal);
+  QSplitter* top = split(Qt::Horizontal, {{figures, 6}, {reasons, 5}});
   top->setChildrenCollapsible(false);
-  top->addWidget(figures);
-  top->addWidget(reasons);
-  top->setStretchFactor(0, 6);
-  top->setStretchFactor(1, 5);
   return top;
 }
 

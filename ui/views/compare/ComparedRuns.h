@@ -3,7 +3,6 @@
 #include <QObject>
 #include <QPointer>
 #include <QString>
-#include <cstdint>
 #include <memory>
 #include <vector>
 

@@ -1,14 +1,13 @@
 #include "ui/views/compare/DistributionPanel.h"
 
 #include <QComboBox>
-#include <QHBoxLayout>
 #include <QHeaderView>
-#include <QLabel>
 #include <set>
 #include <utility>
 
 #include "engine/trace/Event.h"
 #include "ui/model/SpanFacts.h"
+#include "ui/stage/Boxes.h"
 #include "ui/table/TableView.h"
 
 namespace lockstep::ui {
@@ -37,19 +36,13 @@ DistributionPanel::DistributionPanel(QWidget* parent)
   table_->horizontalHeader()->setStretchLastSection(false);
   table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
 
-  auto* label = new QLabel(tr("Durations of"));
-  label->setBuddy(kinds_);
   auto* choice = new QHBoxLayout;
-  choice->addWidget(label);
-  choice->addWidget(kinds_);
-  choice->addStretch(1);
+  addParts(*choice, labelOf(kinds_, tr("Durations of")), kinds_, Rest());
   auto* side = new QVBoxLayout;
-  side->addLayout(choice);
-  side->addWidget(table_, 1);
+  addParts(*side, choice, wide(table_));
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(0, 4, 0, 0);
-  row->addWidget(canvas_, 3);
-  row->addLayout(side, 2);
+  addParts(*row, wide(canvas_, 3), wide(side, 2));
   connect(kinds_, &QComboBox::currentIndexChanged, this, [this] {
     fillTable();
     canvas_->repaintSoon();

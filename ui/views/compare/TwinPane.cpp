@@ -1,6 +1,5 @@
 #include "ui/views/compare/TwinPane.h"
 
-#include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QScopedValueRollback>
 #include <QScrollBar>
@@ -9,9 +8,10 @@
 
 #include "engine/analysis/Compare.h"
 #include "engine/trace/Event.h"
+#include "ui/chart/Plate.h"
 #include "ui/model/Format.h"
 #include "ui/model/SpanFacts.h"
-#include "ui/stage/Steps.h"
+#include "ui/stage/RunView.h"
 #include "ui/views/timeline/TimelineScene.h"
 
 namespace lockstep::ui {
@@ -25,11 +25,7 @@ TwinPane::TwinPane(QWidget* parent) : QWidget(parent) {
   canvas_ = new Canvas(this, this);
   canvas_->setMinimumSize(200, 80);
   scrollBar_ = new QScrollBar(Qt::Vertical, this);
-  auto* box = new QHBoxLayout(this);
-  box->setContentsMargins(0, 0, 0, 0);
-  box->setSpacing(0);
-  box->addWidget(canvas_, 1);
-  box->addWidget(scrollBar_);
+  inRow(this, wide(canvas_), scrollBar_);
   setFocusPolicy(Qt::StrongFocus);
   canvas_->setFocusProxy(this);
   controller_.setState(&state_);
@@ -228,20 +224,15 @@ void TwinPane::fitRanks() {
 void TwinPane::drawLetter(DisplayList& list) const {
   const QColor colour = Palette::of(theme_).rank(static_cast<int>(run_));
   const QRectF chip(timeline_metrics::kLabelWidth - 30, 5, 24, 18);
-  list.fill(chip, colour, 3);
-  list.text(chip, QString::fromStdString(analysis::letterOf(run_)), Palette::textOn(colour),
-            FontRole::kBold, Qt::AlignCenter);
+  drawPlate(list, chip, QString::fromStdString(analysis::letterOf(run_)), colour,
+            {.font = FontRole::kBold});
 }
 
 void TwinPane::updated() {
-  const int most = static_cast<int>(std::ceil(controller_.maximumScroll()));
-  scrollBar_->setVisible(most > 0);
-  scrollBar_->setRange(0, most);
-  scrollBar_->setPageStep(std::max(1, canvas_->height()));
-  scrollBar_->setSingleStep(30);
+  setScrollable(*scrollBar_, controller_.maximumScroll(), canvas_->height(), 30);
   scrollBar_->setValue(static_cast<int>(std::lround(controller_.scrollY())));
   if (controller_.ready()) {
-    canvas_->setCursor(controller_.cursor());
+    canvas_->setCursor(controller_.mouse().cursor());
   }
   canvas_->repaintSoon();
 }
@@ -270,8 +261,7 @@ void TwinPane::resizeEvent(QResizeEvent* event) {
 void TwinPane::paintCanvas(DisplayList& list, QSizeF size) {
   controller_.setSize(size);
   const Palette& palette = Palette::of(theme_);
-  // Without an iteration there is no start to tell anything from.
-  if (!controller_.ready() || !iteration_ || state_.range().empty()) {
+  if (!shows() || state_.range().empty()) {
     list.fill(QRectF(QPointF(0, 0), size), palette.background);
     list.text(QRectF(QPointF(0, 0), size),
               model_ == nullptr ? tr("No run") : tr("This run has no iteration to show yet"),
@@ -285,49 +275,11 @@ void TwinPane::paintCanvas(DisplayList& list, QSizeF size) {
 
 void TwinPane::pointerPressed(const PointerInput& input) {
   setFocus(Qt::MouseFocusReason);
-  if (controller_.ready() && iteration_) {
-    controller_.press(input);
-    updated();
-  }
-}
-
-void TwinPane::pointerMoved(const PointerInput& input) {
-  if (controller_.ready() && iteration_) {
-    controller_.move(input);
-    updated();
-  }
-}
-
-void TwinPane::pointerReleased(const PointerInput& input) {
-  if (controller_.ready() && iteration_) {
-    controller_.release(input);
-    updated();
-  }
-}
-
-void TwinPane::pointerDoubleClicked(const PointerInput& input) {
-  if (controller_.ready() && iteration_) {
-    controller_.doubleClick(input);
-    updated();
-  }
-}
-
-void TwinPane::pointerLeft() {
-  if (controller_.ready() && iteration_) {
-    controller_.leave();
-    updated();
-  }
-}
-
-void TwinPane::wheelTurned(const WheelInput& input) {
-  if (controller_.ready() && iteration_) {
-    controller_.wheel(input);
-    updated();
-  }
+  Steered::pointerPressed(input);
 }
 
 void TwinPane::keyPressEvent(QKeyEvent* event) {
-  if (!controller_.ready() || !iteration_) {
+  if (!shows()) {
     QWidget::keyPressEvent(event);
     return;
   }

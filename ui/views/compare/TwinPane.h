@@ -1,7 +1,6 @@
 #pragma once
 
 #include <QPointer>
-#include <QString>
 #include <QWidget>
 #include <cstdint>
 #include <optional>
@@ -10,6 +9,7 @@
 #include "ui/canvas/Palette.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/ViewState.h"
+#include "ui/stage/Steered.h"
 #include "ui/views/timeline/TimelineController.h"
 
 class QScrollBar;
@@ -18,7 +18,7 @@ namespace lockstep::ui {
 
 /// One of two timelines that are looked at together: its own range and selection, told relative
 /// to the start of the iteration that both are aligned at. [ui-thread]
-class TwinPane : public QWidget, private CanvasClient {
+class TwinPane : public QWidget, private Steered<CanvasClient, TimelineMouse> {
   Q_OBJECT
 
  public:
@@ -60,16 +60,16 @@ class TwinPane : public QWidget, private CanvasClient {
 
  private:
   void paintCanvas(DisplayList& list, QSizeF size) override;
+  [[nodiscard]] TimelineMouse* steering() override {
+    return shows() ? &controller_.mouse() : nullptr;
+  }
+  void steered() override { updated(); }
   void pointerPressed(const PointerInput& input) override;
-  void pointerMoved(const PointerInput& input) override;
-  void pointerReleased(const PointerInput& input) override;
-  void pointerDoubleClicked(const PointerInput& input) override;
-  void pointerLeft() override;
-  void wheelTurned(const WheelInput& input) override;
   void keyPressEvent(QKeyEvent* event) override;
 
   template <typename Predicate>
   [[nodiscard]] std::optional<Span> findInIteration(int lane, Predicate wanted) const;
+  [[nodiscard]] bool shows() const { return controller_.ready() && iteration_; }
   void select(const std::optional<Span>& span);
   void updated();
   void fitRanks();

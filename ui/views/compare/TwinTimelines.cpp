@@ -1,16 +1,13 @@
 #include "ui/views/compare/TwinTimelines.h"
 
 #include <QComboBox>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QPushButton>
 #include <QSignalBlocker>
 #include <QSpinBox>
-#include <QSplitter>
-#include <QVBoxLayout>
 #include <algorithm>
 
 #include "ui/model/Format.h"
+#include "ui/stage/Boxes.h"
 
 namespace lockstep::ui {
 namespace {
@@ -52,25 +49,13 @@ TwinTimelines::TwinTimelines(QWidget* parent)
   fit->setToolTip(tr("Show the whole of both iterations"));
 
   auto* bar = new QHBoxLayout;
-  bar->addWidget(new QLabel(tr("Iteration of A")));
-  bar->addWidget(iterationA_);
-  bar->addWidget(labelA_);
-  bar->addSpacing(12);
-  bar->addWidget(nameB_);
-  bar->addWidget(iterationB_);
-  bar->addWidget(labelB_);
-  bar->addStretch(1);
-  bar->addWidget(new QLabel(tr("Colour by")));
-  bar->addWidget(colour_);
-  bar->addWidget(fit);
-  auto* panes = new QSplitter(Qt::Vertical);
+  addParts(*bar, new QLabel(tr("Iteration of A")), iterationA_, labelA_, 12, nameB_, iterationB_,
+           labelB_, Rest(), new QLabel(tr("Colour by")), colour_, fit);
+  QSplitter* panes = split(Qt::Vertical, {{a_, 0}, {b_, 0}});
   panes->setChildrenCollapsible(false);
-  panes->addWidget(a_);
-  panes->addWidget(b_);
   auto* box = new QVBoxLayout(this);
   box->setContentsMargins(0, 4, 0, 0);
-  box->addLayout(bar);
-  box->addWidget(panes, 1);
+  addParts(*box, bar, wide(panes));
 
   connect(a_, &TwinPane::rangeMoved, this, [this] { b_->follow(a_->relativeRange()); });
   connect(b_, &TwinPane::rangeMoved, this, [this] { a_->follow(b_->relativeRange()); });

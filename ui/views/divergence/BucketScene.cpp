@@ -1,6 +1,7 @@
 #include "ui/views/divergence/BucketScene.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -20,18 +21,22 @@ constexpr double kMargin = 12;
 constexpr double kWidestCell = 170;
 constexpr double kHighestCell = 64;
 
-Tone toneOf(BucketMeasure measure) {
-  switch (measure) {
-    case BucketMeasure::kLateness:
-      return Tone::kWait;
-    case BucketMeasure::kWaiting:
-      return Tone::kRebuild;
-    case BucketMeasure::kTransfer:
-      return Tone::kTransfer;
-    case BucketMeasure::kExposed:
-      return Tone::kBackward;
-  }
-  return Tone::kNeutral;
+struct MeasureFacts {
+  Tone tone;
+  const char* title;
+  const char* meaning;
+};
+
+const MeasureFacts& about(BucketMeasure measure) {
+  static constexpr std::array<MeasureFacts, analysis::kBucketMeasures> kMeasures{
+      {{Tone::kWait, "Arrival lateness",
+        "How long after the first rank it came to the bucket's collective."},
+       {Tone::kRebuild, "Wait for peers",
+        "From its own arrival to the last rank's: it waits for others."},
+       {Tone::kTransfer, "Transfer", "From the last rank's arrival to the end: bytes move."},
+       {Tone::kBackward, "Exposed",
+        "In flight while this rank computed nothing: it costs step time."}}};
+  return kMeasures[static_cast<std::size_t>(measure)];
 }
 
 // The layout after the last rebuild: medians are mostly of it.
@@ -46,31 +51,11 @@ const trace::BucketsMessage* lastLayout(const DivergenceFacts& facts) {
 }  // namespace
 
 QString titleOf(BucketMeasure measure) {
-  switch (measure) {
-    case BucketMeasure::kLateness:
-      return QStringLiteral("Arrival lateness");
-    case BucketMeasure::kWaiting:
-      return QStringLiteral("Wait for peers");
-    case BucketMeasure::kTransfer:
-      return QStringLiteral("Transfer");
-    case BucketMeasure::kExposed:
-      return QStringLiteral("Exposed");
-  }
-  return {};
+  return QString::fromLatin1(about(measure).title);
 }
 
 QString meaningOf(BucketMeasure measure) {
-  switch (measure) {
-    case BucketMeasure::kLateness:
-      return QStringLiteral("How long after the first rank it came to the bucket's collective.");
-    case BucketMeasure::kWaiting:
-      return QStringLiteral("From its own arrival to the last rank's: it waits for others.");
-    case BucketMeasure::kTransfer:
-      return QStringLiteral("From the last rank's arrival to the end: bytes move.");
-    case BucketMeasure::kExposed:
-      return QStringLiteral("In flight while this rank computed nothing: it costs step time.");
-  }
-  return {};
+  return QString::fromLatin1(about(measure).meaning);
 }
 
 std::optional<double> valueOf(const analysis::BucketCell& cell, BucketMeasure measure,
@@ -166,13 +151,13 @@ void BucketScene::drawCell(DisplayList& list, const BucketPlace& place, double m
     list.fill(rect, palette_.surface, gap);
     list.hatch(rect, palette_.grid);
     list.text(rect, QStringLiteral("unknown"), palette_.textMuted, FontRole::kSmall,
-              Qt::AlignHCenter | Qt::AlignVCenter);
+              Qt::AlignCenter);
     return;
   }
   const double part = most > 0 ? *value / most : 0;
   // Never quite the background, so that a cell of 0 is seen as one.
   const QColor fill =
-      mixed(palette_.tone(toneOf(frame_.measure)), palette_.background, 0.08 + 0.87 * part);
+      mixed(palette_.tone(about(frame_.measure).tone), palette_.background, 0.08 + 0.87 * part);
   list.fill(rect, fill, gap);
   // All that are as large: there may be several.
   const bool largest = most > 0 && *value == most;
@@ -181,7 +166,7 @@ void BucketScene::drawCell(DisplayList& list, const BucketPlace& place, double m
     list.outline(rect.adjusted(1, 1, -1, -1), palette_.text, gap);
   }
   list.text(rect.adjusted(2, 0, -2, 0), formatMs(*value), Palette::textOn(fill),
-            largest ? FontRole::kBold : FontRole::kSmall, Qt::AlignHCenter | Qt::AlignVCenter);
+            largest ? FontRole::kBold : FontRole::kSmall, Qt::AlignCenter);
 }
 
 void BucketScene::drawLabels(DisplayList& list) const {
@@ -199,7 +184,7 @@ void BucketScene::drawLabels(DisplayList& list) const {
   const double cell = rectOf({0, 0}).width();
   // As many numbers as 24 px apiece leave room for.
   const int stride = std::max(1, static_cast<int>(std::ceil(24 / cell)));
-  const auto centred = Qt::AlignHCenter | Qt::AlignVCenter;
+  const auto centred = Qt::AlignCenter;
   for (int bucket = 0; bucket < facts_.delays.buckets; bucket += stride) {
     const QRectF rect = rectOf({0, bucket});
     const double room = rect.width() * stride;
@@ -236,7 +221,7 @@ void BucketScene::drawLegend(DisplayList& list, double most) const {
     list.fill(
         QRectF(bar.left() + bar.width() / kPieces * i, bar.top(), bar.width() / kPieces,
                bar.height()),
-        mixed(palette_.tone(toneOf(frame_.measure)), palette_.background, 0.08 + 0.87 * part));
+        mixed(palette_.tone(about(frame_.measure).tone), palette_.background, 0.08 + 0.87 * part));
   }
   list.text(QRectF(kMargin, bar.top() - 4, kGutter - kMargin - 8, 18), QStringLiteral("0"),
             palette_.textMuted, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);

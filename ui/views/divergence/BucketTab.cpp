@@ -1,9 +1,6 @@
 #include "ui/views/divergence/BucketTab.h"
 
 #include <QComboBox>
-#include <QHBoxLayout>
-#include <QLabel>
-#include <QSplitter>
 #include <algorithm>
 #include <utility>
 
@@ -40,19 +37,8 @@ BucketTab::BucketTab(QWidget* parent)
   scope_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   table_->setObjectName("bucketTable");
   table_->fitOtherColumns();
-  auto* measureLabel = new QLabel(tr("Measure"));
-  measureLabel->setBuddy(measure_);
-  auto* scopeLabel = new QLabel(tr("of"));
-  scopeLabel->setBuddy(scope_);
-  bar()->addWidget(measureLabel);
-  bar()->addWidget(measure_);
-  bar()->addWidget(scopeLabel);
-  bar()->addWidget(scope_);
-  bar()->addStretch(1);
-  splitter()->addWidget(table_);
-  splitter()->setSizes({300, 150});
-  splitter()->setStretchFactor(0, 2);
-  splitter()->setStretchFactor(1, 1);
+  fillBar(labelOf(measure_, tr("Measure")), measure_, labelOf(scope_, tr("of")), scope_, Rest());
+  setBelow(table_, {300, 150}, 2);
 
   connect(measure_, &QComboBox::currentIndexChanged, this, &BucketTab::refresh);
   connect(scope_, &QComboBox::currentIndexChanged, this, &BucketTab::refresh);
@@ -63,9 +49,9 @@ BucketTab::BucketTab(QWidget* parent)
   });
 }
 
-void BucketTab::setRun(const OpenRun& run) {
+void BucketTab::runChanged() {
   selected_.reset();
-  DivergenceTab::setRun(run);
+  DivergenceTab::runChanged();
 }
 
 void BucketTab::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
@@ -80,14 +66,13 @@ void BucketTab::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
 }
 
 void BucketTab::refresh() {
-  const auto iteration = run_.state != nullptr ? run_.state->iteration() : std::nullopt;
+  const auto iteration = state_ != nullptr ? state_->iteration() : std::nullopt;
   scope_->setItemText(kIteration, iteration ? tr("Iteration %1").arg(formatCount(*iteration))
                                             : tr("One iteration"));
   table_->setRows(facts_ != nullptr && !facts_->delays.empty() ? bucketRows(facts_, step())
                                                                : nullptr);
   if (selected_ && facts_ != nullptr) {
-    table_->showRow(selected_->row * static_cast<std::size_t>(facts_->delays.buckets) +
-                    static_cast<std::size_t>(selected_->bucket));
+    showInTable(*selected_);
   }
   repaintSoon();
 }
@@ -99,11 +84,11 @@ void BucketTab::iterationChanged() {
 }
 
 std::optional<std::uint32_t> BucketTab::step() const {
-  if (scope_->currentIndex() != kIteration || run_.state == nullptr) {
+  if (scope_->currentIndex() != kIteration || state_ == nullptr) {
     return std::nullopt;
   }
   // Without a timeline that says which one is in sight, the last.
-  return run_.state->iteration().value_or(facts_ != nullptr ? facts_->lastStep : 0);
+  return state_->iteration().value_or(facts_ != nullptr ? facts_->lastStep : 0);
 }
 
 BucketFrame BucketTab::frame(QSizeF size) const {
@@ -114,6 +99,15 @@ BucketFrame BucketTab::frame(QSizeF size) const {
   frame.selected = selected_;
   frame.pointer = pointer_;
   return frame;
+}
+
+BucketScene BucketTab::scene() const {
+  return {*facts_, colours(), frame(canvas()->size())};
+}
+
+void BucketTab::showInTable(const BucketPlace& place) {
+  table_->showRow(place.row * static_cast<std::size_t>(facts_->delays.buckets) +
+                  static_cast<std::size_t>(place.bucket));
 }
 
 void BucketTab::paintFacts(DisplayList& list, QSizeF size) {
@@ -138,15 +132,13 @@ QString BucketTab::description() const {
 }
 
 QRectF BucketTab::rectOf(const BucketPlace& place) const {
-  return facts_ != nullptr ? BucketScene(*facts_, colours(), frame(canvas()->size())).rectOf(place)
-                           : QRectF();
+  return facts_ != nullptr ? scene().rectOf(place) : QRectF();
 }
 
 // In the timeline it is the sample's first collective: of medians that of the worst iteration.
 void BucketTab::choose(const BucketPlace& place) {
   selected_ = place;
-  table_->showRow(place.row * static_cast<std::size_t>(facts_->delays.buckets) +
-                  static_cast<std::size_t>(place.bucket));
+  showInTable(place);
   const BucketFrame now = frame(canvas()->size());
   const analysis::BucketSample* sample =
       sampleOf(facts_->delays.cell(place.row, place.bucket), now.measure, now.step);
@@ -158,10 +150,10 @@ void BucketTab::choose(const BucketPlace& place) {
 
 // What is selected in another view is a rank and a bucket here.
 void BucketTab::selectionChanged() {
-  if (facts_ == nullptr || facts_->delays.empty() || run_.state == nullptr) {
+  if (facts_ == nullptr || facts_->delays.empty() || state_ == nullptr) {
     return;
   }
-  const auto& span = run_.state->selection();
+  const auto& span = state_->selection();
   if (!span || !span->hasBucket() || span->bucket >= facts_->delays.buckets) {
     return;
   }
@@ -169,8 +161,7 @@ void BucketTab::selectionChanged() {
   const auto row = std::lower_bound(ranks.begin(), ranks.end(), span->rank());
   if (row != ranks.end() && *row == span->rank()) {
     selected_ = BucketPlace{static_cast<std::size_t>(row - ranks.begin()), span->bucket};
-    table_->showRow(selected_->row * static_cast<std::size_t>(facts_->delays.buckets) +
-                    static_cast<std::size_t>(selected_->bucket));
+    showInTable(*selected_);
     repaintSoon();
   }
 }
@@ -180,8 +171,7 @@ void BucketTab::pointerPressed(const PointerInput& input) {
   if (facts_ == nullptr || facts_->delays.empty() || input.button != Qt::LeftButton) {
     return;
   }
-  if (const auto place =
-          BucketScene(*facts_, colours(), frame(canvas()->size())).placeAt(input.position)) {
+  if (const auto place = scene().placeAt(input.position)) {
     choose(*place);
   }
 }

@@ -17,7 +17,6 @@ class BucketTab : public DivergenceTab {
  public:
   explicit BucketTab(QWidget* parent = nullptr);
 
-  void setRun(const OpenRun& run) override;
   void setFacts(std::shared_ptr<const DivergenceFacts> facts) override;
   void selectionChanged() override;
   /// The iteration of the view state moved: shown where one iteration is.
@@ -27,13 +26,16 @@ class BucketTab : public DivergenceTab {
   [[nodiscard]] QRectF rectOf(const BucketPlace& place) const;
 
  private:
+  void runChanged() override;
   void paintFacts(DisplayList& list, QSizeF size) override;
   [[nodiscard]] QString description() const override;
   void pointerPressed(const PointerInput& input) override;
   void pointerDoubleClicked(const PointerInput& input) override;
 
   [[nodiscard]] BucketFrame frame(QSizeF size) const;
+  [[nodiscard]] BucketScene scene() const;
   [[nodiscard]] std::optional<std::uint32_t> step() const;
+  void showInTable(const BucketPlace& place);
   void choose(const BucketPlace& place);
   void refresh();
 

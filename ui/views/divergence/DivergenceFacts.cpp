@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "ui/model/LaneSearch.h"
+
 namespace lockstep::ui {
 namespace {
 
@@ -141,22 +143,16 @@ std::shared_ptr<const DivergenceFacts> divergenceFacts(FactsInput input) {
 }
 
 std::optional<Span> spanOf(const RunModel& model, int rank, const trace::SpanRow& row) {
-  const int id = laneId(rank, laneRoleOf(row.kind));
-  const Lane* lane = model.lane(id);
-  if (lane == nullptr) {
-    return std::nullopt;
-  }
-  const double startNs = model.toNs(row.startTicks);
-  const double middleNs = startNs + static_cast<double>(row.durationTicks) * model.nsPerTick() / 2;
-  // Spans of a lane may lie over each other, each in a row of its own: the id says which it is. Two
-  // ticks of slack, since times went through floating point.
-  for (int i = 0; i < static_cast<int>(lane->rows.size()); ++i) {
-    const auto span = model.findSpan(id, i, middleNs, 2 * model.nsPerTick());
-    if (span && span->id == row.id) {
-      return span;
-    }
-  }
-  return std::nullopt;
+  const double middleNs = model.toNs(row.startTicks) +
+                          static_cast<double>(row.durationTicks) * model.nsPerTick() / 2;
+  return spanInLane(
+      model, laneId(rank, laneRoleOf(row.kind)), middleNs,
+      [&](const Span& span) { return span.id == row.id; }, 2 * model.nsPerTick());
+}
+
+QString nameOfOperation(const trace::SpanRow& call) {
+  const std::string_view name = trace::name(trace::operationOf(call.detail));
+  return QString::fromLatin1(name.data(), static_cast<qsizetype>(name.size()));
 }
 
 QString nameOfParameter(const DivergenceFacts& facts, std::size_t parameter) {

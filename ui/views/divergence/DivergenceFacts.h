@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "engine/analysis/BucketDelays.h"
@@ -62,6 +61,9 @@ std::shared_ptr<const DivergenceFacts> divergenceFacts(FactsInput input);
 /// Returns the span of the model that a row of the run file is; nothing while the model does not
 /// hold it. [ui-thread]
 std::optional<Span> spanOf(const RunModel& model, int rank, const trace::SpanRow& row);
+
+/// Returns what a call is: "allreduce".
+QString nameOfOperation(const trace::SpanRow& call);
 
 /// Returns the name of a parameter: "fc1.weight", or "parameter 3" where it is not known.
 QString nameOfParameter(const DivergenceFacts& facts, std::size_t parameter);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "ui/canvas/TextMetrics.h"
 #include "ui/chart/Card.h"
 #include "ui/model/Format.h"
 #include "ui/model/RunTitle.h"
@@ -15,7 +14,6 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr double kTitle = 38;
 constexpr double kHeading = 28;
 constexpr double kLeastBelow = 190;
 constexpr double kMostBelow = 420;
@@ -74,27 +72,24 @@ Picture divergencePicture(const RunModel& model, std::shared_ptr<const AnalysedR
   const double below =
       std::clamp(kHeading + 70 + 52.0 * static_cast<double>(facts->delays.ranks.size()),
                  kLeastBelow + kHeading, kMostBelow);
-  picture.size =
-      QSizeF(size.width(), size.height() > 0 ? size.height() : kTitle + wanted + kGap + below);
-  const double rest = picture.size.height() - kTitle - kGap;
+  picture.size = QSizeF(size.width(),
+                        size.height() > 0 ? size.height() : kPictureHead + wanted + kGap + below);
+  const double rest = picture.size.height() - kPictureHead - kGap;
   // Room that the top does not need goes to the calls.
   const double least = std::min(below, rest * 0.45);
   top.size.setHeight(std::min(wanted + 6, rest - least));
 
   DisplayList& list = picture.list;
-  list.fill(QRectF(QPointF(0, 0), picture.size), palette.background);
-  const double width = textWidth(picture.title, FontRole::kBold);
-  list.text(QRectF(12, 0, width + 4, kTitle), picture.title, palette.text, FontRole::kBold);
-  list.text(QRectF(12 + width + 16, 0, picture.size.width() - width - 40, kTitle),
-            QStringLiteral("%1 ranks  ·  %2 iterations")
-                .arg(model.rankCount())
-                .arg(formatCount(model.stepCount(0))),
-            palette.textMuted, FontRole::kSmall);
+  drawPictureHead(picture,
+                  QStringLiteral("%1 ranks  ·  %2 iterations")
+                      .arg(model.rankCount())
+                      .arg(formatCount(model.stepCount(0))),
+                  palette);
   DisplayList part;
   ParameterScene(*facts, palette, top).draw(part);
-  list.append(part, QPointF(0, kTitle));
+  list.append(part, QPointF(0, kPictureHead));
 
-  const double y = kTitle + top.size.height() + kGap;
+  const double y = kPictureHead + top.size.height() + kGap;
   const double height = picture.size.height() - y;
   const double left = std::floor(picture.size.width() * 0.56);
   drawCalls(list, *facts, QRectF(0, y, left - kGap, height), palette);

@@ -7,6 +7,7 @@
 #include "engine/trace/Event.h"
 #include "ui/model/Format.h"
 #include "ui/panels/CurrentPalette.h"
+#include "ui/table/ColumnRows.h"
 #include "ui/views/divergence/BucketScene.h"
 #include "ui/views/divergence/SequenceScene.h"
 #include "ui/views/divergence/StripScene.h"
@@ -15,15 +16,20 @@ namespace lockstep::ui {
 namespace {
 
 using analysis::CallSequence;
+using Facts = std::shared_ptr<const DivergenceFacts>;
 
-QString text(std::string_view name) {
-  return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+QString inCount(double count) {
+  return formatCount(static_cast<std::uint64_t>(count));
+}
+
+std::optional<double> bucketOf(std::uint16_t bucket) {
+  return bucket == trace::kNoBucket ? std::nullopt : std::optional<double>(bucket);
 }
 
 /// Rows with the facts they come from.
-class FactRows : public TableRows {
+class FactRows : public ColumnRows {
  public:
-  explicit FactRows(std::shared_ptr<const DivergenceFacts> facts) : facts_(std::move(facts)) {}
+  FactRows(Facts facts, const QString& unknown) : ColumnRows(unknown), facts_(std::move(facts)) {}
   /// Says whether a row tells of a difference: it is shown in the colour of warnings.
   [[nodiscard]] virtual bool warns(std::size_t) const { return false; }
   [[nodiscard]] QVariant look(std::size_t row, std::size_t, int role) const override {
@@ -34,72 +40,46 @@ class FactRows : public TableRows {
   [[nodiscard]] bool continues(const TableRows&) const override { return true; }
 
  protected:
-  std::shared_ptr<const DivergenceFacts> facts_;
+  void count(const QString& title, const QString& tip, Number number) {
+    figures(title, tip, std::move(number), inCount);
+  }
+
+  const Facts facts_;
 };
 
 class SequenceRows : public FactRows {
  public:
-  SequenceRows(std::shared_ptr<const DivergenceFacts> facts, std::size_t sequence)
-      : FactRows(std::move(facts)), sequence_(facts_->sequences[sequence]) {
-    columns_ = {
-        {QStringLiteral("Number"), QStringLiteral("Of the call in its group"), true},
-        {QStringLiteral("Iteration"), QString(), true},
-        {QStringLiteral("Side by side"), QStringLiteral("Whether the ranks made the same call"),
-         false},
-        {QStringLiteral("Bucket"), QString(), true},
-        {QStringLiteral("Bytes"), QStringLiteral("Of the first rank that made the call"), true},
-        {QStringLiteral("Data type"), QStringLiteral("Of the bucket, where it is known"), false}};
-    for (const int rank : sequence_.ranks) {
-      columns_.push_back(
-          {QStringLiteral("Rank %1").arg(rank), QStringLiteral("What this rank called"), false});
+  SequenceRows(Facts facts, std::size_t sequence)
+      : FactRows(std::move(facts), {}), sequence_(facts_->sequences[sequence]) {
+    count(tr("Number"), tr("Of the call in its group"),
+          [this](std::size_t row) { return static_cast<double>(sequence_.rows[row].sequence); });
+    count(tr("Iteration"), {}, [this](std::size_t row) { return any(row).step; });
+    words({tr("Side by side"), tr("Whether the ranks made the same call")},
+          [this](std::size_t row) {
+            return QString::fromLatin1(analysis::name(sequence_.rows[row].mismatch));
+          });
+    figures(
+        tr("Bucket"), {}, [this](std::size_t row) { return bucketOf(any(row).bucket); },
+        [](double bucket) { return QString::number(bucket); });
+    count(tr("Bytes"), tr("Of the first rank that made the call"), [this](std::size_t row) {
+      return static_cast<double>(trace::collectiveBytes(any(row).value));
+    });
+    words({tr("Data type"), tr("Of the bucket, where it is known")},
+          [this](std::size_t row) { return dtypeOf(*facts_, any(row)); });
+    for (std::size_t rank = 0; rank < sequence_.ranks.size(); ++rank) {
+      words({tr("Rank %1").arg(sequence_.ranks[rank]), tr("What this rank called")},
+            [this, rank](std::size_t row) { return callText(row, rank); });
     }
   }
-
   [[nodiscard]] std::size_t size() const override { return sequence_.rows.size(); }
-
-  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override {
-    // What ranks called may differ; bytes and bucket are the first rank's that called, as its title
-    // says.
-    const trace::SpanRow& any = facts_->data().spans[sequence_.anyCallAt(row)];
-    switch (column) {
-      case kNumber:
-        return formatCount(sequence_.rows[row].sequence);
-      case kIteration:
-        return formatCount(any.step);
-      case kVerdict:
-        return QString::fromLatin1(analysis::name(sequence_.rows[row].mismatch));
-      case kBucket:
-        return any.bucket == trace::kNoBucket ? QString() : QString::number(any.bucket);
-      case kBytes:
-        return formatCount(trace::collectiveBytes(any.value));
-      case kDtype:
-        return dtypeOf(*facts_, any);
-      default:
-        return callText(row, column - kFixed);
-    }
-  }
-
-  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override {
-    const trace::SpanRow& any = facts_->data().spans[sequence_.anyCallAt(row)];
-    switch (column) {
-      case kNumber:
-        return static_cast<double>(sequence_.rows[row].sequence);
-      case kIteration:
-        return any.step;
-      case kBucket:
-        return any.bucket == trace::kNoBucket ? std::nullopt : std::optional<double>(any.bucket);
-      default:
-        return static_cast<double>(trace::collectiveBytes(any.value));
-    }
-  }
-
   [[nodiscard]] bool warns(std::size_t row) const override {
     return analysis::differs(sequence_.rows[row].mismatch);
   }
 
  private:
-  enum Fixed : std::size_t { kNumber, kIteration, kVerdict, kBucket, kBytes, kDtype, kFixed };
-
+  [[nodiscard]] trace::SpanRow any(std::size_t row) const {
+    return facts_->data().spans[sequence_.anyCallAt(row)];
+  }
   [[nodiscard]] QString callText(std::size_t row, std::size_t column) const {
     // Where the row is known to differ the rank did not call; elsewhere only the record may be
     // missing (Note [Calls side by side]).
@@ -108,14 +88,15 @@ class SequenceRows : public FactRows {
       return warns(row) ? QStringLiteral("no such call") : QStringLiteral("no record");
     }
     const trace::SpanRow& span = facts_->data().spans[call];
-    QString words = ui::text(trace::name(trace::operationOf(span.detail)));
+    QStringList parts{nameOfOperation(span)};
     if (span.bucket != trace::kNoBucket) {
-      words += QStringLiteral(", bucket %1").arg(span.bucket);
+      parts << QStringLiteral("bucket %1").arg(span.bucket);
     }
-    words += QStringLiteral(", %1").arg(formatBytes(trace::collectiveBytes(span.value)));
-    return span.kind == trace::EventKind::kCollectiveQueued
-               ? words + QStringLiteral(", begun, not ended")
-               : words;
+    parts << formatBytes(trace::collectiveBytes(span.value));
+    if (span.kind == trace::EventKind::kCollectiveQueued) {
+      parts << QStringLiteral("begun, not ended");
+    }
+    return parts.join(QStringLiteral(", "));
   }
 
   const CallSequence& sequence_;
@@ -123,67 +104,78 @@ class SequenceRows : public FactRows {
 
 class BucketRows : public FactRows {
  public:
-  BucketRows(std::shared_ptr<const DivergenceFacts> facts, std::optional<std::uint32_t> step)
-      : FactRows(std::move(facts)), step_(step) {
-    columns_ = {{QStringLiteral("Rank"), QString(), true},
-                {QStringLiteral("Bucket"), QString(), true}};
+  BucketRows(Facts facts, std::optional<std::uint32_t> step)
+      : FactRows(std::move(facts), QStringLiteral("unknown")) {
+    const auto buckets = static_cast<std::size_t>(facts_->delays.buckets);
+    count(tr("Rank"), {},
+          [this, buckets](std::size_t row) { return facts_->delays.ranks[row / buckets]; });
+    count(tr("Bucket"), {},
+          [buckets](std::size_t row) { return static_cast<double>(row % buckets); });
     for (std::size_t i = 0; i < analysis::kBucketMeasures; ++i) {
       const auto measure = static_cast<analysis::BucketMeasure>(i);
-      columns_.push_back({titleOf(measure) + QStringLiteral(" (ms)"), meaningOf(measure), true});
+      figures(
+          titleOf(measure) + QStringLiteral(" (ms)"), meaningOf(measure),
+          [this, measure, step](std::size_t row) {
+            return valueOf(facts_->delays.cells[row], measure, step);
+          },
+          [](double ms) { return QString::number(ms, 'f', 3); });
     }
-    columns_.push_back(
-        {QStringLiteral("Iterations"), QStringLiteral("Measured, the warm-up left out"), true});
+    count(tr("Iterations"), tr("Measured, the warm-up left out"),
+          [this](std::size_t row) { return facts_->delays.cells[row].measuredSteps; });
   }
-
   [[nodiscard]] std::size_t size() const override { return facts_->delays.cells.size(); }
-
-  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override {
-    const auto value = number(row, column);
-    if (!value) {
-      return QStringLiteral("unknown");
-    }
-    return isMeasure(column) ? QString::number(*value, 'f', 3)
-                             : formatCount(static_cast<std::uint64_t>(*value));
-  }
-
-  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override {
-    const auto buckets = static_cast<std::size_t>(facts_->delays.buckets);
-    if (column == 0) {
-      return facts_->delays.ranks[row / buckets];
-    }
-    if (column == 1) {
-      return static_cast<double>(row % buckets);
-    }
-    const analysis::BucketCell& cell = facts_->delays.cells[row];
-    return isMeasure(column)
-               ? valueOf(cell, static_cast<analysis::BucketMeasure>(column - 2), step_)
-               : std::optional<double>(cell.measuredSteps);
-  }
-
- private:
-  static bool isMeasure(std::size_t column) {
-    return column >= 2 && column < 2 + analysis::kBucketMeasures;
-  }
-  std::optional<std::uint32_t> step_;
 };
 
 class ParameterRows : public FactRows {
  public:
-  explicit ParameterRows(std::shared_ptr<const DivergenceFacts> facts)
-      : FactRows(std::move(facts)) {
-    columns_ = {
-        {QStringLiteral("Parameter"), QString(), false},
-        {QStringLiteral("Shape"), QString(), false},
-        {QStringLiteral("Compared"), QStringLiteral("Samples with at least two ranks"), true},
-        {QStringLiteral("Differing"), QStringLiteral("Samples in which ranks differ"), true},
-        {QStringLiteral("First iteration"), QStringLiteral("The first sample that differs"), true},
-        {QStringLiteral("Ranks"), QStringLiteral("That differ there from the reference"), false},
-        {QStringLiteral("Norms apart (%)"),
-         QStringLiteral("The largest difference from the first rank's norm, over all samples"),
-         true},
-        {QStringLiteral("Not finite"),
-         QStringLiteral("Samples with a number in it that is not finite"), true}};
-    // Over all samples once: cells are asked for by the table as it is scrolled.
+  explicit ParameterRows(Facts facts) : FactRows(std::move(facts), QStringLiteral("unknown")) {
+    measure();
+    words({tr("Parameter")}, [this](std::size_t row) { return nameOfParameter(*facts_, row); });
+    words({tr("Shape")}, [this](std::size_t row) {
+      const auto& parameters = facts_->data().parameters;
+      return row < parameters.size() ? formatShape(parameters[row].shape) : QString();
+    });
+    count(tr("Compared"), tr("Samples with at least two ranks"),
+          [this](std::size_t row) { return rows_[row].compared; });
+    count(tr("Differing"), tr("Samples in which ranks differ"),
+          [this](std::size_t row) { return rows_[row].differing; });
+    words(
+        {tr("First iteration"), tr("The first sample that differs"), true},
+        [this](std::size_t row) {
+          const auto step = firstStep(row);
+          return step ? inCount(*step) : QStringLiteral("none");
+        },
+        [this](std::size_t row) { return firstStep(row); });
+    words({tr("Ranks"), tr("That differ there from the reference")}, [this](std::size_t row) {
+      const auto& first = rows_[row].first;
+      return first ? formatRanks(facts_->divergence.replicas.differingRanks(*first, row))
+                   : QString();
+    });
+    figures(
+        tr("Norms apart (%)"),
+        tr("The largest difference from the first rank's norm, over all samples"),
+        [this](std::size_t row) {
+          return rows_[row].apart < 0 ? std::nullopt : std::optional(rows_[row].apart);
+        },
+        [](double apart) { return formatValue(apart * 100); });
+    count(tr("Not finite"), tr("Samples with a number in it that is not finite"),
+          [this](std::size_t row) { return rows_[row].notFinite; });
+  }
+  [[nodiscard]] std::size_t size() const override { return rows_.size(); }
+  [[nodiscard]] bool warns(std::size_t row) const override {
+    return rows_[row].notFinite > 0 || (rows_[row].differing > 0 && !facts_->drifts);
+  }
+
+ private:
+  struct Row {
+    std::uint32_t compared = 0;
+    std::uint32_t differing = 0;
+    std::uint32_t notFinite = 0;
+    std::optional<std::size_t> first;
+    double apart = -1;
+  };
+
+  void measure() {
     const analysis::ReplicaMatrix& replicas = facts_->divergence.replicas;
     rows_.resize(replicas.parameters);
     for (std::size_t sample = 0; sample < replicas.steps.size(); ++sample) {
@@ -200,66 +192,9 @@ class ParameterRows : public FactRows {
       }
     }
   }
-
-  [[nodiscard]] std::size_t size() const override { return rows_.size(); }
-
-  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override {
-    const Row& entry = rows_[row];
-    const analysis::ReplicaMatrix& replicas = facts_->divergence.replicas;
-    switch (column) {
-      case 0:
-        return nameOfParameter(*facts_, row);
-      case 1:
-        return shape(row);
-      case 2:
-        return formatCount(entry.compared);
-      case 3:
-        return formatCount(entry.differing);
-      case 4:
-        return entry.first ? formatCount(replicas.steps[*entry.first]) : QStringLiteral("none");
-      case 5:
-        return entry.first ? formatRanks(replicas.differingRanks(*entry.first, row)) : QString();
-      case 7:
-        return formatCount(entry.notFinite);
-      default:
-        return entry.apart < 0 ? QStringLiteral("unknown") : formatValue(entry.apart * 100);
-    }
-  }
-
-  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override {
-    const Row& entry = rows_[row];
-    switch (column) {
-      case 2:
-        return entry.compared;
-      case 3:
-        return entry.differing;
-      case 4:
-        return entry.first ? std::optional<double>(facts_->divergence.replicas.steps[*entry.first])
-                           : std::nullopt;
-      case 7:
-        return entry.notFinite;
-      default:
-        return entry.apart < 0 ? std::nullopt : std::optional(entry.apart);
-    }
-  }
-
-  // Replicas that drift by design warn of nothing, numbers that are not finite always.
-  [[nodiscard]] bool warns(std::size_t row) const override {
-    return rows_[row].notFinite > 0 || (rows_[row].differing > 0 && !facts_->drifts);
-  }
-
- private:
-  struct Row {
-    std::uint32_t compared = 0;
-    std::uint32_t differing = 0;
-    std::uint32_t notFinite = 0;
-    std::optional<std::size_t> first;
-    double apart = -1;
-  };
-
-  [[nodiscard]] QString shape(std::size_t row) const {
-    const auto& parameters = facts_->data().parameters;
-    return row < parameters.size() ? formatShape(parameters[row].shape) : QString();
+  [[nodiscard]] std::optional<double> firstStep(std::size_t row) const {
+    const auto& first = rows_[row].first;
+    return first ? std::optional<double>(facts_->divergence.replicas.steps[*first]) : std::nullopt;
   }
 
   std::vector<Row> rows_;
@@ -267,61 +202,36 @@ class ParameterRows : public FactRows {
 
 class FindingRows : public FactRows {
  public:
-  explicit FindingRows(std::shared_ptr<const DivergenceFacts> facts) : FactRows(std::move(facts)) {
-    columns_ = {
-        {QStringLiteral("Iteration"), QString(), true},
-        {QStringLiteral("Rank"), QStringLiteral("Whose own gradients held it"), true},
-        {QStringLiteral("Bucket"), QString(), true},
-        {QStringLiteral("NaN"), QStringLiteral("Elements that are not a number"), true},
-        {QStringLiteral("Inf"), QStringLiteral("Elements that are infinite"), true},
-        {QStringLiteral("First parameter"), QStringLiteral("The first that came with one"), false}};
+  explicit FindingRows(Facts facts) : FactRows(std::move(facts), QStringLiteral("averaged apart")) {
+    const auto add = [this](const QString& title, const QString& tip, auto figure) {
+      count(title, tip, [this, figure](std::size_t row) {
+        return static_cast<double>(facts_->divergence.findings[row].*figure);
+      });
+    };
+    using Finding = analysis::SanityFinding;
+    add(tr("Iteration"), {}, &Finding::step);
+    add(tr("Rank"), tr("Whose own gradients held it"), &Finding::rank);
+    count(tr("Bucket"), {},
+          [this](std::size_t row) { return bucketOf(facts_->divergence.findings[row].bucket); });
+    add(tr("NaN"), tr("Elements that are not a number"), &Finding::nans);
+    add(tr("Inf"), tr("Elements that are infinite"), &Finding::infinities);
+    words({tr("First parameter"), tr("The first that came with one")}, [this](std::size_t row) {
+      const auto& parameter = facts_->divergence.findings[row].parameter;
+      return parameter ? nameOfParameter(*facts_, *parameter) : QString();
+    });
   }
-
   [[nodiscard]] std::size_t size() const override { return facts_->divergence.findings.size(); }
-
-  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override {
-    const analysis::SanityFinding& finding = facts_->divergence.findings[row];
-    if (column == 5) {
-      return finding.parameter ? nameOfParameter(*facts_, *finding.parameter) : QString();
-    }
-    const auto value = number(row, column);
-    // The one column without a number in some rows: parameters that are in no bucket.
-    return value ? formatCount(static_cast<std::uint64_t>(*value))
-                 : QStringLiteral("averaged apart");
-  }
-
-  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override {
-    const analysis::SanityFinding& finding = facts_->divergence.findings[row];
-    switch (column) {
-      case 0:
-        return finding.step;
-      case 1:
-        return finding.rank;
-      case 2:
-        return finding.bucket == trace::kNoBucket ? std::nullopt
-                                                  : std::optional<double>(finding.bucket);
-      case 3:
-        return static_cast<double>(finding.nans);
-      default:
-        return static_cast<double>(finding.infinities);
-    }
-  }
-
   [[nodiscard]] bool warns(std::size_t) const override { return true; }
 };
 
 class StripRows : public FactRows {
  public:
-  explicit StripRows(std::shared_ptr<const DivergenceFacts> facts) : FactRows(std::move(facts)) {
-    columns_ = {{QStringLiteral("Iteration"), QString(), true}};
-    // The iterations of all lines: each may have folded its own neighbours (StepSeries).
+  explicit StripRows(Facts facts) : FactRows(std::move(facts), {}) {
+    count(tr("Iteration"), {}, [this](std::size_t row) { return steps_[row]; });
     std::set<std::uint32_t> steps;
     for (const StripData& strip : facts_->strips) {
       for (const StepSeries& series : strip.series) {
-        columns_.push_back(
-            {QStringLiteral("%1, rank %2").arg(titleOf(strip.kind)).arg(series.rank()),
-             meaningOf(strip), true});
-        series_.push_back(&series);
+        add(strip, series);
         for (const StepSeries::Piece& piece : series.pieces()) {
           steps.insert(piece.step);
         }
@@ -332,61 +242,51 @@ class StripRows : public FactRows {
     }
     steps_.assign(steps.begin(), steps.end());
   }
-
   [[nodiscard]] std::size_t size() const override { return steps_.size(); }
 
-  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override {
-    const auto value = number(row, column);
-    if (column == 0) {
-      return formatCount(steps_[row]);
-    }
-    if (value) {
-      return formatValue(*value);
-    }
-    // Only the first such iteration is kept, and it has no piece.
-    return series_[column - 1]->firstNotFinite() == steps_[row] ? QStringLiteral("not a number")
-                                                                : QString();
-  }
-
-  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override {
-    if (column == 0) {
-      return steps_[row];
-    }
-    const StepSeries& series = *series_[column - 1];
-    const auto& pieces = series.pieces();
-    const auto at = std::lower_bound(
-        pieces.begin(), pieces.end(), steps_[row],
-        [](const StepSeries::Piece& piece, std::uint32_t step) { return piece.step < step; });
-    return at != pieces.end() && at->step == steps_[row] ? std::optional<double>(at->last)
-                                                         : std::nullopt;
-  }
-
  private:
-  std::vector<const StepSeries*> series_;
+  void add(const StripData& strip, const StepSeries& series) {
+    const Number number = [this, &series](std::size_t row) {
+      const auto& pieces = series.pieces();
+      const auto at = std::lower_bound(
+          pieces.begin(), pieces.end(), steps_[row],
+          [](const StepSeries::Piece& piece, std::uint32_t step) { return piece.step < step; });
+      return at != pieces.end() && at->step == steps_[row] ? std::optional<double>(at->last)
+                                                           : std::nullopt;
+    };
+    words(
+        {tr("%1, rank %2").arg(titleOf(strip.kind)).arg(series.rank()), meaningOf(strip), true},
+        [this, &series, number](std::size_t row) {
+          const auto value = number(row);
+          return value                                    ? formatValue(*value)
+                 : series.firstNotFinite() == steps_[row] ? QStringLiteral("not a number")
+                                                          : QString();
+        },
+        number);
+  }
+
   std::vector<std::uint32_t> steps_;
 };
 
 }  // namespace
 
-std::shared_ptr<const TableRows> sequenceRows(std::shared_ptr<const DivergenceFacts> facts,
-                                              std::size_t sequence) {
+std::shared_ptr<const TableRows> sequenceRows(Facts facts, std::size_t sequence) {
   return std::make_shared<SequenceRows>(std::move(facts), sequence);
 }
 
-std::shared_ptr<const TableRows> bucketRows(std::shared_ptr<const DivergenceFacts> facts,
-                                            std::optional<std::uint32_t> step) {
+std::shared_ptr<const TableRows> bucketRows(Facts facts, std::optional<std::uint32_t> step) {
   return std::make_shared<BucketRows>(std::move(facts), step);
 }
 
-std::shared_ptr<const TableRows> parameterRows(std::shared_ptr<const DivergenceFacts> facts) {
+std::shared_ptr<const TableRows> parameterRows(Facts facts) {
   return std::make_shared<ParameterRows>(std::move(facts));
 }
 
-std::shared_ptr<const TableRows> findingRows(std::shared_ptr<const DivergenceFacts> facts) {
+std::shared_ptr<const TableRows> findingRows(Facts facts) {
   return std::make_shared<FindingRows>(std::move(facts));
 }
 
-std::shared_ptr<const TableRows> stripRows(std::shared_ptr<const DivergenceFacts> facts) {
+std::shared_ptr<const TableRows> stripRows(Facts facts) {
   return std::make_shared<StripRows>(std::move(facts));
 }
 

@@ -1,8 +1,5 @@
 #include "ui/views/divergence/DivergenceTab.h"
 
-#include <QHBoxLayout>
-#include <QSplitter>
-#include <QVBoxLayout>
 #include <utility>
 
 #include "ui/chart/Card.h"
@@ -10,7 +7,7 @@
 namespace lockstep::ui {
 
 DivergenceTab::DivergenceTab(const QString& name, QWidget* parent)
-    : QWidget(parent), bar_(new QHBoxLayout), splitter_(new QSplitter(Qt::Vertical)) {
+    : RunPart(parent), bar_(new QHBoxLayout), splitter_(new QSplitter(Qt::Vertical)) {
   canvas_ = new Canvas(this, splitter_);
   canvas_->setFocusPolicy(Qt::StrongFocus);
   canvas_->setAccessibleName(name);
@@ -20,16 +17,17 @@ DivergenceTab::DivergenceTab(const QString& name, QWidget* parent)
   splitter_->setCollapsible(0, false);
   bar_->setContentsMargins(8, 4, 8, 4);
   bar_->setSpacing(8);
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
-  column->addLayout(bar_);
-  column->addWidget(splitter_, 1);
+  inColumn(this, bar_, wide(splitter_));
 }
 
-// What was shown is of another run: until the new facts come the tab says that they are being made.
-void DivergenceTab::setRun(const OpenRun& run) {
-  run_ = run;
+void DivergenceTab::setBelow(QWidget* below, const QList<int>& heights, int share) {
+  splitter_->addWidget(below);
+  splitter_->setSizes(heights);
+  splitter_->setStretchFactor(0, share);
+  splitter_->setStretchFactor(1, 1);
+}
+
+void DivergenceTab::runChanged() {
   pointer_.reset();
   setFacts(nullptr);
 }
@@ -71,12 +69,11 @@ void DivergenceTab::pointerLeft() {
 }
 
 void DivergenceTab::select(int rank, const trace::SpanRow& row) {
-  if (run_.model == nullptr || run_.state == nullptr) {
+  if (model_ == nullptr || state_ == nullptr) {
     return;
   }
-  // The model may have less than the analysis, which was read from the file.
-  if (const auto span = spanOf(*run_.model, rank, row)) {
-    run_.state->select(span);
+  if (const auto span = spanOf(*model_, rank, row)) {
+    state_->select(span);
   }
 }
 

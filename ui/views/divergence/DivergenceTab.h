@@ -1,30 +1,23 @@
 #pragma once
 
-#include <QPointer>
-#include <QWidget>
 #include <memory>
 #include <optional>
 
 #include "ui/canvas/Canvas.h"
 #include "ui/canvas/Palette.h"
-#include "ui/model/ViewState.h"
-#include "ui/stage/OpenRun.h"
+#include "ui/stage/Boxes.h"
+#include "ui/stage/RunPart.h"
 #include "ui/views/divergence/DivergenceFacts.h"
-
-class QHBoxLayout;
-class QSplitter;
 
 namespace lockstep::ui {
 
 /// A tab of the divergence view: a bar, a canvas, and under it what belongs to it. [ui-thread]
-class DivergenceTab : public QWidget, protected CanvasClient {
+class DivergenceTab : public RunPart, protected CanvasClient {
   Q_OBJECT
 
  public:
   explicit DivergenceTab(const QString& name, QWidget* parent = nullptr);
 
-  /// The run that is open; forgets what was shown of another.
-  virtual void setRun(const OpenRun& run);
   /// Null: not known yet.
   virtual void setFacts(std::shared_ptr<const DivergenceFacts> facts);
   void setTheme(Theme theme);
@@ -42,6 +35,8 @@ class DivergenceTab : public QWidget, protected CanvasClient {
   void timelineRequested();
 
  protected:
+  /// Forgets what was shown of another run.
+  void runChanged() override;
   void paintCanvas(DisplayList& list, QSizeF size) final;
   void canvasPainted() final;
   void pointerMoved(const PointerInput& input) override;
@@ -55,11 +50,14 @@ class DivergenceTab : public QWidget, protected CanvasClient {
   void select(int rank, const trace::SpanRow& row);
   void repaintSoon() { canvas_->repaintSoon(); }
 
-  [[nodiscard]] QHBoxLayout* bar() { return bar_; }
-  [[nodiscard]] QSplitter* splitter() { return splitter_; }
+  template <typename... Parts>
+  void fillBar(Parts... parts) {
+    addParts(*bar_, parts...);
+  }
+  /// What stands under the canvas, with the heights and the shares of both.
+  void setBelow(QWidget* below, const QList<int>& heights, int share);
   [[nodiscard]] const Palette& colours() const { return Palette::of(theme_); }
 
-  OpenRun run_;
   std::shared_ptr<const DivergenceFacts> facts_;
   std::optional<QPointF> pointer_;
 

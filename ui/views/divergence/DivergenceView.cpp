@@ -120,7 +120,6 @@ void DivergenceView::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
                                                                    : tr("Parameters"));
   tabs_->setTabText(kCalls,
                     mismatch ? tr("Calls side by side (mismatch)") : tr("Calls side by side"));
-  emit factsChanged();
 }
 
 void DivergenceView::makeActions() {
@@ -144,11 +143,8 @@ void DivergenceView::makeActions() {
       });
   parameters_->setCommand(first);
   calls_->setCommands(first, previous, next);
-  makeAction(tr("Zoom in"), {Qt::Key_W, Qt::Key_Plus}, [this] { parameters_->zoom(kZoomStep); });
-  makeAction(tr("Zoom out"), {Qt::Key_S, Qt::Key_Minus},
-             [this] { parameters_->zoom(1 / kZoomStep); });
-  makeAction(tr("Move left"), {Qt::Key_A}, [this] { parameters_->pan(-kPanStep); });
-  makeAction(tr("Move right"), {Qt::Key_D}, [this] { parameters_->pan(kPanStep); });
+  makeZoomActions([this](double factor) { parameters_->zoom(factor); },
+                  [this](double part) { parameters_->pan(part); });
   makeAction(tr("Show all iterations"), {Qt::Key_F}, [this] { parameters_->showAll(); });
 }
 

@@ -36,10 +36,6 @@ class DivergenceView : public RunView {
   [[nodiscard]] SequenceTab* calls() const { return calls_; }
   [[nodiscard]] BucketTab* buckets() const { return buckets_; }
 
- signals:
-  /// `facts` is new.
-  void factsChanged();
-
  private:
   void runChanged() override;
   void refresh() override;

@@ -6,6 +6,7 @@
 
 #include "ui/canvas/TextMetrics.h"
 #include "ui/chart/Card.h"
+#include "ui/chart/Plate.h"
 #include "ui/model/Format.h"
 #include "ui/views/divergence/StripScene.h"
 
@@ -315,9 +316,7 @@ void ParameterScene::drawRun(DisplayList& list, const QRectF& rect, std::int16_t
     const double strength = facts_.drifts ? 0.25 + 0.35 * part : 0.40 + 0.55 * part;
     list.fill(rect, mixed(colour, palette_.background, strength));
     if (rect.height() >= 6) {
-      QColor ink = palette_.background;
-      ink.setAlphaF(0.35f);
-      list.hatch(rect, ink);
+      list.hatch(rect, withAlpha(palette_.background, 0.35f));
     }
   }
 }
@@ -359,10 +358,8 @@ void ParameterScene::drawMarks(DisplayList& list) const {
           mark.left() - width - 6 > heat_.left() ? mark.left() - width - 6 : mark.right() + 6;
       const double top = std::clamp(mark.center().y() - 9, heat_.top() - 2,
                                     std::max(heat_.top() - 2, heat_.bottom() - 18));
-      const QRectF plate(left, top, width, 18);
-      list.fill(plate, palette_.text, 3);
-      list.text(plate, text, palette_.background, FontRole::kSmall,
-                Qt::AlignHCenter | Qt::AlignVCenter);
+      drawPlate(list, QRectF(left, top, width, 18), text, palette_.text,
+                {.ink = palette_.background});
     }
   }
   if (frame_.selected) {
@@ -383,10 +380,9 @@ void ParameterScene::drawPointer(DisplayList& list) const {
   if (at.y() < top_) {
     return;
   }
-  QColor line = palette_.textMuted;
-  line.setAlphaF(0.4f);
   const double bottom = heat_.isEmpty() ? stripPlot(facts_.strips.size()).top() : heat_.bottom();
-  list.fill(QRectF(std::round(at.x()), top_, 1, bottom - top_), line);
+  list.fill(QRectF(std::round(at.x()), top_, 1, bottom - top_),
+            withAlpha(palette_.textMuted, 0.4f));
   const double step = std::floor(axis_.toNs(at.x()));
   if (const auto place = placeAt(at)) {
     if (const auto rect = rectOf(*place)) {

@@ -3,10 +3,7 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QComboBox>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QPushButton>
-#include <QSplitter>
 #include <QTabWidget>
 #include <QTextBrowser>
 #include <QUrl>
@@ -18,24 +15,12 @@
 #include "ui/model/Format.h"
 #include "ui/panels/KeyTips.h"
 #include "ui/panels/OwnKeys.h"
+#include "ui/stage/Steps.h"
 #include "ui/table/TableView.h"
 #include "ui/views/divergence/DivergenceRows.h"
 #include "ui/views/divergence/SequenceScene.h"
-#include "ui/views/divergence/StripScene.h"
 
 namespace lockstep::ui {
-namespace {
-
-constexpr double kZoomANotch = 0.8;
-constexpr double kPanANotch = 0.12;
-constexpr double kDragFrom = 4;
-
-bool pans(const PointerInput& input) {
-  return input.button == Qt::RightButton || input.button == Qt::MiddleButton;
-}
-
-}  // namespace
-
 ParameterTab::ParameterTab(QWidget* parent)
     : DivergenceTab(tr("Replicas: parameter by iteration"), parent),
       measure_(new QComboBox),
@@ -60,13 +45,7 @@ ParameterTab::ParameterTab(QWidget* parent)
   copySetting_->setToolTip(
       tr("Copies the lines that turn fingerprints on, for the experiment file"));
   copySetting_->hide();
-  auto* label = new QLabel(tr("Heat map"));
-  label->setBuddy(measure_);
-  bar()->addWidget(label);
-  bar()->addWidget(measure_);
-  bar()->addWidget(first_);
-  bar()->addWidget(copySetting_);
-  bar()->addStretch(1);
+  fillBar(labelOf(measure_, tr("Heat map")), measure_, first_, copySetting_, Rest());
 
   parameters_->setObjectName("parameterTable");
   findings_->setObjectName("findingTable");
@@ -82,15 +61,7 @@ ParameterTab::ParameterTab(QWidget* parent)
   details_->setAccessibleName(tr("What is known of the selected cell"));
   details_->setOpenLinks(false);
   details_->setFrameShape(QFrame::NoFrame);
-  auto* below = new QSplitter(Qt::Horizontal);
-  below->addWidget(tables_);
-  below->addWidget(details_);
-  below->setStretchFactor(0, 3);
-  below->setStretchFactor(1, 2);
-  splitter()->addWidget(below);
-  splitter()->setSizes({420, 190});
-  splitter()->setStretchFactor(0, 3);
-  splitter()->setStretchFactor(1, 1);
+  setBelow(split(Qt::Horizontal, {{tables_, 3}, {details_, 2}}), {420, 190}, 3);
 
   connect(measure_, &QComboBox::currentIndexChanged, this, [this] { repaintSoon(); });
   connect(first_, &QPushButton::clicked, this, &ParameterTab::showFirstDifference);
@@ -110,11 +81,11 @@ ParameterTab::ParameterTab(QWidget* parent)
           [this](const QUrl& link) { emit callsRequested(link.toString().toUInt()); });
 }
 
-void ParameterTab::setRun(const OpenRun& run) {
+void ParameterTab::runChanged() {
   selected_.reset();
   visible_.reset();
   dragFrom_.reset();
-  DivergenceTab::setRun(run);
+  DivergenceTab::runChanged();
 }
 
 void ParameterTab::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
@@ -184,6 +155,10 @@ ParameterFrame ParameterTab::frame(QSizeF size) const {
   return frame;
 }
 
+ParameterScene ParameterTab::scene() const {
+  return {*facts_, colours(), frame(canvas()->size())};
+}
+
 TimeAxis ParameterTab::axis() const {
   const ParameterFrame now = frame(canvas()->size());
   return ParameterScene::axisFor(now.size.width(), now.firstStep, now.endStep);
@@ -199,9 +174,7 @@ QString ParameterTab::description() const {
 }
 
 std::optional<QRectF> ParameterTab::rectOf(const ReplicaPlace& place) const {
-  return facts_ != nullptr
-             ? ParameterScene(*facts_, colours(), frame(canvas()->size())).rectOf(place)
-             : std::nullopt;
+  return facts_ != nullptr ? scene().rectOf(place) : std::nullopt;
 }
 
 void ParameterTab::show(const TimeAxis& axis) {
@@ -218,10 +191,7 @@ void ParameterTab::showAll() {
 
 void ParameterTab::zoom(double factor) {
   if (facts_ != nullptr) {
-    const TimeAxis now = axis();
-    // About the pointer where it is over the axis, else about the middle.
-    const bool over = pointer_ && pointer_->x() >= now.left() && pointer_->x() <= now.right();
-    show(now.zoomed(factor, over ? pointer_->x() : (now.left() + now.right()) / 2));
+    show(axis().zoomedAbout(factor, pointer_));
   }
 }
 
@@ -271,12 +241,12 @@ void ParameterTab::chooseFinding(std::size_t finding) {
   const analysis::SanityFinding& found = facts_->divergence.findings[finding];
   // A finding has no span: what its rank did in the middle of that iteration stands for it.
   const int lane = laneId(found.rank, LaneRole::kPhases);
-  if (run_.model == nullptr || run_.state == nullptr || run_.model->lane(lane) == nullptr) {
+  if (model_ == nullptr || state_ == nullptr || model_->lane(lane) == nullptr) {
     return;
   }
-  if (const auto step = run_.model->step(found.rank, found.step)) {
-    if (const auto span = run_.model->findSpan(lane, 0, (step->startNs + step->endNs) / 2)) {
-      run_.state->select(span);
+  if (const auto step = model_->step(found.rank, found.step)) {
+    if (const auto span = model_->findSpan(lane, 0, (step->startNs + step->endNs) / 2)) {
+      state_->select(span);
     }
   }
 }
@@ -305,14 +275,12 @@ QString ParameterTab::callsBefore(std::uint32_t step) const {
   for (auto row = from; row != behind; ++row) {
     const auto at = static_cast<std::size_t>(row - rows.begin());
     const trace::SpanRow& span = facts_->data().spans[most->anyCallAt(at)];
-    const std::string_view operation = trace::name(trace::operationOf(span.detail));
     html +=
         QStringLiteral(
             "<tr><td "
             "align=right>%1&nbsp;&nbsp;</td><td>%2&nbsp;&nbsp;</td><td>%3&nbsp;&nbsp;</td><td>%4</"
             "td></tr>")
-            .arg(formatCount(row->sequence),
-                 QString::fromLatin1(operation.data(), static_cast<qsizetype>(operation.size())),
+            .arg(formatCount(row->sequence), nameOfOperation(span),
                  span.bucket == trace::kNoBucket ? QString() : tr("bucket %1").arg(span.bucket),
                  QString::fromLatin1(analysis::name(row->mismatch)));
   }
@@ -350,9 +318,8 @@ void ParameterTab::pointerPressed(const PointerInput& input) {
   if (facts_ == nullptr) {
     return;
   }
-  const ParameterScene scene(*facts_, colours(), frame(canvas()->size()));
   if (input.button == Qt::LeftButton) {
-    if (const auto place = scene.placeAt(input.position)) {
+    if (const auto place = scene().placeAt(input.position)) {
       choose(*place);
       return;
     }
@@ -381,20 +348,17 @@ void ParameterTab::pointerReleased(const PointerInput&) {
 
 void ParameterTab::pointerDoubleClicked(const PointerInput& input) {
   if (input.button == Qt::LeftButton && facts_ != nullptr && selected_ &&
-      ParameterScene(*facts_, colours(), frame(canvas()->size())).placeAt(input.position)) {
+      scene().placeAt(input.position)) {
     emit timelineRequested();
   }
 }
 
 void ParameterTab::wheelTurned(const WheelInput& input) {
   pointer_ = input.position;
-  const bool sideways = input.modifiers.testFlag(Qt::ShiftModifier) ||
-                        std::abs(input.stepsX) > std::abs(input.stepsY);
-  const double steps = input.stepsY != 0 ? input.stepsY : -input.stepsX;
-  if (sideways) {
-    pan(-steps * kPanANotch);
+  if (input.sideways()) {
+    pan(-input.steps() * kPanANotch);
   } else {
-    zoom(std::pow(kZoomANotch, steps));
+    zoom(std::pow(kZoomANotch, input.steps()));
   }
 }
 

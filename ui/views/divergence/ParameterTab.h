@@ -21,7 +21,6 @@ class ParameterTab : public DivergenceTab {
  public:
   explicit ParameterTab(QWidget* parent = nullptr);
 
-  void setRun(const OpenRun& run) override;
   void setFacts(std::shared_ptr<const DivergenceFacts> facts) override;
   void selectionChanged() override {}
 
@@ -45,6 +44,7 @@ class ParameterTab : public DivergenceTab {
   void callsRequested(std::uint32_t step);
 
  private:
+  void runChanged() override;
   void paintFacts(DisplayList& list, QSizeF size) override;
   [[nodiscard]] QString description() const override;
   void pointerPressed(const PointerInput& input) override;
@@ -54,6 +54,7 @@ class ParameterTab : public DivergenceTab {
   void wheelTurned(const WheelInput& input) override;
 
   [[nodiscard]] ParameterFrame frame(QSizeF size) const;
+  [[nodiscard]] ParameterScene scene() const;
   [[nodiscard]] TimeAxis axis() const;
   void show(const TimeAxis& axis);
   void choose(const ReplicaPlace& place);

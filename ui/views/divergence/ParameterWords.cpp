@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <utility>
 
 #include "ui/model/Format.h"
 #include "ui/views/divergence/ParameterScene.h"

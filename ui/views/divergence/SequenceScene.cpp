@@ -208,9 +208,7 @@ void SequenceScene::drawCall(DisplayList& list, std::size_t row, std::size_t col
     list.outline(inner, palette_.error, 3);
   }
   list.fill(QRectF(inner.left(), inner.top() + 2, 4, inner.height() - 4), chip, 1);
-  const std::string_view operation = trace::name(trace::operationOf(span.detail));
-  const QString name =
-      QString::fromLatin1(operation.data(), static_cast<qsizetype>(operation.size()));
+  const QString name = nameOfOperation(span);
   QStringList details;
   if (inBucket && cell.width() >= kBucketFrom) {
     details << QStringLiteral("bucket %1").arg(span.bucket);

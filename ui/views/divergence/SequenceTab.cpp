@@ -2,12 +2,9 @@
 
 #include <QCheckBox>
 #include <QComboBox>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QPushButton>
 #include <QScrollBar>
 #include <QSignalBlocker>
-#include <QSplitter>
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -46,17 +43,9 @@ SequenceTab::SequenceTab(QWidget* parent)
   table_->fitOtherColumns();
   first_->setObjectName("firstMismatch");
   keepOwnKeys(groups_);
-  bar()->addWidget(groups_);
-  bar()->addWidget(first_);
-  bar()->addWidget(previous_);
-  bar()->addWidget(next_);
-  bar()->addWidget(suspectsOnly_);
-  bar()->addWidget(summary_, 1);
+  fillBar(groups_, first_, previous_, next_, suspectsOnly_, wide(summary_));
   summary_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-  splitter()->addWidget(table_);
-  splitter()->setSizes({300, 150});
-  splitter()->setStretchFactor(0, 2);
-  splitter()->setStretchFactor(1, 1);
+  setBelow(table_, {300, 150}, 2);
   scrollBar_->hide();
 
   connect(groups_, &QComboBox::activated, this,
@@ -82,12 +71,12 @@ SequenceTab::SequenceTab(QWidget* parent)
   });
 }
 
-void SequenceTab::setRun(const OpenRun& run) {
+void SequenceTab::runChanged() {
   sequence_ = 0;
   scroll_ = 0;
   jumped_ = false;
   selected_.reset();
-  DivergenceTab::setRun(run);
+  DivergenceTab::runChanged();
 }
 
 void SequenceTab::setCommands(const QAction* first, const QAction* previous, const QAction* next) {
@@ -322,11 +311,10 @@ void SequenceTab::showBefore(std::uint32_t step) {
 }
 
 void SequenceTab::selectionChanged() {
-  if (facts_ == nullptr || facts_->sequences.empty() || run_.state == nullptr) {
+  if (facts_ == nullptr || facts_->sequences.empty() || state_ == nullptr) {
     return;
   }
-  // A call or a check that was selected in another view is looked for in all groups.
-  const auto& span = run_.state->selection();
+  const auto& span = state_->selection();
   const bool check = span && span->kind == trace::EventKind::kChecked;
   const bool call = span && (span->kind == trace::EventKind::kCollective ||
                              span->kind == trace::EventKind::kCollectiveQueued);

@@ -23,7 +23,6 @@ class SequenceTab : public DivergenceTab {
  public:
   explicit SequenceTab(QWidget* parent = nullptr);
 
-  void setRun(const OpenRun& run) override;
   void setFacts(std::shared_ptr<const DivergenceFacts> facts) override;
   void selectionChanged() override;
 
@@ -39,6 +38,7 @@ class SequenceTab : public DivergenceTab {
   [[nodiscard]] std::optional<QRectF> rectOf(const CallPlace& place) const;
 
  private:
+  void runChanged() override;
   void paintFacts(DisplayList& list, QSizeF size) override;
   [[nodiscard]] QString description() const override;
   void pointerPressed(const PointerInput& input) override;

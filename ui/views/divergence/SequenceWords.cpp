@@ -59,10 +59,7 @@ std::vector<Fact> factsOf(const DivergenceFacts& facts, const CallSequence& sequ
   }
   if (call != CallSequence::kNoCall) {
     const trace::SpanRow& span = data.spans[call];
-    const std::string_view operation = trace::name(trace::operationOf(span.detail));
-    lines.push_back(
-        {QStringLiteral("Operation"),
-         QString::fromLatin1(operation.data(), static_cast<qsizetype>(operation.size()))});
+    lines.push_back({QStringLiteral("Operation"), nameOfOperation(span)});
     lines.push_back({QStringLiteral("Iteration"), formatCount(span.step)});
     if (span.bucket != trace::kNoBucket) {
       lines.push_back({QStringLiteral("Bucket"), QString::number(span.bucket)});

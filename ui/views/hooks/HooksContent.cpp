@@ -1,6 +1,7 @@
 #include "ui/views/hooks/HooksContent.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "ui/views/hooks/HookWords.h"
@@ -8,6 +9,30 @@
 namespace lockstep::ui {
 
 using namespace hook_words;
+
+namespace {
+
+struct PhaseFacts {
+  Tone tone;
+  const char* title;
+  const char* meaning;
+};
+
+// In the order of HookPhase.
+const PhaseFacts& about(analysis::HookPhase phase) {
+  static constexpr std::array<PhaseFacts, analysis::kHookPhases> kPhases{
+      {{Tone::kEncode, "encode", "The hook makes of the gradients what is sent."},
+       {Tone::kNeutral, "queued",
+        "In line for the hook's thread or for a thread of the backend."},
+       {Tone::kWait, "waiting for peers",
+        "A collective of the bucket is open, and the last rank has not come to it."},
+       {Tone::kTransfer, "transfer",
+        "All ranks have come: data moves, on the modelled link too."},
+       {Tone::kDecode, "decode", "The hook makes gradients of what came."}}};
+  return kPhases[static_cast<std::size_t>(phase)];
+}
+
+}  // namespace
 
 const analysis::HookBucket* HookSide::find(std::uint16_t bucket) const {
   const auto at = std::find_if(buckets.begin(), buckets.end(),
@@ -61,38 +86,15 @@ QString bucketTitle(std::uint16_t bucket) {
 }
 
 QString phaseTitle(std::optional<analysis::HookPhase> phase) {
-  if (!phase) {
-    return tr("all phases");
-  }
-  switch (*phase) {
-    case analysis::HookPhase::kEncode:
-      return tr("encode");
-    case analysis::HookPhase::kQueued:
-      return tr("queued");
-    case analysis::HookPhase::kWaiting:
-      return tr("waiting for peers");
-    case analysis::HookPhase::kTransfer:
-      return tr("transfer");
-    case analysis::HookPhase::kDecode:
-      return tr("decode");
-  }
-  return {};
+  return phase ? tr(about(*phase).title) : tr("all phases");
 }
 
 QString phaseMeaning(analysis::HookPhase phase) {
-  switch (phase) {
-    case analysis::HookPhase::kEncode:
-      return tr("The hook makes of the gradients what is sent.");
-    case analysis::HookPhase::kQueued:
-      return tr("In line for the hook's thread or for a thread of the backend.");
-    case analysis::HookPhase::kWaiting:
-      return tr("A collective of the bucket is open, and the last rank has not come to it.");
-    case analysis::HookPhase::kTransfer:
-      return tr("All ranks have come: data moves, on the modelled link too.");
-    case analysis::HookPhase::kDecode:
-      return tr("The hook makes gradients of what came.");
-  }
-  return {};
+  return tr(about(phase).meaning);
+}
+
+QColor phaseColour(const Palette& palette, analysis::HookPhase phase) {
+  return palette.tone(about(phase).tone);
 }
 
 // What is around the step has no gradients of its own, and an unknown layout has no sizes.

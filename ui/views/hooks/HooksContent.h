@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/analysis/HookBuckets.h"
+#include "ui/canvas/Palette.h"
 #include "ui/views/hooks/HookRun.h"
 
 namespace lockstep::ui {
@@ -51,6 +52,9 @@ QString bucketTitle(std::uint16_t bucket);
 QString phaseTitle(std::optional<analysis::HookPhase> phase);
 /// What happens in a phase, a sentence.
 QString phaseMeaning(analysis::HookPhase phase);
+/// The colour of a phase, the same as on the timeline.
+QColor phaseColour(const Palette& palette, analysis::HookPhase phase);
+
 /// Bytes of gradients and of collectives, as far as they are known: "50 : 1, 247 KiB → 4.94 KiB".
 QString payloadText(std::optional<std::uint64_t> before, double after);
 /// "50 : 1", "0.87 : 1".

@@ -2,9 +2,7 @@
 
 #include <QStringList>
 #include <algorithm>
-#include <cmath>
 
-#include "ui/canvas/TextMetrics.h"
 #include "ui/views/hooks/HookCharts.h"
 #include "ui/views/hooks/HookWords.h"
 
@@ -34,22 +32,6 @@ constexpr HookPhase kPhases[] = {HookPhase::kEncode, HookPhase::kQueued, HookPha
                                  HookPhase::kTransfer, HookPhase::kDecode};
 
 }  // namespace
-
-QColor phaseColour(const Palette& palette, HookPhase phase) {
-  switch (phase) {
-    case HookPhase::kEncode:
-      return palette.tone(Tone::kEncode);
-    case HookPhase::kQueued:
-      return palette.tone(Tone::kNeutral);
-    case HookPhase::kWaiting:
-      return palette.tone(Tone::kWait);
-    case HookPhase::kTransfer:
-      return palette.tone(Tone::kTransfer);
-    case HookPhase::kDecode:
-      return palette.tone(Tone::kDecode);
-  }
-  return palette.tone(Tone::kNeutral);
-}
 
 HooksScene::HooksScene(const HooksContent& content, const Palette& palette, const HooksFrame& frame)
     : content_(content), palette_(palette), frame_(frame) {

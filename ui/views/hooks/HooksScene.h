@@ -21,9 +21,6 @@ struct HooksFrame {
   std::optional<HookPick> hovered;
 };
 
-/// The colour of a phase, the same as on the timeline.
-QColor phaseColour(const Palette& palette, analysis::HookPhase phase);
-
 /// Lays out and draws the hooks canvas: figures on top, below them a row for each bucket with its
 /// phases (medians) and its bytes, below them the histogram of the picked bar and the curves of
 /// what the hook counts. A function of its arguments alone. Short-lived: refers to all of them.

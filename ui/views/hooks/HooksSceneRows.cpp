@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "ui/canvas/TextMetrics.h"
 #include "ui/chart/Plot.h"
@@ -45,7 +44,7 @@ void HooksScene::drawPhases(DisplayList& list) const {
   if (rows_.empty()) {
     list.text(phases_.adjusted(10, 50, -10, -10),
               tr("No phase of a hook was recorded in the measured steps"), palette_.textMuted,
-              FontRole::kNormal, Qt::AlignHCenter | Qt::AlignVCenter);
+              FontRole::kNormal, Qt::AlignCenter);
     return;
   }
   drawAxis(list);

@@ -1,7 +1,7 @@
 #include "ui/views/hooks/HooksTable.h"
 
 #include <algorithm>
-#include <array>
+#include <functional>
 
 #include "ui/model/Format.h"
 #include "ui/views/hooks/HookCharts.h"
@@ -25,39 +25,9 @@ std::vector<HookPick> picksOf(const analysis::HookBucket& bucket) {
   return picks;
 }
 
-std::vector<TableRows::Column> hookColumns() {
-  struct Head {
-    const char* title;
-    const char* tip;
-  };
-  static const std::array<Head, HooksTable::kColumnCount> kHeads{{
-      {QT_TR_NOOP("Hook"), QT_TR_NOOP("Which run")},
-      {QT_TR_NOOP("Bucket"), QT_TR_NOOP("By the layout after the warm-up")},
-      {QT_TR_NOOP("Phase"), QT_TR_NOOP("Every moment of a call belongs to one phase")},
-      {QT_TR_NOOP("Count"), QT_TR_NOOP("Calls in the measured steps")},
-      {QT_TR_NOOP("Mean"), QT_TR_NOOP("Of a call")},
-      {QT_TR_NOOP("P50"), QT_TR_NOOP("Half of the calls are shorter")},
-      {QT_TR_NOOP("P90"), QT_TR_NOOP("90 % of the calls are shorter")},
-      {QT_TR_NOOP("P99"), QT_TR_NOOP("99 % of the calls are shorter")},
-      {QT_TR_NOOP("Max"), QT_TR_NOOP("The longest call")},
-      {QT_TR_NOOP("Share"), QT_TR_NOOP("Of the time of all calls of the hook")},
-      {QT_TR_NOOP("Gradients"), QT_TR_NOOP("Bytes of the bucket")},
-      {QT_TR_NOOP("Collectives"),
-       QT_TR_NOOP("Bytes of the tensors handed to collectives, median of a call")},
-      {QT_TR_NOOP("Ratio"), QT_TR_NOOP("Gradients over collectives")},
-  }};
-  std::vector<TableRows::Column> columns;
-  for (const Head& head : kHeads) {
-    const bool figure = columns.size() >= HooksTable::kCount;
-    columns.push_back({HooksTable::tr(head.title), HooksTable::tr(head.tip), figure, true});
-  }
-  return columns;
-}
-
 }  // namespace
 
-HooksTable::HooksTable(std::shared_ptr<const HooksContent> content)
-    : TableRows(hookColumns()), content_(std::move(content)) {
+HooksTable::HooksTable(std::shared_ptr<const HooksContent> content) : content_(std::move(content)) {
   for (std::size_t side = 0; content_ != nullptr && side < content_->sides.size(); ++side) {
     for (const analysis::HookBucket& bucket : content_->sides[side].buckets) {
       for (const HookPick& pick : picksOf(bucket)) {
@@ -65,6 +35,70 @@ HooksTable::HooksTable(std::shared_ptr<const HooksContent> content)
       }
     }
   }
+  words(
+      {tr("Hook"), tr("Which run")},
+      [this](std::size_t row) {
+        const QString hook = sideOf(row).run->hook;
+        return content_->compares() ? sideName(rows_[row].side) + QStringLiteral("  ") + hook
+                                    : hook;
+      },
+      [this](std::size_t row) { return rows_[row].side; });
+  words(
+      {tr("Bucket"), tr("By the layout after the warm-up")},
+      [this](std::size_t row) { return bucketTitle(rows_[row].pick.bucket); },
+      [this](std::size_t row) { return rows_[row].pick.bucket; });
+  words(
+      {tr("Phase"), tr("Every moment of a call belongs to one phase")},
+      [this](std::size_t row) { return phaseTitle(rows_[row].pick.phase); },
+      [this](std::size_t row) {
+        const auto& phase = rows_[row].pick.phase;
+        return phase ? static_cast<int>(*phase) : -1;
+      });
+  addCalls();
+  addBytes();
+}
+
+void HooksTable::addCalls() {
+  const auto of = [this](auto figure) -> Number {
+    return [this, figure](std::size_t row) {
+      return static_cast<double>(std::invoke(figure, *sideOf(row).durations(rows_[row].pick)));
+    };
+  };
+  using analysis::Durations;
+  figures(tr("Count"), tr("Calls in the measured steps"), of(&Durations::count),
+          [](double count) { return formatCount(static_cast<std::uint64_t>(count)); });
+  figures(tr("Mean"), tr("Of a call"), of(&Durations::mean), formatMs);
+  figures(tr("P50"), tr("Half of the calls are shorter"), of(&Durations::p50), formatMs);
+  figures(tr("P90"), tr("90 % of the calls are shorter"), of(&Durations::p90), formatMs);
+  figures(tr("P99"), tr("99 % of the calls are shorter"), of(&Durations::p99), formatMs);
+  figures(tr("Max"), tr("The longest call"), of(&Durations::max), formatMs);
+}
+
+void HooksTable::addBytes() {
+  // Of a bucket as a whole.
+  const auto whole = [this](auto figure) -> Number {
+    return [this, figure](std::size_t row) {
+      const HookPick& pick = rows_[row].pick;
+      return pick.phase
+                 ? std::nullopt
+                 : std::optional<double>(std::invoke(figure, *sideOf(row).find(pick.bucket)));
+    };
+  };
+  using analysis::HookBucket;
+  figures(
+      tr("Share"), tr("Of the time of all calls of the hook"),
+      [this](std::size_t row) {
+        const HookPick& pick = rows_[row].pick;
+        const HookBucket& bucket = *sideOf(row).find(pick.bucket);
+        return 100 *
+               (pick.phase ? bucket.shares[static_cast<std::size_t>(*pick.phase)] : bucket.share);
+      },
+      [](double percent) { return formatPercent(percent); });
+  figures(tr("Gradients"), tr("Bytes of the bucket"), whole(&HookBucket::gradientBytes),
+          formatBytes);
+  figures(tr("Collectives"), tr("Bytes of the tensors handed to collectives, median of a call"),
+          whole(&HookBucket::payloadBytes), formatBytes);
+  figures(tr("Ratio"), tr("Gradients over collectives"), whole(&HookBucket::ratio), ratioText);
 }
 
 // Of a live run the numbers move, and the selection stays.
@@ -77,75 +111,6 @@ std::optional<std::size_t> HooksTable::rowOf(const HookPick& pick) const {
       std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) { return row.pick == pick; });
   return at == rows_.end() ? std::nullopt
                            : std::optional(static_cast<std::size_t>(at - rows_.begin()));
-}
-
-std::optional<double> HooksTable::number(std::size_t at, std::size_t column) const {
-  const Row& row = rows_[at];
-  const HookSide& side = content_->sides[row.side];
-  const analysis::HookBucket* bucket = side.find(row.pick.bucket);
-  const analysis::Durations* durations = side.durations(row.pick);
-  const bool whole = !row.pick.phase.has_value();
-  switch (column) {
-    case kRun:
-      return row.side;
-    // After all buckets: kNoBucket is the largest number.
-    case kBucket:
-      return row.pick.bucket;
-    case kPhase:
-      // The whole before its phases.
-      return whole ? -1 : static_cast<int>(*row.pick.phase);
-    case kCount:
-      return static_cast<double>(durations->count());
-    case kMean:
-      return durations->mean;
-    case kP50:
-      return durations->p50;
-    case kP90:
-      return durations->p90;
-    case kP99:
-      return durations->p99;
-    case kMax:
-      return durations->max;
-    case kShare:
-      return 100 *
-             (whole ? bucket->share : bucket->shares[static_cast<std::size_t>(*row.pick.phase)]);
-    // Bytes are of a call, not of its phases.
-    case kBefore:
-      return whole && bucket->gradientBytes ? std::optional<double>(*bucket->gradientBytes)
-                                            : std::nullopt;
-    case kAfter:
-      return whole ? std::optional<double>(bucket->payloadBytes) : std::nullopt;
-    case kRatio:
-      return whole ? bucket->ratio() : std::nullopt;
-    default:
-      return std::nullopt;
-  }
-}
-
-QString HooksTable::text(std::size_t at, std::size_t column) const {
-  const Row& row = rows_[at];
-  const auto value = number(at, column);
-  switch (column) {
-    case kRun:
-      return content_->compares()
-                 ? sideName(row.side) + QStringLiteral("  ") + content_->sides[row.side].run->hook
-                 : content_->sides[row.side].run->hook;
-    case kBucket:
-      return bucketTitle(row.pick.bucket);
-    case kPhase:
-      return phaseTitle(row.pick.phase);
-    case kCount:
-      return formatCount(static_cast<std::uint64_t>(*value));
-    case kShare:
-      return formatPercent(*value);
-    case kBefore:
-    case kAfter:
-      return value ? formatBytes(*value) : QString();
-    case kRatio:
-      return value ? ratioText(*value) : QString();
-    default:
-      return formatMs(*value);
-  }
 }
 
 QString HooksTable::tip(std::size_t row, std::size_t) const {

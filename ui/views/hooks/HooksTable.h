@@ -4,16 +4,16 @@
 #include <optional>
 #include <vector>
 
-#include "ui/table/TableRows.h"
+#include "ui/table/ColumnRows.h"
 #include "ui/views/hooks/HooksContent.h"
 
 namespace lockstep::ui {
 
 /// The table twin of the hooks canvas: a row for each bucket as a whole and for each of its
 /// phases, sorted by durations in ms, bytes, share in percent.
-class HooksTable : public TableRows {
+class HooksTable : public ColumnRows {
  public:
-  enum Column {
+  enum Place {
     kRun,
     kBucket,
     kPhase,
@@ -34,8 +34,6 @@ class HooksTable : public TableRows {
   explicit HooksTable(std::shared_ptr<const HooksContent> content);
 
   [[nodiscard]] std::size_t size() const override { return rows_.size(); }
-  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override;
-  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override;
   [[nodiscard]] QString tip(std::size_t row, std::size_t column) const override;
   [[nodiscard]] bool continues(const TableRows& before) const override;
 
@@ -49,6 +47,12 @@ class HooksTable : public TableRows {
     HookPick pick;
     bool operator==(const Row&) const = default;
   };
+
+  void addCalls();
+  void addBytes();
+  [[nodiscard]] const HookSide& sideOf(std::size_t row) const {
+    return content_->sides[rows_[row].side];
+  }
 
   std::shared_ptr<const HooksContent> content_;
   std::vector<Row> rows_;

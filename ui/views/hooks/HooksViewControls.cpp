@@ -2,14 +2,10 @@
 #include <QComboBox>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QHBoxLayout>
 #include <QHeaderView>
-#include <QLabel>
 #include <QPushButton>
 #include <QScrollBar>
 #include <QSignalBlocker>
-#include <QSplitter>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <memory>
 
@@ -50,13 +46,7 @@ void HooksView::buildControls() {
   connect(others_, &QComboBox::activated, this, &HooksView::otherChosen);
   auto* row = new QHBoxLayout;
   row->setContentsMargins(10, 6, 10, 0);
-  row->addWidget(ranks_);
-  auto* label = new QLabel(tr("Compare &with"));
-  label->setBuddy(others_);
-  row->addSpacing(8);
-  row->addWidget(label);
-  row->addWidget(others_);
-  row->addStretch(1);
+  addParts(*row, ranks_, 8, labelOf(others_, tr("Compare &with")), others_, Rest());
 
   sentence_ = new QLabel;
   sentence_->setObjectName("hooksSentence");
@@ -67,8 +57,7 @@ void HooksView::buildControls() {
   banner_ = new QWidget;
   auto* bannerRow = new QHBoxLayout(banner_);
   bannerRow->setContentsMargins(12, 4, 10, 0);
-  bannerRow->addWidget(sentence_, 1);
-  bannerRow->addWidget(load_);
+  addParts(*bannerRow, wide(sentence_), load_);
 
   live_ = new LiveParametersPanel;
   connect(live_, &LiveParametersPanel::failed, this, [this](const QString& sentence) {
@@ -77,34 +66,20 @@ void HooksView::buildControls() {
   });
 
   makeCanvas(tr("Time and bytes of the hook"))->installEventFilter(this);
-  connect(makeScrollBar(), &QScrollBar::valueChanged, this, [this](int value) {
+  auto* drawing = new QWidget;
+  makeScrollBar(drawing);
+  connect(scrollBar_, &QScrollBar::valueChanged, this, [this](int value) {
     scrollY_ = value;
     canvas_->repaintSoon();
   });
-  auto* drawing = new QWidget;
-  auto* drawingRow = new QHBoxLayout(drawing);
-  drawingRow->setContentsMargins(0, 0, 0, 0);
-  drawingRow->setSpacing(0);
-  drawingRow->addWidget(canvas_, 1);
-  drawingRow->addWidget(scrollBar_);
 
   buildTable();
-  auto* splitter = new QSplitter(Qt::Vertical);
-  splitter->addWidget(drawing);
-  splitter->addWidget(table_);
-  splitter->setStretchFactor(0, 4);
-  splitter->setStretchFactor(1, 1);
+  QSplitter* splitter = split(Qt::Vertical, {{drawing, 4}, {table_, 1}});
   splitter->setCollapsible(0, false);
   splitter->setSizes({3000, 1000});  // three quarters for the drawing
 
   page_ = new QWidget;
-  auto* column = new QVBoxLayout(page_);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(4);
-  column->addLayout(row);
-  column->addWidget(banner_);
-  column->addWidget(live_);
-  column->addWidget(splitter, 1);
+  inColumn(page_, row, banner_, live_, wide(splitter))->setSpacing(4);
 
   empty_ = new EmptyState(defaultSentence(), tr("Load a hook…"));
   connect(empty_, &EmptyState::activated, this, &HooksView::loadHookRequested);

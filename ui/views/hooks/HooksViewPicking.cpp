@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/trace/Event.h"
+#include "ui/model/LaneSearch.h"
 #include "ui/table/TableView.h"
 #include "ui/views/hooks/HooksTable.h"
 #include "ui/views/hooks/HooksView.h"
@@ -81,19 +82,17 @@ void HooksView::selectLongest(const HookPick& pick) {
                               : decode                      ? call->decodeTicks
                               : call->communicateTicks != 0 ? call->communicateTicks
                                                             : call->startTicks;
-  const int lane = laneId(call->rank, LaneRole::kHook);
-  const Lane* spans = model_->lane(lane);
-  // Half a tick in, so that rounding does not find the span before.
-  const double ns = model_->toNs(ticks) + model_->nsPerTick() / 2;
-  for (int row = 0; spans != nullptr && row < static_cast<int>(spans->rows.size()); ++row) {
-    const auto span = model_->findSpan(lane, row, ns);
-    if (span && span->bucket == pick.bucket && span->step == call->step &&
-        model_->toTicks(span->startNs + model_->nsPerTick() / 2) == ticks) {
-      picking_ = true;
-      state_->select(span);
-      picking_ = false;
-      return;
-    }
+  const double half = model_->nsPerTick() / 2;
+  const auto span = spanInLane(
+      *model_, laneId(call->rank, LaneRole::kHook), model_->toNs(ticks) + half,
+      [&](const Span& of) {
+        return of.bucket == pick.bucket && of.step == call->step &&
+               model_->toTicks(of.startNs + half) == ticks;
+      });
+  if (span) {
+    picking_ = true;
+    state_->select(span);
+    picking_ = false;
   }
 }
 

@@ -1,11 +1,8 @@
 #include "ui/views/live/LiveScene.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
-#include <utility>
 
-#include "ui/canvas/TextMetrics.h"
 #include "ui/chart/Card.h"
 #include "ui/chart/LineChart.h"
 #include "ui/model/Format.h"

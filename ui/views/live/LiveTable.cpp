@@ -1,128 +1,94 @@
 #include "ui/views/live/LiveTable.h"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <utility>
-#include <vector>
 
 #include "engine/base/NumberText.h"
+#include "ui/table/ColumnRows.h"
 
 namespace lockstep::ui {
 namespace {
 
-struct Column {
-  const char* title;
-  const char* tip;
-  int decimals;
-};
-
-constexpr std::array<Column, 11> kColumns{
-    {{"Rank", "The rank", 0},
-     {"Iteration", "The iteration that it is in, or ended last", 0},
-     {"Buckets reduced", "Of that iteration", 0},
-     {"Loss", "Of its latest step, over its own batch", 4},
-     {"Steps/s", "Now, or over the whole run once it has ended", 2},
-     {"Step ms", "The last iteration that ended, in ms", 3},
-     {"Overlap %", "Median of the measured iterations", 2},
-     {"Exposed ms", "Median of the measured iterations, in ms", 3},
-     {"Waiting ms", "For peers, a step: median of the measured iterations, in ms", 3},
-     {"CPU %", "Of the whole process; 100 is one core", 0},
-     {"Memory MiB", "Resident", 0}}};
-
-std::optional<double> reduced(const LiveRank& rank) {
-  if (rank.buckets.empty()) {
-    return std::nullopt;
-  }
-  double count = 0;
-  for (const LiveBucket& bucket : rank.buckets) {
-    count += bucket.reduced ? 1 : 0;
-  }
-  return count;
+double reduced(const LiveRank& rank) {
+  return static_cast<double>(
+      std::count_if(rank.buckets.begin(), rank.buckets.end(),
+                    [](const LiveBucket& bucket) { return bucket.reduced; }));
 }
 
-const analysis::RankAnalysis* analysisOf(const AnalysedRun* run, int rank) {
-  for (std::size_t i = 0; run != nullptr && i < run->analysis.ranks.size(); ++i) {
-    if (run->analysis.ranks[i].rank == rank) {
-      return &run->analysis.ranks[i];
-    }
-  }
-  return nullptr;
-}
-
-std::optional<double> value(const LiveRank& rank, const AnalysedRun* run, std::size_t column) {
-  const analysis::RankAnalysis* of = analysisOf(run, rank.rank);
-  switch (column) {
-    case 0:
-      return rank.rank;
-    case 1:
-      return rank.step ? std::optional<double>(*rank.step) : std::nullopt;
-    case 2:
-      return reduced(rank);
-    case 3:
-      return rank.loss;
-    case 4:
-      return rank.stepsPerSecond;
-    case 5:
-      return rank.stepMs;
-    case 6:
-      return of == nullptr ? std::nullopt : of->overlapPercent;
-    case 7:
-      return of == nullptr ? std::nullopt : of->exposedMs;
-    case 8:
-      return of == nullptr ? std::nullopt : of->waitingMs;
-    case 9:
-      return rank.cpuPercent;
-    case 10:
-      return rank.residentBytes ? std::optional(*rank.residentBytes / base::kMiB) : std::nullopt;
-    default:
-      return std::nullopt;
-  }
-}
-
-std::vector<TableRows::Column> liveColumns() {
-  std::vector<TableRows::Column> all;
-  for (const Column& column : kColumns) {
-    all.push_back({QString::fromLatin1(column.title), QString::fromLatin1(column.tip), true});
-  }
-  return all;
-}
-
-class LiveRows : public TableRows {
+class LiveRows : public ColumnRows {
  public:
   LiveRows(std::shared_ptr<const LiveContent> content, std::shared_ptr<const AnalysedRun> run)
-      : TableRows(liveColumns()), content_(std::move(content)), run_(std::move(run)) {}
-
+      : content_(std::move(content)), run_(std::move(run)) {
+    add("Rank", "The rank", of(&LiveRank::rank), 0);
+    add("Iteration", "The iteration that it is in, or ended last", of(&LiveRank::step), 0);
+    words(
+        {tr("Buckets reduced"), tr("Of that iteration"), true},
+        [this](std::size_t row) {
+          const LiveRank& rank = content_->ranks[row];
+          return rank.buckets.empty()
+                     ? QString()
+                     : QStringLiteral("%1 of %2").arg(reduced(rank)).arg(rank.buckets.size());
+        },
+        [this](std::size_t row) {
+          const LiveRank& rank = content_->ranks[row];
+          return rank.buckets.empty() ? std::nullopt : std::optional(reduced(rank));
+        });
+    add("Loss", "Of its latest step, over its own batch", of(&LiveRank::loss), 4);
+    add("Steps/s", "Now, or over the whole run once it has ended", of(&LiveRank::stepsPerSecond),
+        2);
+    add("Step ms", "The last iteration that ended, in ms", of(&LiveRank::stepMs), 3);
+    add("Overlap %", "Median of the measured iterations",
+        median(&analysis::RankAnalysis::overlapPercent), 2);
+    add("Exposed ms", "Median of the measured iterations, in ms",
+        median(&analysis::RankAnalysis::exposedMs), 3);
+    add("Waiting ms", "For peers, a step: median of the measured iterations, in ms",
+        median(&analysis::RankAnalysis::waitingMs), 3);
+    add("CPU %", "Of the whole process; 100 is one core", of(&LiveRank::cpuPercent), 0);
+    add(
+        "Memory MiB", "Resident",
+        [this](std::size_t row) {
+          const auto bytes = content_->ranks[row].residentBytes;
+          return bytes ? std::optional(*bytes / base::kMiB) : std::nullopt;
+        },
+        0);
+  }
   [[nodiscard]] std::size_t size() const override {
     return content_ == nullptr ? 0 : content_->ranks.size();
   }
-
-  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override {
-    const auto figure = number(row, column);
-    if (!figure) {
-      return {};
-    }
-    // Whole buckets: how full the others are is seen on the canvas.
-    if (column == 2) {
-      return QStringLiteral("%1 of %2").arg(*figure).arg(content_->ranks[row].buckets.size());
-    }
-    return std::isfinite(*figure) ? QString::number(*figure, 'f', kColumns[column].decimals)
-                                  : QStringLiteral("not a number");
-  }
-
-  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override {
-    return value(content_->ranks[row], run_.get(), column);
-  }
-
   [[nodiscard]] QString tip(std::size_t, std::size_t) const override { return {}; }
-
   [[nodiscard]] bool continues(const TableRows& before) const override {
     // A rank more is another table: places of a row are ranks.
     return before.size() == size();
   }
 
  private:
-  std::shared_ptr<const LiveContent> content_;
-  std::shared_ptr<const AnalysedRun> run_;
+  void add(const char* title, const char* tip, Number number, int decimals) {
+    figures(tr(title), tr(tip), std::move(number), [decimals](double figure) {
+      return std::isfinite(figure) ? QString::number(figure, 'f', decimals)
+                                   : QStringLiteral("not a number");
+    });
+  }
+  template <typename Figure>
+  [[nodiscard]] Number of(Figure figure) const {
+    return [this, figure](std::size_t row) {
+      return std::optional<double>(content_->ranks[row].*figure);
+    };
+  }
+  template <typename Figure>
+  [[nodiscard]] Number median(Figure figure) const {
+    return [this, figure](std::size_t row) {
+      for (std::size_t i = 0; run_ != nullptr && i < run_->analysis.ranks.size(); ++i) {
+        if (run_->analysis.ranks[i].rank == content_->ranks[row].rank) {
+          return std::optional<double>(run_->analysis.ranks[i].*figure);
+        }
+      }
+      return std::optional<double>();
+    };
+  }
+
+  const std::shared_ptr<const LiveContent> content_;
+  const std::shared_ptr<const AnalysedRun> run_;
 };
 
 }  // namespace

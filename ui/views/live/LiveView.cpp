@@ -1,6 +1,5 @@
 #include "ui/views/live/LiveView.h"
 
-#include <QSplitter>
 #include <utility>
 
 #include "ui/chart/Card.h"
@@ -21,11 +20,7 @@ LiveView::LiveView(QWidget* parent)
   setFocusProxy(canvas_);
   table_->setRows(liveRows(nullptr, nullptr));
   table_->fitTitles();
-  auto* content = new QSplitter(Qt::Vertical);
-  content->addWidget(canvas_);
-  content->addWidget(table_);
-  content->setStretchFactor(0, 6);
-  content->setStretchFactor(1, 1);
+  QSplitter* content = split(Qt::Vertical, {{canvas_, 6}, {table_, 1}});
   content->setSizes({700, 110});
   setPages(tr("No run is open. Live shows how a run does while it trains: its speed, its overlap, "
               "its buckets filling, its loss."),

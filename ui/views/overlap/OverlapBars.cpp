@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Plate.h"
 #include "ui/chart/Ticks.h"
 #include "ui/model/Format.h"
 #include "ui/views/overlap/OverlapScene.h"
@@ -162,11 +163,8 @@ void OverlapScene::drawBounds(DisplayList& list, const Row& row) const {
       return;
     }
     const double left = right ? row.plot.right() - width - 4 : row.plot.left() + 4;
-    const QRectF plate(left, y + 2, width, 15);
-    QColor ground = palette_.surface;
-    ground.setAlphaF(0.88f);
-    list.fill(plate, ground, 3);
-    list.text(plate, text, colour, FontRole::kSmall, Qt::AlignCenter);
+    drawPlate(list, QRectF(left, y + 2, width, 15), text, withAlpha(palette_.surface, 0.88f),
+              {.ink = colour});
   };
   const analysis::RankOverlap& of = *row.rank->measured;
   // Where perfect overlap is no faster than what was measured there is nothing to show.

@@ -8,12 +8,6 @@
 
 // Painting, mouse and keys of the overlap view's canvas.
 namespace lockstep::ui {
-namespace {
-
-constexpr double kDragAfter = 4;  // pixels
-
-}  // namespace
-
 void OverlapView::paintCanvas(DisplayList& list, QSizeF size) {
   // Painting is what says that somebody looks (RunAnalyser::want).
   if (analyser_ != nullptr) {
@@ -59,8 +53,7 @@ void OverlapView::pointerMoved(const PointerInput& input) {
   pointer_ = input.position;
   if (pressed_ && content_ != nullptr) {
     const double moved = input.position.x() - pressed_->x();
-    // A hand that trembles during a click is no drag.
-    dragged_ = dragged_ || std::abs(moved) > kDragAfter;
+    dragged_ = dragged_ || std::abs(moved) > kDragFrom;
     if (dragged_) {
       // From where it was pressed, not step by step: rounding does not add up.
       const double first = pressedFirst_ - moved / scene().pixelsPerStep();
@@ -111,11 +104,8 @@ void OverlapView::wheelTurned(const WheelInput& input) {
   if (content_ == nullptr) {
     return;
   }
-  const double length = lastStep_ - firstStep_;
   if ((input.modifiers & Qt::ShiftModifier) != 0 || input.stepsX != 0) {
-    // A wheel with Shift scrolls along time, as a wheel to the side does.
-    const double by = (input.stepsX != 0 ? input.stepsX : -input.stepsY) * kPanStep * length;
-    setShown(firstStep_ + by, lastStep_ + by);
+    pan((input.stepsX != 0 ? input.stepsX : -input.stepsY) * kPanStep);
   } else if (scene().charts().contains(input.position)) {
     // About the step under the pointer, which stays there.
     zoom(std::pow(kZoomStep, input.stepsY), scene().stepOf(input.position.x()));
@@ -123,16 +113,8 @@ void OverlapView::wheelTurned(const WheelInput& input) {
 }
 
 void OverlapView::makeActions() {
-  const auto middle = [this] { return (firstStep_ + lastStep_) / 2; };
-  const auto pan = [this](double part) {
-    const double by = part * (lastStep_ - firstStep_);
-    setShown(firstStep_ + by, lastStep_ + by);
-  };
-  makeAction(tr("Zoom in"), {Qt::Key_W, Qt::Key_Plus}, [=, this] { zoom(kZoomStep, middle()); });
-  makeAction(tr("Zoom out"), {Qt::Key_S, Qt::Key_Minus},
-             [=, this] { zoom(1 / kZoomStep, middle()); });
-  makeAction(tr("Move left"), {Qt::Key_A}, [=] { pan(-kPanStep); });
-  makeAction(tr("Move right"), {Qt::Key_D}, [=] { pan(kPanStep); });
+  makeZoomActions([this](double factor) { zoom(factor, (firstStep_ + lastStep_) / 2); },
+                  [this](double part) { pan(part); });
   makeAction(tr("Show all iterations"), {Qt::Key_F}, [this] { showAll(); });
   makeAction(tr("Previous iteration"), {Qt::Key_Left, Qt::Key_PageUp},
              [this] { moveSelection(-1, 0); });

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ui/canvas/TextMetrics.h"
 #include "ui/chart/Card.h"
 #include "ui/model/RunTitle.h"
 #include "ui/views/overlap/OverlapScene.h"

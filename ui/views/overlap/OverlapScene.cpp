@@ -1,6 +1,7 @@
 #include "ui/views/overlap/OverlapScene.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -21,6 +22,25 @@ constexpr double kLadderWidth = 380;
 constexpr double kReason = 62;
 constexpr double kReasonTitle = 34;
 constexpr double kNarrowestBar = 3;
+
+struct PartFacts {
+  Tone tone;
+  bool hatched;
+  const char* name;
+};
+
+// In the order of OverlapPart.
+const PartFacts& about(OverlapPart part) {
+  static constexpr std::array<PartFacts, kOverlapParts> kParts{
+      {{Tone::kForward, false, "computing alone"},
+       {Tone::kBackward, true, "computing, communication overlapped"},
+       {Tone::kNeutral, false, "other"},
+       {Tone::kFault, true, "exposed: no core to compute on"},
+       {Tone::kWait, true, "exposed: waiting for a rank"},
+       {Tone::kTransfer, false, "exposed: transfer"},
+       {Tone::kLink, false, "exposed: transfer or waiting"}}};
+  return kParts[static_cast<std::size_t>(part)];
+}
 
 }  // namespace
 
@@ -215,28 +235,11 @@ std::optional<QPointF> OverlapScene::positionOfReason(std::size_t index) const {
 }
 
 QColor OverlapScene::colourOf(OverlapPart part, const Palette& palette) {
-  switch (part) {
-    case OverlapPart::kAlone:
-      return palette.tone(Tone::kForward);
-    case OverlapPart::kOverlapped:
-      return palette.tone(Tone::kBackward);
-    case OverlapPart::kOther:
-      return palette.tone(Tone::kNeutral);
-    case OverlapPart::kNoCore:
-      return palette.tone(Tone::kFault);
-    case OverlapPart::kTransfer:
-      return palette.tone(Tone::kTransfer);
-    case OverlapPart::kUndivided:
-      return palette.tone(Tone::kLink);
-    case OverlapPart::kWaiting:
-      return palette.tone(Tone::kWait);
-  }
-  return palette.text;
+  return palette.tone(about(part).tone);
 }
 
 bool OverlapScene::isHatched(OverlapPart part) {
-  return part == OverlapPart::kOverlapped || part == OverlapPart::kNoCore ||
-         part == OverlapPart::kWaiting;
+  return about(part).hatched;
 }
 
 Swatch OverlapScene::swatchOf(OverlapPart part, const Palette& palette) {
@@ -245,23 +248,7 @@ Swatch OverlapScene::swatchOf(OverlapPart part, const Palette& palette) {
 }
 
 QString OverlapScene::nameOf(OverlapPart part) {
-  switch (part) {
-    case OverlapPart::kAlone:
-      return QStringLiteral("computing alone");
-    case OverlapPart::kOverlapped:
-      return QStringLiteral("computing, communication overlapped");
-    case OverlapPart::kOther:
-      return QStringLiteral("other");
-    case OverlapPart::kNoCore:
-      return QStringLiteral("exposed: no core to compute on");
-    case OverlapPart::kTransfer:
-      return QStringLiteral("exposed: transfer");
-    case OverlapPart::kUndivided:
-      return QStringLiteral("exposed: transfer or waiting");
-    case OverlapPart::kWaiting:
-      return QStringLiteral("exposed: waiting for a rank");
-  }
-  return {};
+  return QString::fromLatin1(about(part).name);
 }
 
 }  // namespace lockstep::ui

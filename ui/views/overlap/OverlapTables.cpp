@@ -1,10 +1,10 @@
 #include "ui/views/overlap/OverlapTables.h"
 
-#include <array>
 #include <cmath>
+#include <functional>
 #include <utility>
-#include <vector>
 
+#include "ui/table/ColumnRows.h"
 #include "ui/views/overlap/OverlapWords.h"
 
 namespace lockstep::ui {
@@ -12,29 +12,15 @@ namespace {
 
 using analysis::RankOverlap;
 using analysis::StepOverlap;
+using analysis::StepTimes;
 using analysis::TailReason;
+using Content = std::shared_ptr<const OverlapContent>;
 
-QString percentFigure(double value) {
-  return QString::number(value, 'f', 2);
-}
-
-/// Rows with the content they come from.
-class ContentRows : public TableRows {
+/// Rows with the content they come from; figures with so many decimals.
+class ContentRows : public ColumnRows {
  public:
-  ContentRows(std::shared_ptr<const OverlapContent> content, std::vector<Column> columns)
-      : TableRows(std::move(columns)), content_(std::move(content)) {}
-
-  [[nodiscard]] std::size_t size() const override {
-    return content_ == nullptr ? 0 : rows(*content_);
-  }
-  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override {
-    // Words where a column has them, else ms with three decimals.
-    if (auto own = words(row, column)) {
-      return *std::move(own);
-    }
-    const auto value = number(row, column);
-    return value && !std::isnan(*value) ? QString::number(*value, 'f', 3) : QString();
-  }
+  ContentRows(Content content, std::size_t size) : content_(std::move(content)), size_(size) {}
+  [[nodiscard]] std::size_t size() const override { return size_; }
   [[nodiscard]] QString tip(std::size_t row, std::size_t column) const override {
     return columns_[column].number ? QString() : text(row, column);
   }
@@ -46,297 +32,164 @@ class ContentRows : public TableRows {
   }
 
  protected:
-  [[nodiscard]] virtual std::size_t rows(const OverlapContent& content) const = 0;
-  /// The text of a cell that is no number of ms.
-  [[nodiscard]] virtual std::optional<QString> words(std::size_t row, std::size_t column) const = 0;
+  void add(const char* title, const char* tip, Number number, int decimals) {
+    figures(tr(title), tr(tip), std::move(number), [decimals](double value) {
+      return std::isnan(value) ? QString() : QString::number(value, 'f', decimals);
+    });
+  }
+  void whole(const char* title, const char* tip, Number number) {
+    add(title, tip, std::move(number), 0);
+  }
+  void ms(const char* title, const char* tip, Number number) {
+    add(title, tip, std::move(number), 3);
+  }
+  void percent(const char* title, const char* tip, Number number) {
+    add(title, tip, std::move(number), 2);
+  }
+  void said(const char* title, const char* tip, Text text) {
+    words({tr(title), tr(tip)}, std::move(text));
+  }
 
-  std::shared_ptr<const OverlapContent> content_;
+  const Content content_;
+
+ private:
+  const std::size_t size_;
 };
 
 class OverlapSteps : public ContentRows {
  public:
-  explicit OverlapSteps(std::shared_ptr<const OverlapContent> content);
-  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override;
-
- protected:
-  [[nodiscard]] std::size_t rows(const OverlapContent& content) const override;
-  [[nodiscard]] std::optional<QString> words(std::size_t row, std::size_t column) const override;
-};
-
-OverlapSteps::OverlapSteps(std::shared_ptr<const OverlapContent> content)
-    : ContentRows(
-          std::move(content),
-          {{QStringLiteral("Rank"), QStringLiteral("The rank"), true},
-           {QStringLiteral("Iteration"), QStringLiteral("The iteration, counted from 0"), true},
-           {QStringLiteral("Step ms"), QStringLiteral("The whole iteration, in ms"), true},
-           {QStringLiteral("Forward ms"), QStringLiteral("The forward pass, in ms"), true},
-           {QStringLiteral("Backward ms"),
-            QStringLiteral("The backward pass with the waits at its end, in ms"), true},
-           {QStringLiteral("Optimizer ms"), QStringLiteral("The optimizer's step, in ms"), true},
-           {QStringLiteral("In flight ms"),
-            QStringLiteral("Time in which any collective was under way, waiting for peers "
-                           "included, in ms"),
-            true},
-           {QStringLiteral("Overlap ms"),
-            QStringLiteral("The part of it in which this rank computed, in ms"), true},
-           {QStringLiteral("Exposed ms"),
-            QStringLiteral("The part of it in which this rank did not compute, in ms"), true},
-           {QStringLiteral("Overlap %"), QStringLiteral("Overlap ms over in flight ms"), true},
-           {QStringLiteral("Waiting ms"),
-            QStringLiteral("Of the exposed: until the last rank had come, in ms"), true},
-           {QStringLiteral("Transfer ms"),
-            QStringLiteral("Of the exposed: once all ranks had come, in ms"), true},
-           {QStringLiteral("Other ms"),
-            QStringLiteral("Neither computing nor in flight: data, copies, waking up, in ms"),
-            true},
-           {QStringLiteral("Cause"),
-            QStringLiteral("The largest part of the exposed time and what it is due to"), false}}) {
-}
-
-std::size_t OverlapSteps::rows(const OverlapContent& content) const {
-  return content.steps.size();
-}
-
-std::optional<double> OverlapSteps::number(std::size_t row, std::size_t column) const {
-  const StepOverlap& step = content_->steps[row];
-  const analysis::StepTimes& times = step.times;
-  // In the order of the columns; the one after them has words.
-  const std::array<std::optional<double>, 13> values{static_cast<double>(times.rank),
-                                                     static_cast<double>(times.step),
-                                                     times.stepMs,
-                                                     times.forwardMs,
-                                                     times.backwardMs,
-                                                     times.optimizerMs,
-                                                     times.inFlightMs,
-                                                     times.overlapMs,
-                                                     times.exposedMs,
-                                                     times.overlapPercent,
-                                                     step.waitingMs,
-                                                     step.transferMs,
-                                                     step.otherMs};
-  return column < values.size() ? values[column] : std::nullopt;
-}
-
-std::optional<QString> OverlapSteps::words(std::size_t row, std::size_t column) const {
-  const StepOverlap& step = content_->steps[row];
-  switch (column) {
-    case 0:
-      return QString::number(step.times.rank);
-    case 1:
-      return QString::number(step.times.step);
-    case 9:
-      return step.times.overlapPercent ? percentFigure(*step.times.overlapPercent) : QString();
-    case 13:
-      return step.times.incomplete ? QStringLiteral("events dropped")
-                                   : overlap_words::causeOf(step);
-    default:
-      return std::nullopt;
+  explicit OverlapSteps(const Content& content)
+      : ContentRows(content, content == nullptr ? 0 : content->steps.size()) {
+    const auto of = [this](auto figure) -> Number {
+      return [this, figure](std::size_t row) {
+        return std::optional<double>(std::invoke(figure, content_->steps[row]));
+      };
+    };
+    const auto times = [&](auto figure) {
+      return of([figure](const StepOverlap& step) { return step.times.*figure; });
+    };
+    whole("Rank", "The rank", times(&StepTimes::rank));
+    whole("Iteration", "The iteration, counted from 0", times(&StepTimes::step));
+    ms("Step ms", "The whole iteration, in ms", times(&StepTimes::stepMs));
+    ms("Forward ms", "The forward pass, in ms", times(&StepTimes::forwardMs));
+    ms("Backward ms", "The backward pass with the waits at its end, in ms",
+       times(&StepTimes::backwardMs));
+    ms("Optimizer ms", "The optimizer's step, in ms", times(&StepTimes::optimizerMs));
+    ms("In flight ms",
+       "Time in which any collective was under way, waiting for peers included, in ms",
+       times(&StepTimes::inFlightMs));
+    ms("Overlap ms", "The part of it in which this rank computed, in ms",
+       times(&StepTimes::overlapMs));
+    ms("Exposed ms", "The part of it in which this rank did not compute, in ms",
+       times(&StepTimes::exposedMs));
+    percent("Overlap %", "Overlap ms over in flight ms", times(&StepTimes::overlapPercent));
+    ms("Waiting ms", "Of the exposed: until the last rank had come, in ms",
+       of(&StepOverlap::waitingMs));
+    ms("Transfer ms", "Of the exposed: once all ranks had come, in ms",
+       of(&StepOverlap::transferMs));
+    ms("Other ms", "Neither computing nor in flight: data, copies, waking up, in ms",
+       of(&StepOverlap::otherMs));
+    said("Cause", "The largest part of the exposed time and what it is due to",
+         [this](std::size_t row) {
+           const StepOverlap& step = content_->steps[row];
+           return step.times.incomplete ? QStringLiteral("events dropped")
+                                        : overlap_words::causeOf(step);
+         });
   }
-}
+};
 
 class OverlapCauses : public ContentRows {
  public:
-  explicit OverlapCauses(std::shared_ptr<const OverlapContent> content);
-  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override;
-
- protected:
-  [[nodiscard]] std::size_t rows(const OverlapContent& content) const override;
-  [[nodiscard]] std::optional<QString> words(std::size_t row, std::size_t column) const override;
+  explicit OverlapCauses(const Content& content)
+      : ContentRows(content, content == nullptr ? 0 : content->reasons.size()) {
+    const auto of = [this](auto figure) -> Number {
+      return [this, figure](std::size_t row) {
+        return std::optional<double>(figure(content_->reasons[row]));
+      };
+    };
+    const auto sentence = [this](auto words) -> Text {
+      return [this, words](std::size_t row) {
+        return QString::fromStdString(words(content_->reasons[row].mean));
+      };
+    };
+    said("Cause", "What exposed time is due to", sentence(analysis::title));
+    ms("Ms a step",
+       "Mean over ranks and measured iterations, in ms; they add up to the mean of the exposed "
+       "time",
+       of([](const TailReason& reason) { return reason.mean.ms; }));
+    percent("Share %", "Of all exposed time",
+            of([](const TailReason& reason) { return 100 * reason.share; }));
+    whole("Iterations", "In how many iterations it struck",
+          of([](const TailReason& reason) { return reason.steps; }));
+    ms("Worst ms", "The largest part, in ms",
+       of([](const TailReason& reason) { return reason.worst.ms; }));
+    whole("Worst rank", "The rank that it struck most",
+          of([](const TailReason& reason) { return reason.worst.rank; }));
+    whole("Worst iteration", "The iteration of that",
+          of([](const TailReason& reason) { return reason.worst.step; }));
+    said("Why", "Figures are means of where it struck", sentence(analysis::explanation));
+  }
 };
-
-OverlapCauses::OverlapCauses(std::shared_ptr<const OverlapContent> content)
-    : ContentRows(
-          std::move(content),
-          {{QStringLiteral("Cause"), QStringLiteral("What exposed time is due to"), false},
-           {QStringLiteral("Ms a step"),
-            QStringLiteral("Mean over ranks and measured iterations, in ms; they add up to the "
-                           "mean of the exposed time"),
-            true},
-           {QStringLiteral("Share %"), QStringLiteral("Of all exposed time"), true},
-           {QStringLiteral("Iterations"), QStringLiteral("In how many iterations it struck"), true},
-           {QStringLiteral("Worst ms"), QStringLiteral("The largest part, in ms"), true},
-           {QStringLiteral("Worst rank"), QStringLiteral("The rank that it struck most"), true},
-           {QStringLiteral("Worst iteration"), QStringLiteral("The iteration of that"), true},
-           {QStringLiteral("Why"), QStringLiteral("Figures are means of where it struck"),
-            false}}) {}
-
-std::size_t OverlapCauses::rows(const OverlapContent& content) const {
-  // Over all ranks, whichever rank's causes stand beside the bars.
-  return content.reasons.size();
-}
-
-std::optional<double> OverlapCauses::number(std::size_t row, std::size_t column) const {
-  const TailReason& reason = content_->reasons[row];
-  switch (column) {
-    case 1:
-      return reason.mean.ms;
-    case 2:
-      return 100 * reason.share;
-    case 3:
-      return reason.steps;
-    case 4:
-      return reason.worst.ms;
-    case 5:
-      return reason.worst.rank;
-    case 6:
-      return reason.worst.step;
-    default:
-      return std::nullopt;
-  }
-}
-
-std::optional<QString> OverlapCauses::words(std::size_t row, std::size_t column) const {
-  const TailReason& reason = content_->reasons[row];
-  switch (column) {
-    case 0:
-      return QString::fromStdString(analysis::title(reason.mean));
-    case 2:
-      return percentFigure(100 * reason.share);
-    case 3:
-      return QString::number(reason.steps);
-    case 5:
-      return QString::number(reason.worst.rank);
-    case 6:
-      return QString::number(reason.worst.step);
-    case 7:
-      return QString::fromStdString(analysis::explanation(reason.mean));
-    default:
-      return std::nullopt;
-  }
-}
 
 class OverlapRanks : public ContentRows {
  public:
-  explicit OverlapRanks(std::shared_ptr<const OverlapContent> content);
-  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override;
-
- protected:
-  [[nodiscard]] std::size_t rows(const OverlapContent& content) const override;
-  [[nodiscard]] std::optional<QString> words(std::size_t row, std::size_t column) const override;
+  explicit OverlapRanks(const Content& content)
+      : ContentRows(content, content == nullptr ? 0 : 2 * content->ranks.size()) {
+    const auto of = [this](auto figure) -> Number {
+      return [this, figure](std::size_t row) {
+        const auto& medians = mediansOf(row);
+        return medians ? std::optional<double>(std::invoke(figure, *medians)) : std::nullopt;
+      };
+    };
+    whole("Rank", "The rank", [this](std::size_t row) { return content_->ranks[row / 2].rank; });
+    said("Over", "Which iterations the medians are over", [](std::size_t row) {
+      return row % 2 == 0 ? QStringLiteral("after warm-up") : QStringLiteral("all");
+    });
+    words(
+        {tr("Iterations"), tr("How many these are"), true},
+        [this](std::size_t row) {
+          const auto& medians = mediansOf(row);
+          return medians ? QString::number(medians->steps) : QStringLiteral("0");
+        },
+        of(&RankOverlap::steps));
+    ms("Step ms", "Median, in ms, here and in all others", of(&RankOverlap::stepMs));
+    ms("Forward ms", "The forward pass", of(&RankOverlap::forwardMs));
+    ms("Backward ms", "The backward pass with its waits", of(&RankOverlap::backwardMs));
+    ms("Optimizer ms", "The optimizer's step", of(&RankOverlap::optimizerMs));
+    ms("In flight ms", "Any collective under way", of(&RankOverlap::inFlightMs));
+    percent("Overlap %", "Of that, this rank computed", of(&RankOverlap::overlapPercent));
+    ms("Exposed ms", "Of that, this rank did not compute", of(&RankOverlap::exposedMs));
+    ms("Waiting ms", "Exposed, for the last rank to come", of(&RankOverlap::waitingMs));
+    ms("Transfer ms", "Exposed, once all had come", of(&RankOverlap::transferMs));
+    ms("Headroom ms", "The most that overlap can hide: the less of backward and transfer",
+       of(&RankOverlap::headroomMs));
+    percent("Headroom %", "Of forward, backward and transfer", of(&RankOverlap::headroomPercent));
+    ms("Hidden ms", "Transfer that is hidden now", of(&RankOverlap::hiddenMs));
+    ms("Perfect ms", "The step if all headroom were used", of(&RankOverlap::perfectMs));
+    ms("Noop ms", "The step less its exposed transfer", of(&RankOverlap::noopMs));
+    percent("Noop faster %", "Below 10 % transfer is not the bottleneck",
+            of(&RankOverlap::noopFasterPercent));
+  }
 
  private:
-  [[nodiscard]] const std::optional<RankOverlap>& of(std::size_t row) const;
+  [[nodiscard]] const std::optional<RankOverlap>& mediansOf(std::size_t row) const {
+    const OverlapContent::Rank& rank = content_->ranks[row / 2];
+    return row % 2 == 0 ? rank.measured : rank.all;
+  }
 };
-
-OverlapRanks::OverlapRanks(std::shared_ptr<const OverlapContent> content)
-    : ContentRows(
-          std::move(content),
-          {{QStringLiteral("Rank"), QStringLiteral("The rank"), true},
-           {QStringLiteral("Over"), QStringLiteral("Which iterations the medians are over"), false},
-           {QStringLiteral("Iterations"), QStringLiteral("How many these are"), true},
-           {QStringLiteral("Step ms"), QStringLiteral("Median, in ms, here and in all others"),
-            true},
-           {QStringLiteral("Forward ms"), QStringLiteral("The forward pass"), true},
-           {QStringLiteral("Backward ms"), QStringLiteral("The backward pass with its waits"),
-            true},
-           {QStringLiteral("Optimizer ms"), QStringLiteral("The optimizer's step"), true},
-           {QStringLiteral("In flight ms"), QStringLiteral("Any collective under way"), true},
-           {QStringLiteral("Overlap %"), QStringLiteral("Of that, this rank computed"), true},
-           {QStringLiteral("Exposed ms"), QStringLiteral("Of that, this rank did not compute"),
-            true},
-           {QStringLiteral("Waiting ms"), QStringLiteral("Exposed, for the last rank to come"),
-            true},
-           {QStringLiteral("Transfer ms"), QStringLiteral("Exposed, once all had come"), true},
-           {QStringLiteral("Headroom ms"),
-            QStringLiteral("The most that overlap can hide: the less of backward and transfer"),
-            true},
-           {QStringLiteral("Headroom %"), QStringLiteral("Of forward, backward and transfer"),
-            true},
-           {QStringLiteral("Hidden ms"), QStringLiteral("Transfer that is hidden now"), true},
-           {QStringLiteral("Perfect ms"), QStringLiteral("The step if all headroom were used"),
-            true},
-           {QStringLiteral("Noop ms"), QStringLiteral("The step less its exposed transfer"), true},
-           {QStringLiteral("Noop faster %"),
-            QStringLiteral("Below 10 % transfer is not the bottleneck"), true}}) {}
-
-std::size_t OverlapRanks::rows(const OverlapContent& content) const {
-  // Two rows a rank: after the warm-up, and with it.
-  return 2 * content.ranks.size();
-}
-
-const std::optional<RankOverlap>& OverlapRanks::of(std::size_t row) const {
-  const OverlapContent::Rank& rank = content_->ranks[row / 2];
-  return row % 2 == 0 ? rank.measured : rank.all;
-}
-
-std::optional<double> OverlapRanks::number(std::size_t row, std::size_t column) const {
-  const auto& of = this->of(row);
-  if (column == 0) {
-    return content_->ranks[row / 2].rank;
-  }
-  if (!of) {
-    return std::nullopt;
-  }
-  switch (column) {
-    case 2:
-      return of->steps;
-    case 3:
-      return of->stepMs;
-    case 4:
-      return of->forwardMs;
-    case 5:
-      return of->backwardMs;
-    case 6:
-      return of->optimizerMs;
-    case 7:
-      return of->inFlightMs;
-    case 8:
-      return of->overlapPercent;
-    case 9:
-      return of->exposedMs;
-    case 10:
-      return of->waitingMs;
-    case 11:
-      return of->transferMs;
-    case 12:
-      return of->headroomMs;
-    case 13:
-      return of->headroomPercent;
-    case 14:
-      return of->hiddenMs;
-    case 15:
-      return of->perfectMs;
-    case 16:
-      return of->noopMs;
-    case 17:
-      return of->noopFasterPercent;
-    default:
-      return std::nullopt;
-  }
-}
-
-std::optional<QString> OverlapRanks::words(std::size_t row, std::size_t column) const {
-  const auto& of = this->of(row);
-  switch (column) {
-    case 0:
-      return QString::number(content_->ranks[row / 2].rank);
-    case 1:
-      return row % 2 == 0 ? QStringLiteral("after warm-up") : QStringLiteral("all");
-    case 2:
-      return of ? QString::number(of->steps) : QStringLiteral("0");
-    case 8:
-      return of && of->overlapPercent ? percentFigure(*of->overlapPercent) : QString();
-    case 13:
-      return of && of->headroomPercent ? percentFigure(*of->headroomPercent) : QString();
-    case 17:
-      return of ? percentFigure(of->noopFasterPercent) : QString();
-    default:
-      return std::nullopt;
-  }
-}
 
 }  // namespace
 
-std::shared_ptr<const TableRows> overlapSteps(std::shared_ptr<const OverlapContent> content) {
-  return std::make_shared<OverlapSteps>(std::move(content));
+std::shared_ptr<const TableRows> overlapSteps(Content content) {
+  return std::make_shared<OverlapSteps>(content);
 }
 
-std::shared_ptr<const TableRows> overlapCauses(std::shared_ptr<const OverlapContent> content) {
-  return std::make_shared<OverlapCauses>(std::move(content));
+std::shared_ptr<const TableRows> overlapCauses(Content content) {
+  return std::make_shared<OverlapCauses>(content);
 }
 
-std::shared_ptr<const TableRows> overlapRanks(std::shared_ptr<const OverlapContent> content) {
-  return std::make_shared<OverlapRanks>(std::move(content));
+std::shared_ptr<const TableRows> overlapRanks(Content content) {
+  return std::make_shared<OverlapRanks>(content);
 }
 
 }  // namespace lockstep::ui

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstddef>
 #include <memory>
-#include <optional>
 
 #include "ui/table/TableRows.h"
 #include "ui/views/overlap/OverlapContent.h"

@@ -1,8 +1,6 @@
 #include "ui/views/overlap/OverlapView.h"
 
-#include <QHBoxLayout>
 #include <QScrollBar>
-#include <QSplitter>
 #include <QTabWidget>
 #include <algorithm>
 #include <cmath>
@@ -17,20 +15,12 @@ namespace lockstep::ui {
 
 OverlapView::OverlapView(QWidget* parent) : RunView(parent), job_(this) {
   chart_ = new QWidget;
-  auto* box = new QHBoxLayout(chart_);
-  box->setContentsMargins(0, 0, 0, 0);
-  box->setSpacing(0);
-  box->addWidget(makeCanvas(tr("Overlap"), chart_), 1);
-  box->addWidget(makeScrollBar(chart_));
-  canvas_->setMinimumSize(260, 180);
+  makeCanvas(tr("Overlap"), chart_)->setMinimumSize(260, 180);
+  makeScrollBar(chart_);
   connect(scrollBar_, &QScrollBar::valueChanged, this, [this] { repaintChart(); });
 
   makeTables();
-  auto* content = new QSplitter(Qt::Vertical);
-  content->addWidget(chart_);
-  content->addWidget(tabs_);
-  content->setStretchFactor(0, 3);
-  content->setStretchFactor(1, 1);
+  QSplitter* content = split(Qt::Vertical, {{chart_, 3}, {tabs_, 1}});
   content->setChildrenCollapsible(true);
   setPages(tr("No run is open. Overlap shows how much of the communication of each iteration is "
               "hidden behind computing, and why the rest is not."),
@@ -208,6 +198,11 @@ void OverlapView::zoom(double factor, double aboutStep) {
   const double before = lastStep_ - firstStep_;
   setShown(aboutStep - (aboutStep - firstStep_) * factor,
            aboutStep - (aboutStep - firstStep_) * factor + before * factor);
+}
+
+void OverlapView::pan(double part) {
+  const double by = part * (lastStep_ - firstStep_);
+  setShown(firstStep_ + by, lastStep_ + by);
 }
 
 void OverlapView::bringIntoSight(const OverlapStep& step) {

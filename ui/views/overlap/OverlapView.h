@@ -56,6 +56,7 @@ class OverlapView : public RunView {
   void selectReason(const analysis::TailReason& reason);
   void moveSelection(int steps, int ranks);
   void zoom(double factor, double aboutStep);
+  void pan(double part);
   void setShown(double first, double last);
   void showAll();
   void bringIntoSight(const OverlapStep& step);

@@ -1,6 +1,5 @@
 #include "ui/views/timeline/CounterMenu.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 

@@ -1,15 +1,12 @@
 #include "ui/views/timeline/CounterPanel.h"
 
-#include <QHBoxLayout>
 #include <QHeaderView>
-#include <QLabel>
 #include <QTimer>
-#include <QToolButton>
-#include <QVBoxLayout>
 #include <memory>
 #include <utility>
 
 #include "ui/model/Format.h"
+#include "ui/stage/Boxes.h"
 #include "ui/table/TableText.h"
 #include "ui/table/TableView.h"
 #include "ui/views/timeline/CounterTable.h"
@@ -23,10 +20,10 @@ constexpr int kRowsInSight = 7;
 }  // namespace
 
 CounterPanel::CounterPanel(QWidget* parent)
-    : QWidget(parent),
+    : RunPart(parent),
       view_(new TableView(tr("Counters"))),
       title_(new QLabel),
-      export_(new QToolButton),
+      export_(barButton(tr("Export…"), {}, tr("Write the table as CSV"))),
       timer_(new QTimer(this)) {
   view_->setRows(std::make_shared<CounterTable>());
   view_->fitTitles();
@@ -36,26 +33,12 @@ CounterPanel::CounterPanel(QWidget* parent)
   const int em = fontMetrics().horizontalAdvance(QLatin1Char('m'));
   view_->setColumnWidth(CounterTable::kCounter, 12 * em);
   view_->horizontalHeader()->setStretchLastSection(false);  // figures stand together
-  export_->setText(tr("Export…"));
-  export_->setToolTip(tr("Write the table as CSV"));
-  auto* close = new QToolButton;
-  close->setText(QStringLiteral("✕"));
-  close->setAccessibleName(tr("Close the table of counters"));
-  close->setToolTip(tr("Close the table of counters"));
-  for (QToolButton* button : {export_, close}) {
-    button->setAutoRaise(true);
-    button->setFocusPolicy(Qt::NoFocus);
-  }
+  QToolButton* close = barButton(QStringLiteral("✕"), tr("Close the table of counters"),
+                                 tr("Close the table of counters"));
   auto* head = new QHBoxLayout;
   head->setContentsMargins(8, 2, 4, 2);
-  head->addWidget(title_, 1);
-  head->addWidget(export_);
-  head->addWidget(close);
-  auto* box = new QVBoxLayout(this);
-  box->setContentsMargins(0, 0, 0, 0);
-  box->setSpacing(0);
-  box->addLayout(head);
-  box->addWidget(view_);
+  addParts(*head, wide(title_), export_, close);
+  inColumn(this, head, view_);
   timer_->setSingleShot(true);
   connect(timer_, &QTimer::timeout, this, &CounterPanel::refresh);
   connect(close, &QToolButton::clicked, this, &CounterPanel::closeWanted);
@@ -69,22 +52,10 @@ CounterPanel::CounterPanel(QWidget* parent)
   });
 }
 
-void CounterPanel::setModel(RunModel* model) {
-  if (model_ != nullptr) {
-    model_->disconnect(this);
-  }
-  model_ = model;
+void CounterPanel::runChanged() {
   if (model_ != nullptr) {
     connect(model_, &RunModel::changed, this, &CounterPanel::refreshSoon);
   }
-  refresh();
-}
-
-void CounterPanel::setState(ViewState* state) {
-  if (state_ != nullptr) {
-    state_->disconnect(this);
-  }
-  state_ = state;
   if (state_ != nullptr) {
     connect(state_, &ViewState::countersChanged, this, &CounterPanel::refresh);
     connect(state_, &ViewState::filterChanged, this, &CounterPanel::refresh);

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <QPointer>
-#include <QWidget>
-
-#include "ui/model/RunModel.h"
-#include "ui/model/ViewState.h"
+#include "ui/stage/RunPart.h"
 #include "ui/table/TableView.h"
 
 class QLabel;
@@ -15,15 +11,11 @@ namespace lockstep::ui {
 
 /// The plotted counters as a table, over the whole run or over the time that statistics are
 /// restricted to. It follows a live run twice a second, as long as it is in sight. [ui-thread]
-class CounterPanel : public QWidget {
+class CounterPanel : public RunPart {
   Q_OBJECT
 
  public:
   explicit CounterPanel(QWidget* parent = nullptr);
-
-  /// Neither is owned; null empties the table.
-  void setModel(RunModel* model);
-  void setState(ViewState* state);
 
   [[nodiscard]] TableView* table() const { return view_; }
 
@@ -36,11 +28,10 @@ class CounterPanel : public QWidget {
   void showEvent(QShowEvent* event) override;
 
  private:
+  void runChanged() override;
   void refreshSoon();
   void refresh();
 
-  QPointer<RunModel> model_;
-  QPointer<ViewState> state_;
   TableView* view_;
   QLabel* title_;
   QToolButton* export_;

@@ -5,6 +5,7 @@
 
 #include "ui/canvas/TextMetrics.h"
 #include "ui/chart/Card.h"
+#include "ui/chart/Plate.h"
 #include "ui/model/Format.h"
 
 namespace lockstep::ui {
@@ -106,17 +107,15 @@ void CounterLane::drawPeak(DisplayList& list, const TimeAxis& axis, const Palett
   const double width = textWidth(text, FontRole::kSmall) + 6;
   const double high = lineHeight(FontRole::kSmall);
   const bool roomRight = x + kPeakWidth + width < axis.right();
-  const QRectF plate(
-      roomRight ? x + kPeakWidth : x - kPeakWidth - width,
-      std::clamp(y - kPeakHeight, plot_.top() - kPlotMargin + 1, plot_.bottom() + kPlotMargin - high),
-      width, high);
+  const QRectF plate(roomRight ? x + kPeakWidth : x - kPeakWidth - width,
+                     std::clamp(y - kPeakHeight, plot_.top() - kPlotMargin + 1,
+                                plot_.bottom() + kPlotMargin - high),
+                     width, high);
   if (plate.left() < axis.left()) {
     return;
   }
-  QColor ground = palette.background;
-  ground.setAlphaF(0.8f);
-  list.fill(plate, ground, 2);
-  list.text(plate, text, palette.text, FontRole::kSmall, Qt::AlignHCenter | Qt::AlignVCenter);
+  drawPlate(list, plate, text, withAlpha(palette.background, 0.8f),
+            {.radius = 2, .ink = palette.text});
 }
 
 void CounterLane::drawLabel(DisplayList& list, const QRectF& place, const Palette& palette) const {

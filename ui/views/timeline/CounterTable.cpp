@@ -10,37 +10,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr double kTimeStepNs = 1e6;
-
-std::optional<double> figureOf(const CounterRow& row, std::size_t column) {
-  if (column == CounterTable::kRank) {
-    return row.rank;
-  }
-  if (column == CounterTable::kValues) {
-    return static_cast<double>(row.summary.count);
-  }
-  if (!row.summary.any()) {
-    return std::nullopt;
-  }
-  switch (column) {
-    case CounterTable::kMinimum:
-      return row.summary.minimum;
-    case CounterTable::kMean:
-      return row.summary.mean();
-    case CounterTable::kMaximum:
-      return row.summary.maximum;
-    case CounterTable::kMaximumAt:
-      return row.peakNs;
-    case CounterTable::kLast:
-      return row.last;
-    case CounterTable::kLastAt:
-      return row.lastNs;
-    default:
-      return std::nullopt;
-  }
-}
-
-TableRows::Column figures(const QString& title) {
+TableRows::Column centred(const QString& title) {
   return {title, {}, true, true, Qt::AlignRight, Qt::AlignHCenter};
 }
 
@@ -100,16 +70,42 @@ QString describeCounters(const RunModel& model, const QStringList& names) {
 }
 
 CounterTable::CounterTable(std::vector<CounterRow> rows)
-    : TableRows({{tr("Counter"), {}, false, false, Qt::AlignLeft, Qt::AlignHCenter},
-                 figures(tr("Rank")),
-                 figures(tr("Minimum")),
-                 figures(tr("Mean")),
-                 figures(tr("Maximum")),
-                 figures(tr("Maximum at")),
-                 figures(tr("Last")),
-                 figures(tr("Last at")),
-                 figures(tr("Values"))}),
-      rows_(std::move(rows)) {}
+    : ColumnRows(QStringLiteral("–")), rows_(std::move(rows)) {
+  const auto of = [this](auto figure) -> Number {
+    return [this, figure](std::size_t row) {
+      return rows_[row].summary.any() ? std::optional<double>(figure(rows_[row])) : std::nullopt;
+    };
+  };
+  const auto value = [&](const QString& title, auto figure) {
+    const Number number = of(figure);
+    words(
+        centred(title),
+        [this, number](std::size_t row) {
+          const auto known = number(row);
+          return known ? counterText(rows_[row].facts.unit, *known) : QStringLiteral("–");
+        },
+        number);
+  };
+  const auto time = [&](const QString& title, double CounterRow::*ns) {
+    figures(centred(title), of([ns](const CounterRow& row) { return row.*ns; }),
+            [](double at) { return formatTime(at, 1e6); });
+  };
+  words({tr("Counter"), {}, false, false, Qt::AlignLeft, Qt::AlignHCenter},
+        [this](std::size_t row) { return rows_[row].facts.title; });
+  figures(
+      centred(tr("Rank")), [this](std::size_t row) { return rows_[row].rank; },
+      [](double rank) { return QString::number(rank); });
+  value(tr("Minimum"), [](const CounterRow& row) { return row.summary.minimum; });
+  value(tr("Mean"), [](const CounterRow& row) { return row.summary.mean(); });
+  value(tr("Maximum"), [](const CounterRow& row) { return row.summary.maximum; });
+  time(tr("Maximum at"), &CounterRow::peakNs);
+  value(tr("Last"), [](const CounterRow& row) { return row.last; });
+  time(tr("Last at"), &CounterRow::lastNs);
+  figures(
+      centred(tr("Values")),
+      [this](std::size_t row) { return static_cast<double>(rows_[row].summary.count); },
+      [](double count) { return formatCount(static_cast<std::uint64_t>(count)); });
+}
 
 bool CounterTable::continues(const TableRows& before) const {
   const std::vector<CounterRow>& then = static_cast<const CounterTable&>(before).rows_;
@@ -119,30 +115,8 @@ bool CounterTable::continues(const TableRows& before) const {
                     });
 }
 
-QString CounterTable::text(std::size_t at, std::size_t column) const {
-  const CounterRow& row = rows_[at];
-  if (column == kCounter) {
-    return row.facts.title;
-  }
-  const auto figure = figureOf(row, column);
-  if (!figure) {
-    return QStringLiteral("–");
-  }
-  switch (column) {
-    case kRank:
-      return QString::number(row.rank);
-    case kValues:
-      return formatCount(row.summary.count);
-    case kMaximumAt:
-    case kLastAt:
-      return formatTime(*figure, kTimeStepNs);
-    default:
-      return counterText(row.facts.unit, *figure);
-  }
-}
-
 std::optional<double> CounterTable::number(std::size_t row, std::size_t column) const {
-  const auto figure = figureOf(rows_[row], column);
+  const auto figure = ColumnRows::number(row, column);
   return figure && std::isfinite(*figure) ? figure : std::nullopt;
 }
 

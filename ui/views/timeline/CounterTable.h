@@ -9,7 +9,7 @@
 
 #include "ui/model/CounterFacts.h"
 #include "ui/model/RunModel.h"
-#include "ui/table/TableRows.h"
+#include "ui/table/ColumnRows.h"
 
 namespace lockstep::ui {
 
@@ -33,7 +33,7 @@ std::vector<CounterRow> counterRows(const RunModel& model, const QStringList& na
 QString describeCounters(const RunModel& model, const QStringList& names);
 
 /// The table beside the plots of counters.
-class CounterTable : public TableRows {
+class CounterTable : public ColumnRows {
  public:
   enum Cell : std::size_t {
     kCounter,
@@ -51,7 +51,6 @@ class CounterTable : public TableRows {
 
   [[nodiscard]] const CounterRow& row(std::size_t row) const { return rows_[row]; }
   [[nodiscard]] std::size_t size() const override { return rows_.size(); }
-  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override;
   [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override;
   [[nodiscard]] QString tip(std::size_t row, std::size_t) const override {
     return rows_[row].facts.meaning;

@@ -1,13 +1,11 @@
 #include "ui/views/timeline/FindLine.h"
 
-#include <QHBoxLayout>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QLineEdit>
-#include <QToolButton>
 
 #include "ui/model/Format.h"
 #include "ui/panels/KeyTips.h"
+#include "ui/stage/Boxes.h"
 
 namespace lockstep::ui {
 
@@ -21,24 +19,12 @@ FindLine::FindLine(QWidget* parent) : QWidget(parent) {
   line_->installEventFilter(this);
   result_ = new QLabel;
   result_->setObjectName(QStringLiteral("findResult"));
-  const auto button = [](const QString& text, const QString& name) {
-    auto* made = new QToolButton;
-    made->setText(text);
-    made->setAccessibleName(name);
-    made->setAutoRaise(true);
-    made->setFocusPolicy(Qt::NoFocus);
-    return made;
-  };
-  previous_ = button(QStringLiteral("◀"), tr("Previous match"));
-  next_ = button(QStringLiteral("▶"), tr("Next match"));
-  close_ = button(QStringLiteral("✕"), tr("Close the search"));
+  previous_ = barButton(QStringLiteral("◀"), tr("Previous match"));
+  next_ = barButton(QStringLiteral("▶"), tr("Next match"));
+  close_ = barButton(QStringLiteral("✕"), tr("Close the search"));
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(8, 3, 4, 3);
-  row->addWidget(line_, 1);
-  row->addWidget(result_);
-  for (QToolButton* tool : {previous_, next_, close_}) {
-    row->addWidget(tool);
-  }
+  addParts(*row, wide(line_), result_, previous_, next_, close_);
   connect(line_, &QLineEdit::textChanged, this, &FindLine::queryChanged);
   connect(previous_, &QToolButton::clicked, this, [this] { emit goWanted(-1); });
   connect(next_, &QToolButton::clicked, this, [this] { emit goWanted(1); });

@@ -79,6 +79,15 @@ QColor colourOf(const Span& span, ColourBy by, const Palette& palette) {
   return palette.tone(Tone::kNeutral);
 }
 
+QColor colourOf(const Meeting& meeting, ColourBy by, const Palette& palette) {
+  const bool byBucket = meeting.bucket != trace::kNoBucket && by != ColourBy::kWait;
+  return byBucket ? palette.bucket(meeting.bucket) : palette.tone(Tone::kTransfer);
+}
+
+bool isTorn(const RunModel& model, const Meeting& meeting) {
+  return meeting.count < model.membersOf(trace::groupOf(meeting.detail)).size();
+}
+
 QStringList labelsOf(const RunModel& model, const Span& span) {
   const auto withBucket = [&span](const QString& name) {
     if (!span.hasBucket()) {

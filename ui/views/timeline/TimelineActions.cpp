@@ -7,6 +7,8 @@
 
 #include "ui/model/Format.h"
 #include "ui/panels/KeyTips.h"
+#include "ui/views/timeline/CounterMenu.h"
+#include "ui/views/timeline/CounterPanel.h"
 #include "ui/views/timeline/FindLine.h"
 #include "ui/views/timeline/TimelineBar.h"
 #include "ui/views/timeline/TimelineView.h"
@@ -42,11 +44,8 @@ class DigitAction : public QAction {
 }  // namespace
 
 void TimelineView::makeActions() {
-  makeAction(tr("Zoom in"), {Qt::Key_W, Qt::Key_Plus}, [this] { controller_.zoom(kZoomStep); });
-  makeAction(tr("Zoom out"), {Qt::Key_S, Qt::Key_Minus},
-             [this] { controller_.zoom(1 / kZoomStep); });
-  makeAction(tr("Move left"), {Qt::Key_A, Qt::Key_Left}, [this] { controller_.pan(-kPanStep); });
-  makeAction(tr("Move right"), {Qt::Key_D, Qt::Key_Right}, [this] { controller_.pan(kPanStep); });
+  makeZoomActions([this](double factor) { controller_.zoom(factor); },
+                  [this](double part) { controller_.pan(part); }, true);
   makeAction(tr("Scroll up"), {Qt::Key_Up},
              [this] { controller_.setScroll(controller_.scrollY() - 40); });
   makeAction(tr("Scroll down"), {Qt::Key_Down},
@@ -85,7 +84,7 @@ void TimelineView::makeMoreActions() {
   ribbons_->setCheckable(true);
   connect(ribbons_, &QAction::toggled, this, [this](bool shown) {
     controller_.setRibbons(shown);
-    canvas_->repaintSoon();
+    repaintCanvas();
   });
   ribbons_->setIconText(tr("Ribbons"));
   setTip(ribbons_, tr("Join each collective in sight across the ranks; ▲ marks the late rank"));
@@ -96,11 +95,12 @@ void TimelineView::makeMoreActions() {
   QAction* next = makeAction(tr("Next match"), {Qt::Key_F3}, [this] { goToMatch(1); });
   QAction* previous =
       makeAction(tr("Previous match"), {Qt::SHIFT | Qt::Key_F3}, [this] { goToMatch(-1); });
-  makeAction(tr("Add a bookmark, or remove it"), {Qt::Key_B},
-             [this] { notes_.toggleBookmark(placeNs()); });
-  makeAction(tr("Next bookmark"), {Qt::CTRL | Qt::Key_Right}, [this] { goToBookmark(1); });
-  makeAction(tr("Previous bookmark"), {Qt::CTRL | Qt::Key_Left}, [this] { goToBookmark(-1); });
-  makeAction(tr("Note on the selection or the middle"), {Qt::Key_N}, [this] { noteHere(); });
+  makeAction(tr("Add a bookmark, or remove it"), {Qt::Key_B}, [this] { notes_->toggleBookmark(); });
+  makeAction(tr("Next bookmark"), {Qt::CTRL | Qt::Key_Right}, [this] { notes_->goToBookmark(1); });
+  makeAction(tr("Previous bookmark"), {Qt::CTRL | Qt::Key_Left},
+             [this] { notes_->goToBookmark(-1); });
+  makeAction(tr("Note on the selection or the middle"), {Qt::Key_N},
+             [this] { notes_->editHere(); });
 
   // Ten keys each, one action: Ctrl and a digit belong to the stages of the window.
   const auto digits = [this](const QString& text, Qt::KeyboardModifiers modifiers, bool storedOnly,
@@ -122,12 +122,42 @@ void TimelineView::makeMoreActions() {
   };
   digits(tr("Go to a stored view"), Qt::NoModifier, true, [this](int digit) { goToView(digit); });
   digits(tr("Store the view"), Qt::AltModifier, false,
-         [this](int digit) { notes_.storeView(digit, state_->range()); });
+         [this](int digit) { annotations().storeView(digit, state_->range()); });
 
   bar_->setCommands({colour, clear, freeze});
   findLine_->setCommands(previous, next, clear);
   bar_->addButton(search);
   bar_->addButton(ribbons_);
+}
+
+void TimelineView::makeCounterActions() {
+  QAction* all =
+      makeAction(tr("Show counters, or none"), {Qt::Key_V}, [this] { counterMenu_->toggleAll(); });
+  QAction* table = makeAction(tr("Counters as a table"), {Qt::SHIFT | Qt::Key_V}, [] {});
+  table->setCheckable(true);
+  connect(table, &QAction::toggled, this, [this](bool shown) {
+    counterPanel_->setVisible(shown);
+    updateScrollBar();
+  });
+  connect(counterPanel_, &CounterPanel::closeWanted, table, [this, table] {
+    table->setChecked(false);
+    setFocus(Qt::OtherFocusReason);
+  });
+  connect(counterPanel_, &CounterPanel::placeWanted, this, &TimelineView::goToTime);
+  counterMenu_->setCommands(all, table);
+  bar_->addButton(counterMenu_->menuAction());
+}
+
+void TimelineView::nextColouring() {
+  const int next =
+      (static_cast<int>(state_->colourBy()) + 1) % (static_cast<int>(ColourBy::kWait) + 1);
+  state_->setColourBy(static_cast<ColourBy>(next));
+}
+
+void TimelineView::goToView(int digit) {
+  if (const auto& range = annotations().view(digit)) {
+    state_->setRange(*range);
+  }
 }
 
 // Asks which of the ten stored views is meant: a menu of what they hold, with the digits as keys.
@@ -139,7 +169,7 @@ void TimelineView::chooseDigit(bool storedOnly, const std::function<void(int)>& 
   menu->setObjectName(QStringLiteral("storedViews"));
   menu->setAttribute(Qt::WA_DeleteOnClose);
   for (int digit = 0; digit < Annotations::kViews; ++digit) {
-    const std::optional<TimeRange>& range = notes_.view(digit);
+    const std::optional<TimeRange>& range = annotations().view(digit);
     const QString what = range ? tr("%1 from %2")
                                      .arg(formatDuration(range->lengthNs()),
                                           formatTime(range->startNs, range->lengthNs() / 100))

@@ -2,57 +2,65 @@
 
 #include <QAction>
 #include <QComboBox>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QPainter>
-#include <QToolButton>
+#include <cmath>
+#include <vector>
 
 #include "ui/canvas/PainterBackend.h"
 #include "ui/model/Format.h"
 #include "ui/panels/KeyTips.h"
 #include "ui/panels/OwnKeys.h"
-#include "ui/views/timeline/TimelineScene.h"
+#include "ui/stage/Boxes.h"
+#include "ui/views/timeline/TimelineLegend.h"
 
 namespace lockstep::ui {
 
-// What the colours mean, as far as there is room.
+// What the colours mean, in as many lines as that takes.
 class TimelineBar::Legend : public QWidget {
  public:
-  using QWidget::QWidget;
+  Legend() {
+    QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+    policy.setHeightForWidth(true);
+    setSizePolicy(policy);
+    setMinimumWidth(60);
+  }
 
-  void show(RunModel* model) {
-    model_ = model;
-    update();
-  }
-  void show(ColourBy by) {
-    by_ = by;
-    update();
-  }
   void show(Theme theme) {
     theme_ = theme;
     update();
   }
-  [[nodiscard]] RunModel* model() const { return model_; }
+  /// The legend names what the run holds, which grows.
+  void show(const RunModel* model, ColourBy by) {
+    const int before = heightForWidth(width());
+    entries_.clear();
+    if (model != nullptr) {
+      entries_ = timelineLegend(*model, by, Palette::of(theme_));
+    }
+    if (heightForWidth(width()) != before) {
+      updateGeometry();
+    }
+    update();
+  }
   [[nodiscard]] QSize sizeHint() const override { return {400, 24}; }
+  [[nodiscard]] int heightForWidth(int width) const override {
+    return static_cast<int>(std::ceil(legendHeight(entries_, width - kLeft)));
+  }
 
  protected:
   void paintEvent(QPaintEvent*) override {
     QPainter painter(this);
     DisplayList list;
-    if (model_ != nullptr) {
-      TimelineScene::drawLegend(list, QRectF(rect()).adjusted(8, 0, 0, 0), Palette::of(theme_),
-                                *model_, by_);
-    }
+    drawLegend(list, QRectF(rect()).adjusted(kLeft, 0, 0, 0), entries_, Palette::of(theme_));
     paint(list, painter);
   }
 
  private:
-  QPointer<RunModel> model_;
-  ColourBy by_ = ColourBy::kPhase;
+  static constexpr int kLeft = 8;
+  std::vector<LegendEntry> entries_;
   Theme theme_ = Theme::kLight;
 };
 
-TimelineBar::TimelineBar(QWidget* parent) : QWidget(parent) {
+TimelineBar::TimelineBar(QWidget* parent) : RunPart(parent) {
   colourBy_ = new QComboBox;
   colourBy_->setObjectName(QStringLiteral("colourBy"));
   colourBy_->addItem(tr("Colour by phase"), static_cast<int>(ColourBy::kPhase));
@@ -62,20 +70,12 @@ TimelineBar::TimelineBar(QWidget* parent) : QWidget(parent) {
   colourBy_->setAccessibleName(tr("Colour by"));
   keepOwnKeys(colourBy_);
   legend_ = new Legend;
-  legend_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
-  legend_->setMinimumWidth(60);
   status_ = new QLabel;
   status_->setObjectName(QStringLiteral("timelineStatus"));
-  clear_ = new QToolButton;
-  clear_->setText(tr("Clear filter"));
-  clear_->setAutoRaise(true);
-  clear_->setFocusPolicy(Qt::NoFocus);
+  clear_ = barButton(tr("Clear filter"));
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(8, 3, 8, 3);
-  row->addWidget(colourBy_);
-  row->addWidget(legend_, 1);
-  row->addWidget(status_);
-  row->addWidget(clear_);
+  addParts(*row, colourBy_, wide(legend_), status_, clear_);
   connect(colourBy_, &QComboBox::activated, this, [this](int index) {
     if (state_ != nullptr) {
       state_->setColourBy(static_cast<ColourBy>(colourBy_->itemData(index).toInt()));
@@ -94,43 +94,28 @@ TimelineBar::TimelineBar(QWidget* parent) : QWidget(parent) {
 
 TimelineBar::~TimelineBar() = default;
 
-void TimelineBar::setModel(RunModel* model) {
-  if (legend_->model() != nullptr) {
-    legend_->model()->disconnect(this);
+void TimelineBar::runChanged() {
+  if (model_ != nullptr) {
+    connect(model_, &RunModel::infoChanged, this, &TimelineBar::refresh);
+    connect(model_, &RunModel::loaded, this, &TimelineBar::refresh);
   }
-  legend_->show(model);
-  if (model != nullptr) {
-    // The legend names what the run holds, which grows.
-    connect(model, &RunModel::infoChanged, this, [this] { legend_->update(); });
-    connect(model, &RunModel::loaded, this, [this] { legend_->update(); });
-  }
-}
-
-void TimelineBar::setState(ViewState* state) {
-  if (state_ != nullptr) {
-    state_->disconnect(this);
-  }
-  state_ = state;
   if (state_ != nullptr) {
     connect(state_, &ViewState::colourByChanged, this, &TimelineBar::refresh);
     connect(state_, &ViewState::filterChanged, this, &TimelineBar::refresh);
-    connect(state_, &ViewState::iterationChanged, legend_, qOverload<>(&QWidget::update));
+    connect(state_, &ViewState::iterationChanged, this, &TimelineBar::refresh);
   }
   refresh();
 }
 
 void TimelineBar::setTheme(Theme theme) {
   legend_->show(theme);
+  refresh();
 }
 
 void TimelineBar::addButton(QAction* action) {
-  auto* button = new QToolButton;
-  button->setDefaultAction(action);
+  QToolButton* button = barButton(action);
   button->setPopupMode(QToolButton::InstantPopup);  // of a menu's action: opens the menu
-  button->setAutoRaise(true);
-  button->setFocusPolicy(Qt::NoFocus);
-  auto* row = static_cast<QHBoxLayout*>(layout());
-  row->insertWidget(1, button);
+  static_cast<QHBoxLayout*>(layout())->insertWidget(1, button);
 }
 
 void TimelineBar::setCommands(const Commands& commands) {
@@ -159,8 +144,8 @@ void TimelineBar::refresh() {
   clear_->setVisible(filtered);
   if (state_ != nullptr) {
     colourBy_->setCurrentIndex(colourBy_->findData(static_cast<int>(state_->colourBy())));
-    legend_->show(state_->colourBy());
   }
+  legend_->show(model_, state_ != nullptr ? state_->colourBy() : ColourBy::kPhase);
 }
 
 }  // namespace lockstep::ui

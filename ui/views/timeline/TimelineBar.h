@@ -1,11 +1,7 @@
 #pragma once
 
-#include <QPointer>
-#include <QWidget>
-
 #include "ui/canvas/Palette.h"
-#include "ui/model/RunModel.h"
-#include "ui/model/ViewState.h"
+#include "ui/stage/RunPart.h"
 
 class QAction;
 class QComboBox;
@@ -16,7 +12,7 @@ namespace lockstep::ui {
 
 /// The bar below a timeline: what the colours are about, with their legend, and what is out of
 /// the ordinary: a filter, a view that stands still. [ui-thread]
-class TimelineBar : public QWidget {
+class TimelineBar : public RunPart {
   Q_OBJECT
 
  public:
@@ -30,8 +26,6 @@ class TimelineBar : public QWidget {
   explicit TimelineBar(QWidget* parent = nullptr);
   ~TimelineBar() override;
 
-  void setModel(RunModel* model);
-  void setState(ViewState* state);
   void setTheme(Theme theme);
   void setCommands(const Commands& commands);
   /// Buttons beside the legend.
@@ -42,9 +36,9 @@ class TimelineBar : public QWidget {
  private:
   class Legend;
 
+  void runChanged() override;
   void refresh();
 
-  QPointer<ViewState> state_;
   QComboBox* colourBy_ = nullptr;
   Legend* legend_ = nullptr;
   QLabel* status_ = nullptr;

@@ -4,6 +4,12 @@
 #include <cmath>
 #include <vector>
 
+#include "ui/views/timeline/layers/CountersLayer.h"
+#include "ui/views/timeline/layers/LanesLayer.h"
+#include "ui/views/timeline/layers/NotesLayer.h"
+#include "ui/views/timeline/layers/RanksLayer.h"
+#include "ui/views/timeline/layers/WorldLayer.h"
+
 namespace lockstep::ui {
 namespace {
 
@@ -11,12 +17,12 @@ using namespace timeline_metrics;
 
 constexpr double kIterationsFollowed = 3;
 constexpr int kStepsAveraged = 5;
-constexpr double kFocusMargin = 0.25;   // beside a span that is zoomed to
-constexpr double kRightMargin = 0.04;   // of a followed run
+constexpr double kFocusMargin = 0.25;  // beside a span that is zoomed to
+constexpr double kRightMargin = 0.04;  // of a followed run
 constexpr double kScaleAStep = 1.15;
 constexpr double kLowestRows = 0.7;
 constexpr double kHighestRows = 3;
-constexpr double kCloser = 0.25;        // of the visible length
+constexpr double kCloser = 0.25;  // of the visible length
 
 }  // namespace
 
@@ -26,19 +32,18 @@ void TimelineController::setModel(const RunModel* model) {
   collapsed_.clear();
   onlyRank_.reset();
   scrollY_ = 0;
-  measured_.reset();
-  filtering_.reset();
-  drag_ = Drag::kNone;
+  mouse_.reset();
   relayout();
 }
 
 void TimelineController::relayout() {
   if (model_ != nullptr) {
-    layout_ = TimelineLayout(*model_, collapsed_, {.within = std::nullopt,
-                                                   .scale = rowScale_,
-                                                   .onlyRank = onlyRank_,
-                                                   .startUp = startUpInSight(),
-                                                   .counters = counterNames()});
+    layout_ = TimelineLayout(*model_, collapsed_,
+                             {.within = std::nullopt,
+                              .scale = rowScale_,
+                              .onlyRank = onlyRank_,
+                              .startUp = startUpInSight(),
+                              .counters = counterNames()});
     laidOutStartUp_ = startUpInSight();
   }
   setScroll(scrollY_);
@@ -57,7 +62,7 @@ std::vector<std::string> TimelineController::counterNames() const {
 void TimelineController::countersChanged() {
   relayout();
   if (ready()) {
-    updateHover();
+    mouse_.updateHover();
   }
 }
 
@@ -83,7 +88,7 @@ void TimelineController::rangeChanged() {
       relayout();
     }
     updateIteration();
-    updateHover();
+    mouse_.updateHover();
   }
 }
 
@@ -95,7 +100,7 @@ bool TimelineController::startUpInSight() const {
 }
 
 TimeAxis TimelineController::axis() const {
-  return TimelineScene::axisFor(size_.width(), state_ != nullptr ? state_->range() : TimeRange{});
+  return TimelineSight::axisFor(size_.width(), state_ != nullptr ? state_->range() : TimeRange{});
 }
 
 TimelineFrame TimelineController::frame() const {
@@ -106,11 +111,11 @@ TimelineFrame TimelineController::frame() const {
   frame.colourBy = state_->colourBy();
   frame.selection = state_->selection();
   frame.hovered = state_->hovered();
-  if (drag_ != Drag::kPan) {
-    frame.pointer = pointer_;
+  if (!mouse_.pans()) {
+    frame.pointer = mouse_.pointer();
   }
-  frame.measured = measured_;
-  frame.filter = filtering_ ? filtering_ : state_->filter();
+  frame.measured = mouse_.measured();
+  frame.filter = mouse_.filtering() ? mouse_.filtering() : state_->filter();
   frame.ribbons = ribbons_;
   frame.notes = notes_;
   frame.found = finder_;
@@ -123,7 +128,7 @@ void TimelineController::show(TimeRange range, ViewState::RangeChange change) {
     return;
   }
   const TimeAxis clamped =
-      TimelineScene::axisFor(size_.width(), range).clamped(all.startNs, all.endNs);
+      TimelineSight::axisFor(size_.width(), range).clamped(all.startNs, all.endNs);
   state_->setRange({clamped.startNs(), clamped.endNs()}, change);
 }
 
@@ -169,8 +174,7 @@ void TimelineController::updateIteration() {
   const double middle = (range.startNs + range.endNs) / 2;
   std::optional<std::uint32_t> iteration;
   for (int rank = 0; rank < model_->rankCount() && !iteration; ++rank) {
-    const auto step = state_->followsLive() ? model_->lastStep(rank)
-                                            : model_->stepAt(rank, middle);
+    const auto step = state_->followsLive() ? model_->lastStep(rank) : model_->stepAt(rank, middle);
     if (step) {
       iteration = step->step;
     }
@@ -178,22 +182,34 @@ void TimelineController::updateIteration() {
   state_->setIteration(iteration);
 }
 
-void TimelineController::updateHover() {
-  const bool over = pointer_ && drag_ == Drag::kNone;
-  state_->setHovered(over ? spanAt(*pointer_) : std::nullopt);
+std::optional<Span> TimelineController::spanAt(QPointF position) const {
+  const TimelineSight now = sight();
+  if (position.y() < kRulerHeight || position.x() < now.axis.left() ||
+      position.x() > now.axis.right()) {
+    return std::nullopt;
+  }
+  const auto met = WorldLayer::spanAt(now, position);
+  return met ? met : LanesLayer::spanAt(now, position);
+}
+
+std::optional<TimelineLayout::CounterHit> TimelineController::counterAt(QPointF position) const {
+  return CountersLayer::counterAt(sight(), position);
+}
+
+std::optional<Mark> TimelineController::markAt(QPointF position) const {
+  return NotesLayer::markAt(sight(), position);
+}
+
+std::optional<int> TimelineController::headerAt(QPointF position) const {
+  return RanksLayer::headerAt(sight(), position);
 }
 
 void TimelineController::zoom(double factor) {
-  const TimeAxis now = axis();
-  const bool over = pointer_ && pointer_->x() >= now.left() && pointer_->x() <= now.right();
-  const double x = over ? pointer_->x() : (now.left() + now.right()) / 2;
-  const TimeAxis next = now.zoomed(factor, x);
-  show({next.startNs(), next.endNs()}, ViewState::RangeChange::kZoom);
+  show(axis().zoomedAbout(factor, mouse_.pointer()), ViewState::RangeChange::kZoom);
 }
 
 void TimelineController::pan(double part) {
-  const TimeAxis next = axis().panned(part * axis().width());
-  show({next.startNs(), next.endNs()}, ViewState::RangeChange::kPan);
+  show(axis().panned(part * axis().width()), ViewState::RangeChange::kPan);
 }
 
 void TimelineController::focus() {
@@ -218,19 +234,19 @@ void TimelineController::focus() {
 void TimelineController::showAll() {
   const TimeRange all = model_->extent();
   const double margin = all.lengthNs() * 0.02;
-  show({all.startNs - margin, all.endNs + margin}, ViewState::RangeChange::kJump);
+  show(TimeRange{all.startNs - margin, all.endNs + margin}, ViewState::RangeChange::kJump);
 }
 
 void TimelineController::showStart() {
   const TimeRange all = model_->extent();
   const double length = state_->range().lengthNs();
-  show({all.startNs, all.startNs + length}, ViewState::RangeChange::kJump);
+  show(TimeRange{all.startNs, all.startNs + length}, ViewState::RangeChange::kJump);
 }
 
 void TimelineController::showEnd() {
   const TimeRange all = model_->extent();
   const double length = state_->range().lengthNs();
-  show({all.endNs - length, all.endNs}, ViewState::RangeChange::kJump);
+  show(TimeRange{all.endNs - length, all.endNs}, ViewState::RangeChange::kJump);
 }
 
 void TimelineController::moveIteration(int direction) {
@@ -260,7 +276,7 @@ void TimelineController::goToIteration(std::uint32_t iteration) {
   // From far out, come close enough to see the iteration.
   const double most = (step->endNs - step->startNs) * 20;
   const double half = std::min(state_->range().lengthNs(), most) / 2;
-  show({middle - half, middle + half}, ViewState::RangeChange::kJump);
+  show(TimeRange{middle - half, middle + half}, ViewState::RangeChange::kJump);
 }
 
 void TimelineController::selectNeighbour(int direction, bool sameKind) {
@@ -302,14 +318,14 @@ void TimelineController::bringIntoSight(const Span& span) {
   const TimeRange range = state_->range();
   if (span.endNs() < range.startNs || span.startNs > range.endNs) {
     const double middle = span.startNs + std::min(span.durationNs, range.lengthNs()) / 2;
-    show({middle - range.lengthNs() / 2, middle + range.lengthNs() / 2},
+    show(TimeRange{middle - range.lengthNs() / 2, middle + range.lengthNs() / 2},
          ViewState::RangeChange::kPan);
   }
 }
 
 void TimelineController::clear() {
-  if (measured_) {
-    measured_.reset();
+  if (mouse_.measured()) {
+    mouse_.dropMeasured();
   } else if (state_->filter()) {
     state_->setFilter(std::nullopt);
   } else {
@@ -339,7 +355,7 @@ void TimelineController::zoomTo(const std::optional<Span>& span, double ns) {
     return;
   }
   const double half = state_->range().lengthNs() * kCloser / 2;
-  show({ns - half, ns + half}, ViewState::RangeChange::kJump);
+  show(TimeRange{ns - half, ns + half}, ViewState::RangeChange::kJump);
 }
 
 void TimelineController::toggleRank(int rank) {
@@ -353,6 +369,8 @@ double TimelineController::maximumScroll() const {
   return std::max(0.0, layout_.height() + kRulerHeight - size_.height());
 }
 
-void TimelineController::setScroll(double y) { scrollY_ = std::clamp(y, 0.0, maximumScroll()); }
+void TimelineController::setScroll(double y) {
+  scrollY_ = std::clamp(y, 0.0, maximumScroll());
+}
 
 }  // namespace lockstep::ui

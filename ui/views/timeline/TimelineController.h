@@ -2,24 +2,20 @@
 
 #include <QPointF>
 #include <QSizeF>
-#include <Qt>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "ui/canvas/CanvasInput.h"
-#include "ui/chart/TimeAxis.h"
-#include "ui/model/RunModel.h"
-#include "ui/model/ViewState.h"
 #include "ui/views/timeline/TimelineLayout.h"
-#include "ui/views/timeline/TimelineScene.h"
+#include "ui/views/timeline/TimelineMouse.h"
+#include "ui/views/timeline/TimelineSight.h"
 
 namespace lockstep::ui {
 
-/// What mouse and keys do to a timeline, without a widget: reads the model, writes the view
-/// state, keeps what belongs to one view alone (scrolling, collapsed ranks, the measuring
-/// band). Members that take input need a model and a state. [ui-thread]
+/// What a timeline shows and what keys do to it, without a widget: reads the model, writes the view
+/// state, keeps what belongs to one view alone (scrolling, collapsed ranks). Its mouse does the
+/// rest. Members that change or find something need a model and a state. [ui-thread]
 class TimelineController {
  public:
   void setModel(const RunModel* model);
@@ -29,6 +25,8 @@ class TimelineController {
   void setNotes(const Annotations* notes) { notes_ = notes; }
   void setFinder(const SpanFinder* finder) { finder_ = finder; }
   [[nodiscard]] bool ready() const { return model_ != nullptr && state_ != nullptr; }
+  [[nodiscard]] ViewState& state() { return *state_; }
+  [[nodiscard]] TimelineMouse& mouse() { return mouse_; }
 
   /// Lanes may have appeared: lays them out again. Moves the range when following.
   void modelChanged();
@@ -45,17 +43,14 @@ class TimelineController {
   [[nodiscard]] TimeAxis axis() const;
   [[nodiscard]] const TimelineLayout& layout() const { return layout_; }
   [[nodiscard]] TimelineFrame frame() const;
-
-  // --- the mouse ---
-  void press(const PointerInput& input);
-  void move(const PointerInput& input);
-  void release(const PointerInput& input);
-  void doubleClick(const PointerInput& input);
-  void leave();
-  void wheel(const WheelInput& input);
-  [[nodiscard]] Qt::CursorShape cursor() const;
+  [[nodiscard]] TimelineSight sight() const { return {*model_, layout_, frame()}; }
 
   // --- verbs ---
+  /// Shows a range, as far as there is something in it.
+  void show(TimeRange range, ViewState::RangeChange change);
+  void show(const TimeAxis& axis, ViewState::RangeChange change) {
+    show(TimeRange{axis.startNs(), axis.endNs()}, change);
+  }
   /// Multiplies the visible length; about the pointer, or the middle when it is elsewhere.
   void zoom(double factor);
   /// Moves by a part of the visible length.
@@ -95,21 +90,17 @@ class TimelineController {
   [[nodiscard]] std::optional<TimelineLayout::CounterHit> counterAt(QPointF position) const;
   /// The bookmark or note whose flag is under a position.
   [[nodiscard]] std::optional<Mark> markAt(QPointF position) const;
-  [[nodiscard]] const std::optional<TimeRange>& measured() const { return measured_; }
-  /// Whether the button that went up last was pressed and let go in one place.
-  [[nodiscard]] bool wasClick() const { return wasClick_; }
+  /// The rank whose header is under a position.
+  [[nodiscard]] std::optional<int> headerAt(QPointF position) const;
+  [[nodiscard]] const std::optional<TimeRange>& measured() const { return mouse_.measured(); }
 
  private:
-  enum class Drag { kNone, kPending, kMeasure, kFilter, kPan };
-
-  void show(TimeRange range, ViewState::RangeChange change);
   void bringIntoSight(const Span& span);
   void relayout();
   [[nodiscard]] std::vector<std::string> counterNames() const;
   [[nodiscard]] bool startUpInSight() const;
   void follow();
   void updateIteration();
-  void updateHover();
 
   const RunModel* model_ = nullptr;
   ViewState* state_ = nullptr;
@@ -123,16 +114,7 @@ class TimelineController {
   std::optional<int> onlyRank_;
   bool ribbons_ = false;
   bool laidOutStartUp_ = true;
-
-  std::optional<QPointF> pointer_;
-  std::optional<TimeRange> measured_;
-  std::optional<TimeRange> filtering_;  // while it is dragged
-  bool filterDrag_ = false;
-  bool wasClick_ = false;
-  Drag drag_ = Drag::kNone;
-  QPointF dragFrom_;
-  TimeRange dragRange_;
-  double dragScroll_ = 0;
+  TimelineMouse mouse_{*this};
 };
 
 }  // namespace lockstep::ui

@@ -1,5 +1,6 @@
 #include "ui/views/timeline/TimelineLayout.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace lockstep::ui {
@@ -25,6 +26,15 @@ constexpr double kCollapsedRow = 12;
 
 bool shownCollapsed(LaneRole role, int row) {
   return row == 1 && (role == LaneRole::kPhases || role == LaneRole::kCommunication);
+}
+
+// The one of boxes below each other that a height lies in; null: none.
+template <typename Box>
+const Box* boxAt(const std::vector<Box>& boxes, double y) {
+  const auto at = std::find_if(boxes.begin(), boxes.end(), [y](const Box& box) {
+    return y >= box.top && y < box.top + box.height;
+  });
+  return at == boxes.end() ? nullptr : &*at;
 }
 
 bool hasSpans(const RunModel& model, const run::SpanStore& store,
@@ -131,49 +141,29 @@ void TimelineLayout::placeWorld(const RunModel& model, const Options& options) {
 }
 
 std::optional<TimelineLayout::WorldRow> TimelineLayout::worldHit(double y) const {
-  for (const WorldRow& row : world_.rows) {
-    if (y >= row.top && y < row.top + row.height) {
-      return row;
-    }
-  }
-  return std::nullopt;
+  const WorldRow* row = boxAt(world_.rows, y);
+  return row != nullptr ? std::optional(*row) : std::nullopt;
 }
 
 std::optional<TimelineLayout::CounterHit> TimelineLayout::counterHit(double y) const {
-  for (const RankBox& rank : ranks_) {
-    for (const CounterBox& box : rank.counters) {
-      if (y >= box.top && y < box.top + box.height) {
-        return CounterHit{rank.rank, box};
-      }
-    }
-  }
-  return std::nullopt;
+  const RankBox* rank = boxAt(ranks_, y);
+  const CounterBox* box = rank != nullptr ? boxAt(rank->counters, y) : nullptr;
+  return box != nullptr ? std::optional(CounterHit{rank->rank, *box}) : std::nullopt;
 }
 
 std::optional<int> TimelineLayout::headerAt(double y) const {
-  for (const RankBox& rank : ranks_) {
-    if (y >= rank.top && y < rank.top + kRankHeader) {
-      return rank.rank;
-    }
-  }
-  return std::nullopt;
+  const RankBox* rank = boxAt(ranks_, y);
+  return rank != nullptr && y < rank->top + kRankHeader ? std::optional(rank->rank) : std::nullopt;
 }
 
 std::optional<TimelineLayout::Hit> TimelineLayout::hit(double y) const {
-  for (const RankBox& rank : ranks_) {
-    for (const LaneBox& lane : rank.lanes) {
-      if (y < lane.top || y >= lane.top + lane.height) {
-        continue;
-      }
-      for (const Row& row : lane.rows) {
-        if (y >= row.top && y < row.top + row.height) {
-          return Hit{lane.lane, row.row};
-        }
-      }
-      return Hit{lane.lane, -1};
-    }
+  const RankBox* rank = boxAt(ranks_, y);
+  const LaneBox* lane = rank != nullptr ? boxAt(rank->lanes, y) : nullptr;
+  if (lane == nullptr) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  const Row* row = boxAt(lane->rows, y);
+  return Hit{lane->lane, row != nullptr ? row->row : -1};
 }
 
 std::optional<TimelineLayout::Row> TimelineLayout::find(int lane, int row) const {

@@ -21,8 +21,7 @@ inline constexpr double kRankGap = 8;
 inline constexpr double kRowGap = 2;
 inline constexpr double kWorldRow = 20;
 inline constexpr double kCounterRow = 34;
-inline constexpr double kOutside = 4;       ///< beyond the axis: a bar's edge there is not seen
-inline constexpr double kZoomANotch = 0.8;  ///< of the visible length
+inline constexpr double kOutside = 4;  ///< beyond the axis: a bar's edge there is not seen
 }  // namespace timeline_metrics
 
 /// Where the lanes of a run lie, one below the other; y runs from 0 at the first rank's header
@@ -75,17 +74,17 @@ class TimelineLayout {
   };
 
   struct Options {
-    std::optional<TimeRange> within = std::nullopt;  ///< leaves no room for rows that are empty in that range
-    double scale = 1;                 ///< of the height of rows
-    std::optional<int> onlyRank = std::nullopt;      ///< leaves out all others
+    std::optional<TimeRange> within =
+        std::nullopt;  ///< leaves no room for rows that are empty in that range
+    double scale = 1;  ///< of the height of rows
+    std::optional<int> onlyRank = std::nullopt;  ///< leaves out all others
     bool startUp = true;  ///< false: no room for groups that met only before the first iteration
     std::vector<std::string> counters = {};  ///< plotted under each rank that is not collapsed
   };
 
   TimelineLayout() = default;
   /// Collapsed ranks keep a thin strip of their phases and their communication.
-  TimelineLayout(const RunModel& model, const std::set<int>& collapsed,
-                 const Options& options);
+  TimelineLayout(const RunModel& model, const std::set<int>& collapsed, const Options& options);
   TimelineLayout(const RunModel& model, const std::set<int>& collapsed)
       : TimelineLayout(model, collapsed, Options()) {}
 

@@ -1,13 +1,9 @@
+#include "ui/views/timeline/TimelineLegend.h"
+
 #include <algorithm>
-#include <array>
-#include <initializer_list>
-#include <vector>
 
 #include "engine/trace/Event.h"
-#include "ui/chart/Legend.h"
-#include "ui/views/timeline/TimelineScene.h"
 
-// What the colours of a timeline mean.
 namespace lockstep::ui {
 namespace {
 
@@ -17,19 +13,16 @@ struct Entry {
   Tone tone;
   const char* text;
   bool hatched;
-  std::initializer_list<EventKind> kinds;  // shown when the run holds one of them
-  std::initializer_list<ColourBy> by = {ColourBy::kPhase};
+  std::vector<EventKind> kinds;  // shown when the run holds one of them
+  std::vector<ColourBy> by = {ColourBy::kPhase};
 };
 
-std::vector<LegendEntry> tones(const Palette& palette, const RunModel& model, ColourBy by) {
-  // What is rare comes first: a legend without room for all says what its reader cannot guess.
-  const std::array<Entry, 17> kEntries{{
-      {Tone::kFault, "fault", true, {EventKind::kFault}, {ColourBy::kPhase, ColourBy::kWait}},
-      {Tone::kFault,
-       "without a core",
-       false,
-       {EventKind::kOffCore},
-       {ColourBy::kPhase, ColourBy::kWait}},
+// What is rare comes first: a legend without room for all says what its reader cannot guess.
+const std::vector<Entry>& entries() {
+  using enum ColourBy;
+  static const std::vector<Entry> kEntries{
+      {Tone::kFault, "fault", true, {EventKind::kFault}, {kPhase, kWait}},
+      {Tone::kFault, "without a core", false, {EventKind::kOffCore}, {kPhase, kWait}},
       {Tone::kShadow, "out of inputs", true, {EventKind::kJoinShadow}},
       {Tone::kRebuild, "unused parameters", false, {EventKind::kSearchUnused}},
       {Tone::kData, "data", false, {EventKind::kData}},
@@ -37,60 +30,48 @@ std::vector<LegendEntry> tones(const Palette& palette, const RunModel& model, Co
       {Tone::kBackward, "backward", false, {EventKind::kBackward}},
       {Tone::kOptimizer, "optimizer", false, {EventKind::kOptimizer, EventKind::kBucketOptimizer}},
       {Tone::kCopy, "copy in / out", false, {EventKind::kCopyIn, EventKind::kCopyOut}},
-      {Tone::kWait,
-       "wait for a bucket",
-       true,
-       {EventKind::kWait},
-       {ColourBy::kPhase, ColourBy::kWait}},
-      {Tone::kEncode,
-       "hook encode",
-       false,
-       {EventKind::kHookEncode},
-       {ColourBy::kPhase, ColourBy::kHook}},
-      {Tone::kCommunicate,
-       "hook communicate",
-       false,
-       {EventKind::kHookCommunicate},
-       {ColourBy::kHook}},
-      {Tone::kDecode,
-       "hook decode",
-       false,
-       {EventKind::kHookDecode},
-       {ColourBy::kPhase, ColourBy::kHook}},
+      {Tone::kWait, "wait for a bucket", true, {EventKind::kWait}, {kPhase, kWait}},
+      {Tone::kEncode, "hook encode", false, {EventKind::kHookEncode}, {kPhase, kHook}},
+      {Tone::kCommunicate, "hook communicate", false, {EventKind::kHookCommunicate}, {kHook}},
+      {Tone::kDecode, "hook decode", false, {EventKind::kHookDecode}, {kPhase, kHook}},
       {Tone::kTransfer,
        "transfer",
        false,
        {EventKind::kCollective, EventKind::kReplicate, EventKind::kNcclKernel},
-       {ColourBy::kPhase, ColourBy::kWait}},
+       {kPhase, kWait}},
       {Tone::kTransfer,
        "waits for a late rank",
        true,
        {EventKind::kCollective, EventKind::kChecked},
-       {ColourBy::kPhase, ColourBy::kWait}},
-      {Tone::kLink,
-       "modelled link",
-       false,
-       {EventKind::kShaped},
-       {ColourBy::kPhase, ColourBy::kWait}},
-      {Tone::kCheck, "check", false, {EventKind::kChecked}, {ColourBy::kPhase, ColourBy::kWait}},
-  }};
+       {kPhase, kWait}},
+      {Tone::kLink, "modelled link", false, {EventKind::kShaped}, {kPhase, kWait}},
+      {Tone::kCheck, "check", false, {EventKind::kChecked}, {kPhase, kWait}}};
+  return kEntries;
+}
+
+Swatch swatchOf(const Entry& entry, const Palette& palette) {
+  const QColor colour = palette.tone(entry.tone);
+  if (!entry.hatched) {
+    return {colour, {}};
+  }
+  switch (entry.tone) {
+    case Tone::kTransfer:
+      return {withAlpha(colour, 0.3f), colour};
+    case Tone::kFault:
+      return {colour, Palette::textOn(colour)};
+    default:
+      return {colour, withAlpha(palette.background, 0.5f)};
+  }
+}
+
+std::vector<LegendEntry> tones(const Palette& palette, const RunModel& model, ColourBy by) {
   std::vector<LegendEntry> chips;
-  for (const Entry& entry : kEntries) {
+  for (const Entry& entry : entries()) {
     const bool held = std::any_of(entry.kinds.begin(), entry.kinds.end(),
                                   [&](EventKind kind) { return model.holds(kind); });
-    if (!held || std::find(entry.by.begin(), entry.by.end(), by) == entry.by.end()) {
-      continue;
+    if (held && std::find(entry.by.begin(), entry.by.end(), by) != entry.by.end()) {
+      chips.push_back({swatchOf(entry, palette), QString::fromLatin1(entry.text)});
     }
-    const QColor colour = palette.tone(entry.tone);
-    const bool late = entry.hatched && entry.tone == Tone::kTransfer;
-    LegendEntry chip{{late ? withAlpha(colour, 0.3f) : colour, {}},
-                     QString::fromLatin1(entry.text)};
-    if (entry.hatched) {
-      chip.swatch.hatch = late                         ? colour
-                          : entry.tone == Tone::kFault ? Palette::textOn(colour)
-                                                       : withAlpha(palette.background, 0.5f);
-    }
-    chips.push_back(std::move(chip));
   }
   return chips;
 }
@@ -110,14 +91,14 @@ std::vector<LegendEntry> buckets(const Palette& palette, const RunModel& model) 
 
 }  // namespace
 
-double TimelineScene::drawLegend(DisplayList& list, const QRectF& rect, const Palette& palette,
-                                 const RunModel& model, ColourBy by) {
+std::vector<LegendEntry> timelineLegend(const RunModel& model, ColourBy by,
+                                        const Palette& palette) {
   std::vector<LegendEntry> chips =
       by == ColourBy::kBucket ? buckets(palette, model) : tones(palette, model, by);
   if (by != ColourBy::kPhase) {
     chips.push_back({{palette.tone(Tone::kNeutral), {}}, QStringLiteral("all else")});
   }
-  return ui::drawLegend(list, rect, chips, palette);
+  return chips;
 }
 
 }  // namespace lockstep::ui

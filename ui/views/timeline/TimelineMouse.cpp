@@ -1,80 +1,28 @@
+#include "ui/views/timeline/TimelineMouse.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "ui/stage/Steps.h"
 #include "ui/views/timeline/TimelineController.h"
 
-// The mouse on a timeline: hover, click, measure, pan, zoom.
 namespace lockstep::ui {
 namespace {
 
 using namespace timeline_metrics;
 
-constexpr double kDragFrom = 4;       // px that tell a drag from a click
-constexpr double kSlack = 4;          // px beside a thin span that still hit it
-constexpr double kPanANotch = 0.12;   // of the visible length
 constexpr double kScrollANotch = 60;  // px
-
-bool pans(const PointerInput& input) {
-  return input.button == Qt::RightButton || input.button == Qt::MiddleButton;
-}
 
 }  // namespace
 
-std::optional<Span> TimelineController::spanAt(QPointF position) const {
-  const TimeAxis now = axis();
-  if (position.y() < kRulerHeight || position.x() < now.left() || position.x() > now.right()) {
-    return std::nullopt;
-  }
-  const double y = position.y() - kRulerHeight + scrollY_;
-  if (const auto world = layout_.worldHit(y)) {
-    const Meeting* meeting =
-        meetingAt(*model_, *world, now.toNs(position.x()), now.nsPerPixel() * kSlack);
-    if (meeting != nullptr) {
-      for (const Span& span : model_->spansOf(*meeting)) {
-        if (span.rank() == meeting->lateRank) {
-          return span;
-        }
-      }
-    }
-    return std::nullopt;
-  }
-  const auto hit = layout_.hit(y);
-  if (!hit || hit->row < 0) {
-    return std::nullopt;
-  }
-  return model_->findSpan(hit->lane, hit->row, now.toNs(position.x()), now.nsPerPixel() * kSlack);
-}
-
-std::optional<TimelineLayout::CounterHit> TimelineController::counterAt(QPointF position) const {
-  if (position.y() < kRulerHeight) {
-    return std::nullopt;
-  }
-  return layout_.counterHit(position.y() - kRulerHeight + scrollY_);
-}
-
-std::optional<Mark> TimelineController::markAt(QPointF position) const {
-  if (notes_ == nullptr || position.y() > kRulerHeight || position.x() < axis().left()) {
-    return std::nullopt;
-  }
-  const TimeAxis now = axis();
-  // What is drawn last lies on top.
-  const std::vector<Mark>& marks = notes_->marks();
-  for (auto mark = marks.rbegin(); mark != marks.rend(); ++mark) {
-    if (flagRect(*mark, now).adjusted(-3, -2, 3, 2).contains(position)) {
-      return *mark;
-    }
-  }
-  return std::nullopt;
-}
-
-void TimelineController::press(const PointerInput& input) {
+void TimelineMouse::press(const PointerInput& input) {
   pointer_ = input.position;
   dragFrom_ = input.position;
-  dragRange_ = state_->range();
-  dragScroll_ = scrollY_;
+  dragRange_ = timeline_.state().range();
+  dragScroll_ = timeline_.scrollY();
   wasClick_ = true;
-  if (pans(input) || (input.button == Qt::LeftButton && input.position.y() < kRulerHeight)) {
+  if (ui::pans(input) || (input.button == Qt::LeftButton && input.position.y() < kRulerHeight)) {
     drag_ = Drag::kPan;
     updateHover();
     return;
@@ -82,17 +30,17 @@ void TimelineController::press(const PointerInput& input) {
   if (input.button != Qt::LeftButton) {
     return;
   }
-  if (const auto rank = layout_.headerAt(input.position.y() - kRulerHeight + scrollY_)) {
-    toggleRank(*rank);
+  if (const auto rank = timeline_.headerAt(input.position)) {
+    timeline_.toggleRank(*rank);
     return;
   }
-  if (input.position.x() >= axis().left()) {
+  if (input.position.x() >= timeline_.axis().left()) {
     drag_ = Drag::kPending;
     filterDrag_ = input.modifiers.testFlag(Qt::ControlModifier);
   }
 }
 
-void TimelineController::move(const PointerInput& input) {
+void TimelineMouse::move(const PointerInput& input) {
   pointer_ = input.position;
   const QPointF delta = input.position - dragFrom_;
   if (std::max(std::abs(delta.x()), std::abs(delta.y())) >= kDragFrom) {
@@ -102,84 +50,96 @@ void TimelineController::move(const PointerInput& input) {
     drag_ = filterDrag_ ? Drag::kFilter : Drag::kMeasure;
   }
   if (drag_ == Drag::kMeasure || drag_ == Drag::kFilter) {
-    const TimeAxis now = axis();
+    const TimeAxis now = timeline_.axis();
     const double a = now.toNs(std::clamp(dragFrom_.x(), now.left(), now.right()));
     const double b = now.toNs(std::clamp(input.position.x(), now.left(), now.right()));
     (drag_ == Drag::kFilter ? filtering_ : measured_) = TimeRange{std::min(a, b), std::max(a, b)};
-  } else if (drag_ == Drag::kPan) {
-    const TimeAxis from = TimelineScene::axisFor(size_.width(), dragRange_).panned(-delta.x());
-    if (!wasClick_) {
-      setScroll(dragScroll_ - delta.y());
-    }
-    if (std::abs(delta.x()) >= 1 && !wasClick_) {
-      show({from.startNs(), from.endNs()}, ViewState::RangeChange::kPan);
-    }
+  } else if (drag_ == Drag::kPan && !wasClick_) {
+    panFrom(delta);
   }
   updateHover();
 }
 
-void TimelineController::release(const PointerInput& input) {
+void TimelineMouse::panFrom(QPointF delta) {
+  timeline_.setScroll(dragScroll_ - delta.y());
+  if (std::abs(delta.x()) >= 1) {
+    const TimeAxis now = timeline_.axis();
+    timeline_.show(
+        TimeAxis(dragRange_.startNs, dragRange_.endNs, now.left(), now.width()).panned(-delta.x()),
+        ViewState::RangeChange::kPan);
+  }
+}
+
+void TimelineMouse::release(const PointerInput& input) {
   pointer_ = input.position;
   const Drag ended = std::exchange(drag_, Drag::kNone);
   if (ended == Drag::kPending) {
     measured_.reset();
-    state_->select(spanAt(input.position));
+    timeline_.state().select(timeline_.spanAt(input.position));
   } else if (ended == Drag::kFilter) {
-    state_->setFilter(std::exchange(filtering_, std::nullopt));
+    timeline_.state().setFilter(std::exchange(filtering_, std::nullopt));
   }
   updateHover();
 }
 
-void TimelineController::doubleClick(const PointerInput& input) {
+void TimelineMouse::doubleClick(const PointerInput& input) {
   pointer_ = input.position;
   if (input.button != Qt::LeftButton) {
     return;
   }
-  if (layout_.headerAt(input.position.y() - kRulerHeight + scrollY_)) {
+  if (timeline_.headerAt(input.position)) {
     press(input);  // a quick second click folds back
     return;
   }
-  if (const auto span = spanAt(input.position)) {
-    state_->select(span);
-    focus();
+  if (const auto span = timeline_.spanAt(input.position)) {
+    timeline_.state().select(span);
+    timeline_.focus();
   }
 }
 
-void TimelineController::leave() {
+void TimelineMouse::leave() {
   pointer_.reset();
   updateHover();
 }
 
-void TimelineController::wheel(const WheelInput& input) {
+void TimelineMouse::wheel(const WheelInput& input) {
   pointer_ = input.position;
-  const double steps = input.stepsY != 0 ? input.stepsY : -input.stepsX;
   if (input.modifiers.testFlag(Qt::AltModifier)) {
-    scaleRows(steps);  // Qt turns a wheel with Alt sideways
+    timeline_.scaleRows(input.steps());  // Qt turns a wheel with Alt sideways
     updateHover();
-    return;
-  }
-  const bool sideways = input.modifiers.testFlag(Qt::ShiftModifier) ||
-                        std::abs(input.stepsX) > std::abs(input.stepsY);
-  if (input.position.x() < axis().left() && !sideways) {
-    setScroll(scrollY_ - steps * kScrollANotch);
+  } else if (input.position.x() < timeline_.axis().left() && !input.sideways()) {
+    timeline_.setScroll(timeline_.scrollY() - input.steps() * kScrollANotch);
     updateHover();
-  } else if (sideways) {
-    pan(-steps * kPanANotch);
+  } else if (input.sideways()) {
+    timeline_.pan(-input.steps() * kPanANotch);
   } else {
-    zoom(std::pow(kZoomANotch, steps));
+    timeline_.zoom(std::pow(kZoomANotch, input.steps()));
   }
 }
 
-Qt::CursorShape TimelineController::cursor() const {
+void TimelineMouse::reset() {
+  measured_.reset();
+  filtering_.reset();
+  drag_ = Drag::kNone;
+}
+
+void TimelineMouse::updateHover() {
+  const bool over = pointer_ && drag_ == Drag::kNone;
+  timeline_.state().setHovered(over ? timeline_.spanAt(*pointer_) : std::nullopt);
+}
+
+Qt::CursorShape TimelineMouse::cursor() const {
   switch (drag_) {
-    case Drag::kPan: return Qt::ClosedHandCursor;
+    case Drag::kPan:
+      return Qt::ClosedHandCursor;
     case Drag::kMeasure:
-    case Drag::kFilter: return Qt::SizeHorCursor;
-    default: break;
+    case Drag::kFilter:
+      return Qt::SizeHorCursor;
+    default:
+      break;
   }
-  const bool header = pointer_ && pointer_->y() >= kRulerHeight &&
-                      layout_.headerAt(pointer_->y() - kRulerHeight + scrollY_).has_value();
-  return header || (pointer_ && markAt(*pointer_)) ? Qt::PointingHandCursor : Qt::ArrowCursor;
+  const bool over = pointer_ && (timeline_.headerAt(*pointer_) || timeline_.markAt(*pointer_));
+  return over ? Qt::PointingHandCursor : Qt::ArrowCursor;
 }
 
 }  // namespace lockstep::ui

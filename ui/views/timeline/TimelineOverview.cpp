@@ -1,10 +1,11 @@
 #include "ui/views/timeline/TimelineOverview.h"
 
-#include <QHBoxLayout>
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "ui/stage/Boxes.h"
+#include "ui/stage/Steps.h"
 #include "ui/views/timeline/TimelineLayout.h"
 
 namespace lockstep::ui {
@@ -15,13 +16,11 @@ constexpr double kBandMargin = 0.02;  // beside the whole run
 
 }  // namespace
 
-TimelineOverview::TimelineOverview(QWidget* parent) : QWidget(parent) {
+TimelineOverview::TimelineOverview(QWidget* parent) : RunPart(parent) {
   // Cheap by raster, and a second GL surface in the window would cost more than it draws.
   canvas_ = new Canvas(this, this, {Renderer::kRaster, QStringLiteral("overview")});
   canvas_->setMinimumHeight(static_cast<int>(kOverviewHeight));
-  auto* box = new QHBoxLayout(this);
-  box->setContentsMargins(0, 0, 0, 0);
-  box->addWidget(canvas_);
+  inRow(this, canvas_);
   setFixedHeight(static_cast<int>(kOverviewHeight));
   setAccessibleName(tr("Overview of the whole run"));
   setAccessibleDescription(
@@ -33,24 +32,12 @@ TimelineOverview::TimelineOverview(QWidget* parent) : QWidget(parent) {
          "there; double-click to show all."));
 }
 
-void TimelineOverview::setModel(RunModel* model) {
-  if (model_ != nullptr) {
-    model_->disconnect(this);
-  }
-  model_ = model;
+void TimelineOverview::runChanged() {
   drag_ = Drag::kNone;
   if (model_ != nullptr) {
     connect(model_, &RunModel::changed, this, &TimelineOverview::repaintSoon);
     connect(model_, &RunModel::infoChanged, this, &TimelineOverview::repaintSoon);
   }
-  repaintSoon();
-}
-
-void TimelineOverview::setState(ViewState* state) {
-  if (state_ != nullptr) {
-    state_->disconnect(this);
-  }
-  state_ = state;
   if (state_ != nullptr) {
     connect(state_, &ViewState::rangeChanged, this, &TimelineOverview::repaintSoon);
     connect(state_, &ViewState::filterChanged, this, &TimelineOverview::repaintSoon);

@@ -9,8 +9,7 @@
 #include "ui/canvas/Palette.h"
 #include "ui/chart/TimeAxis.h"
 #include "ui/model/Annotations.h"
-#include "ui/model/RunModel.h"
-#include "ui/model/ViewState.h"
+#include "ui/stage/RunPart.h"
 
 namespace lockstep::ui {
 
@@ -36,14 +35,12 @@ void drawOverview(DisplayList& list, const QRectF& rect, const RunModel& model,
 /// The strip above a timeline: its window is the visible range, and can be dragged, resized at
 /// its edges, and put elsewhere by a click; the wheel zooms it, a double click shows all.
 /// [ui-thread]
-class TimelineOverview : public QWidget, private CanvasClient {
+class TimelineOverview : public RunPart, private CanvasClient {
   Q_OBJECT
 
  public:
   explicit TimelineOverview(QWidget* parent = nullptr);
 
-  void setModel(RunModel* model);
-  void setState(ViewState* state);
   void setAnnotations(const Annotations* notes);
   void setTheme(Theme theme);
   void repaintSoon() { canvas_->repaintSoon(); }
@@ -62,12 +59,11 @@ class TimelineOverview : public QWidget, private CanvasClient {
   void pointerDoubleClicked(const PointerInput& input) override;
   void wheelTurned(const WheelInput& input) override;
 
+  void runChanged() override;
   [[nodiscard]] bool ready() const;
   [[nodiscard]] Drag partAt(double x) const;
   void showRange(TimeRange range, ViewState::RangeChange change);
 
-  QPointer<RunModel> model_;
-  QPointer<ViewState> state_;
   QPointer<const Annotations> notes_;
   Theme theme_ = Theme::kLight;
   Canvas* canvas_;

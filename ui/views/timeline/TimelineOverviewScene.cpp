@@ -2,7 +2,6 @@
 #include <array>
 #include <cmath>
 
-#include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
 #include "ui/views/timeline/TimelineLayout.h"
 #include "ui/views/timeline/TimelineOverview.h"

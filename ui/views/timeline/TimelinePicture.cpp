@@ -1,21 +1,19 @@
 #include "ui/views/timeline/TimelinePicture.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "ui/canvas/Picture.h"
-#include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
 #include "ui/model/RunTitle.h"
 #include "ui/views/timeline/FirstLook.h"
+#include "ui/views/timeline/TimelineLegend.h"
 #include "ui/views/timeline/TimelineOverview.h"
 #include "ui/views/timeline/TimelineScene.h"
 
 namespace lockstep::ui {
 namespace {
 
-constexpr double kTitleHeight = 38;
-constexpr double kLegendHeight = 34;
+constexpr double kLegendPadding = 8;  // above and below together
 
 QString subtitle(const RunModel& model, TimeRange range) {
   QStringList parts;
@@ -48,52 +46,33 @@ Picture timelinePicture(const RunModel& model, QSize size, Theme theme,
     counters.push_back(name.toStdString());
   }
   const TimelineLayout layout(model, {}, {.within = shown, .counters = counters});
-  const double lanes = timeline_metrics::kRulerHeight + layout.height();
+  const std::vector<LegendEntry> entries = timelineLegend(model, ColourBy::kPhase, palette);
+  const double legend = kLegendPadding + legendHeight(entries, size.width() - 24);
+  const double above = kPictureHead + kOverviewHeight;
   Picture picture;
+  picture.title = titleOfRun(model);
   picture.size = QSizeF(size.width(), size.height() > 0 ? size.height()
-                                                        : kTitleHeight + kOverviewHeight + lanes +
-                                                              kLegendHeight);
+                                                        : above + timeline_metrics::kRulerHeight +
+                                                              layout.height() + legend);
   TimelineFrame frame;
-  frame.size = QSizeF(picture.size.width(), picture.size.height() - kTitleHeight -
-                                                kOverviewHeight - kLegendHeight);
+  frame.size = QSizeF(picture.size.width(), picture.size.height() - above - legend);
   frame.range = shown;
 
   DisplayList& list = picture.list;
-  list.fill(QRectF(QPointF(0, 0), picture.size), palette.background);
-  picture.title = titleOfRun(model);
-  const double width = textWidth(picture.title, FontRole::kBold);
-  list.text(QRectF(12, 0, width + 4, kTitleHeight), picture.title, palette.text, FontRole::kBold);
-  list.text(QRectF(12 + width + 16, 0, picture.size.width() - width - 40, kTitleHeight),
-            subtitle(model, shown), palette.textMuted, FontRole::kSmall);
-
+  drawPictureHead(picture, subtitle(model, shown), palette);
   DisplayList body;
   TimelineScene(model, layout, palette, frame).draw(body);
-  list.append(body, QPointF(0, kTitleHeight + kOverviewHeight));
+  list.append(body, QPointF(0, above));
   if (model.spanCount() > 0) {
     OverviewFrame overview;
     overview.shown = shown;
-    drawOverview(list, QRectF(0, kTitleHeight, picture.size.width(), kOverviewHeight), model,
+    drawOverview(list, QRectF(0, kPictureHead, picture.size.width(), kOverviewHeight), model,
                  palette, overview);
   }
-  const double legendTop = picture.size.height() - kLegendHeight;
+  const double legendTop = picture.size.height() - legend;
   list.fill(QRectF(0, legendTop, picture.size.width(), 1), palette.gridStrong);
-  TimelineScene::drawLegend(
-      list, QRectF(12, legendTop, picture.size.width() - 24, kLegendHeight), palette, model);
+  drawLegend(list, QRectF(12, legendTop, picture.size.width() - 24, legend), entries, palette);
   return picture;
-}
-
-QImage renderTimeline(const RunModel& model, QSize size, Theme theme,
-                      std::optional<TimeRange> range, double scale) {
-  return renderPicture(timelinePicture(model, size, theme, range), scale);
-}
-
-base::Status saveTimeline(const RunModel& model, const QString& path, QSize size, Theme theme,
-                          std::optional<TimeRange> range, double scale) {
-  if (model.spanCount() == 0) {
-    return base::Error{base::ExitCode::kBadInput, "this run holds no events to draw",
-                       path.toStdString()};
-  }
-  return savePicture(timelinePicture(model, size, theme, range), path, scale);
 }
 
 }  // namespace lockstep::ui

@@ -1,69 +1,52 @@
 #include "ui/views/timeline/TimelineView.h"
 
 #include <QAction>
-#include <QHBoxLayout>
 #include <QScrollBar>
-#include <QVBoxLayout>
-#include <algorithm>
 #include <cmath>
-#include <iterator>
 
-#include "engine/base/Clock.h"
 #include "engine/trace/Event.h"
-#include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
+#include "ui/model/SpanFacts.h"
 #include "ui/views/timeline/CounterMenu.h"
 #include "ui/views/timeline/CounterPanel.h"
 #include "ui/views/timeline/CounterTable.h"
 #include "ui/views/timeline/FindLine.h"
 #include "ui/views/timeline/FirstLook.h"
 #include "ui/views/timeline/TimelineBar.h"
+#include "ui/views/timeline/TimelineMenu.h"
 #include "ui/views/timeline/TimelineOverview.h"
 #include "ui/views/timeline/TimelineScene.h"
 
 namespace lockstep::ui {
 namespace {
 
-constexpr std::size_t kUnpaintedAtMost = 1u << 18;
 constexpr qint64 kDescribeEveryMs = 1000;
 
 }  // namespace
 
-TimelineView::TimelineView(QWidget* parent) : RunView(parent) {
+TimelineView::TimelineView(QWidget* parent) : Steered(parent) {
   overview_ = new TimelineOverview(this);
   makeCanvas(QString(), this);
-  makeScrollBar(this);
+  notes_ = std::make_unique<NoteEditor>(controller_, *canvas_, *this);
   findLine_ = new FindLine(this);
   findLine_->hide();
   counterMenu_ = new CounterMenu(this);
   counterPanel_ = new CounterPanel(this);
   counterPanel_->hide();
   bar_ = new TimelineBar(this);
-  auto* row = new QHBoxLayout;
-  row->setSpacing(0);
-  row->addWidget(canvas_, 1);
-  row->addWidget(scrollBar_);
   content_ = new QWidget(this);
   content_->setFocusProxy(this);  // its parts hand the focus to what they lie in
-  auto* box = new QVBoxLayout(content_);
-  box->setContentsMargins(0, 0, 0, 0);
-  box->setSpacing(0);
-  box->addWidget(overview_);
-  box->addLayout(row, 1);
-  box->addWidget(counterPanel_);
-  box->addWidget(findLine_);
-  box->addWidget(bar_);
+  inColumn(content_, overview_, wide(makeScrollBar()), counterPanel_, findLine_, bar_);
   setPages(
       tr("No run is open. Start an experiment or open a run file, and its iterations appear here."),
       tr("Run the 2-rank demo"), Offer::kDemo, {content_});
-  overview_->setAnnotations(&notes_);
-  controller_.setNotes(&notes_);
+  overview_->setAnnotations(&annotations());
   controller_.setFinder(&finder_);
-  connect(&notes_, &Annotations::changed, this, [this] { canvas_->repaintSoon(); });
-  connect(&notes_, &Annotations::failed, this, &TimelineView::problem);
+  connect(&annotations(), &Annotations::changed, this, [this] { repaintCanvas(); });
+  connect(&annotations(), &Annotations::failed, this, &TimelineView::problem);
   connect(&finder_, &SpanFinder::changed, this, [this] {
     findLine_->showResult(finder_);
-    canvas_->repaintSoon();
+    repaintCanvas();
   });
   connect(findLine_, &FindLine::queryChanged, this,
           [this](const QString& text) { finder_.setQuery(SpanQuery(text)); });
@@ -73,7 +56,7 @@ TimelineView::TimelineView(QWidget* parent) : RunView(parent) {
   connect(scrollBar_, &QScrollBar::valueChanged, this, [this](int value) {
     if (std::abs(controller_.scrollY() - value) >= 1) {
       controller_.setScroll(value);
-      canvas_->repaintSoon();
+      repaintCanvas();
     }
   });
   makeActions();
@@ -85,7 +68,7 @@ TimelineView::TimelineView(QWidget* parent) : RunView(parent) {
 
 TimelineView::~TimelineView() {
   // What looks at the notes goes first.
-  dropNoteEditor();
+  notes_->drop();
   delete overview_;
 }
 
@@ -93,28 +76,24 @@ void TimelineView::runChanged() {
   // The canvas has its size before anything asks what it shows.
   content_->setGeometry(contentsRect());
   content_->layout()->activate();
-  unpainted_.clear();
   latency_.clear();
   controller_.setState(state_);
   controller_.setModel(model_);
   controller_.countersChanged();
-  overview_->setState(state_);
-  overview_->setModel(model_);
-  bar_->setState(state_);
-  bar_->setModel(model_);
+  for (RunPart* part : std::initializer_list<RunPart*>{overview_, bar_, counterPanel_}) {
+    part->setRun({model_, state_, analyser_});
+  }
   counterMenu_->setState(state_);
   counterMenu_->setModel(model_);
-  counterPanel_->setState(state_);
-  counterPanel_->setModel(model_);
   finder_.setModel(model_);
   setFrozen(false);
-  openNotes();
+  notes_->open(model_, state_);
   if (state_ != nullptr) {
-    const auto repaint = [this] { canvas_->repaintSoon(); };
+    const auto repaint = [this] { repaintCanvas(); };
     connect(state_, &ViewState::rangeChanged, this, [this] {
       controller_.rangeChanged();
       updateScrollBar();
-      canvas_->repaintSoon();
+      repaintCanvas();
     });
     connect(state_, &ViewState::hoveredChanged, this, repaint);
     connect(state_, &ViewState::colourByChanged, this, repaint);
@@ -125,21 +104,19 @@ void TimelineView::runChanged() {
       describe();
     });
     connect(state_, &ViewState::selectionChanged, this, [this] {
-      canvas_->repaintSoon();
+      repaintCanvas();
       describe();
     });
     connect(state_, &ViewState::followLiveChanged, this, [this] { modelChanged(); });
   }
   if (model_ != nullptr) {
     connect(model_, &RunModel::changed, this, &TimelineView::modelChanged);
-    connect(model_, &RunModel::infoChanged, this, [this] { canvas_->repaintSoon(); });
+    connect(model_, &RunModel::infoChanged, this, [this] { repaintCanvas(); });
     connect(model_, &RunModel::loaded, this, &TimelineView::modelLoaded);
     connect(model_, &RunModel::liveSpansApplied, this,
             [this](const std::vector<std::uint64_t>& endTicks) {
-              if (watchedSince_ && !frozen_ &&
-                  unpainted_.size() + endTicks.size() <= kUnpaintedAtMost) {
-                std::copy_if(endTicks.begin(), endTicks.end(), std::back_inserter(unpainted_),
-                             [this](std::uint64_t ticks) { return ticks >= *watchedSince_; });
+              if (!frozen_) {
+                latency_.arrived(endTicks);
               }
             });
     modelChanged();
@@ -167,8 +144,7 @@ std::optional<QPointF> TimelineView::positionOf(const Span& span) const {
   if (!controller_.ready()) {
     return std::nullopt;
   }
-  const TimelineScene scene(*model_, controller_.layout(), colours(), controller_.frame());
-  const auto rect = scene.rectOf(span);
+  const auto rect = controller_.sight().rectOf(span);
   if (!rect) {
     return std::nullopt;
   }
@@ -183,13 +159,28 @@ void TimelineView::goToIteration(std::uint32_t iteration) {
   }
 }
 
+void TimelineView::goToTime(double ns) {
+  if (controller_.ready()) {
+    const double half = state_->range().lengthNs() / 2;
+    state_->setRange({ns - half, ns + half});
+    changedByUser();
+  }
+}
+
+void TimelineView::reveal(const Span& span) {
+  if (controller_.ready()) {
+    controller_.reveal(span);
+    changedByUser();
+  }
+}
+
 void TimelineView::modelChanged() {
   if (model_ == nullptr || frozen_) {
     return;
   }
   controller_.modelChanged();
   updateScrollBar();
-  canvas_->repaintSoon();
+  repaintCanvas();
   if (!described_.isValid() || described_.elapsed() > kDescribeEveryMs) {
     describe();
   }
@@ -219,9 +210,9 @@ TimeRange TimelineView::firstLook() const {
 void TimelineView::changedByUser() {
   updateScrollBar();
   if (controller_.ready()) {
-    canvas_->setCursor(controller_.cursor());
+    canvas_->setCursor(controller_.mouse().cursor());
   }
-  canvas_->repaintSoon();
+  repaintCanvas();
 }
 
 void TimelineView::updateScrollBar() {
@@ -235,16 +226,15 @@ void TimelineView::resizeEvent(QResizeEvent* event) {
   updateScrollBar();
 }
 
-// What ends while nobody can see it is late for no one. Minimised counts as hidden.
+// Minimised counts as hidden.
 void TimelineView::showEvent(QShowEvent* event) {
   RunView::showEvent(event);
-  watchedSince_ = base::ticks();
+  latency_.watch();
 }
 
 void TimelineView::hideEvent(QHideEvent* event) {
   QWidget::hideEvent(event);
-  watchedSince_.reset();
-  unpainted_.clear();
+  latency_.stopWatching();
 }
 
 void TimelineView::paintCanvas(DisplayList& list, QSizeF size) {
@@ -254,28 +244,14 @@ void TimelineView::paintCanvas(DisplayList& list, QSizeF size) {
     paintEmptyState(list, size);
     return;
   }
-  TimelineFrame frame = controller_.frame();
-  TimelineScene(*model_, controller_.layout(), colours(), std::move(frame)).draw(list);
+  TimelineScene(*model_, controller_.layout(), colours(), controller_.frame()).draw(list);
 }
 
 void TimelineView::canvasPainted() {
-  if (!unpainted_.empty() && controller_.ready() && isVisible()) {
-    const std::uint64_t now = base::ticks();
-    const TimeRange shown = state_->range();
-    std::vector<std::uint64_t> ahead;
-    for (const std::uint64_t ticks : unpainted_) {
-      const double ns = model_->toNs(ticks);
-      // A followed run may have moved past what came late: that counts all the more.
-      const bool inSight = (ns >= shown.startNs || state_->followsLive()) && ns <= shown.endNs;
-      if (inSight && ticks <= now) {
-        latency_.add(static_cast<double>(now - ticks) * model_->nsPerTick() / 1e6);
-      } else if (ns > shown.endNs && state_->followsLive()) {
-        ahead.push_back(ticks);  // this frame came before the range followed; the next shows it
-      }
-    }
-    unpainted_ = std::move(ahead);
+  if (controller_.ready() && isVisible()) {
+    latency_.painted(*model_, state_->range(), state_->followsLive());
   } else {
-    unpainted_.clear();
+    latency_.paintedNothing();
   }
   emit framePainted();
 }
@@ -300,9 +276,8 @@ void TimelineView::paintEmptyState(DisplayList& list, QSizeF size) const {
     more = tr("Capture was off, or the run ended before a rank reported.");
   }
   const QRectF middle(20, size.height() / 2 - 30, size.width() - 40, 24);
-  list.text(middle, title, palette.text, FontRole::kBold, Qt::AlignHCenter | Qt::AlignVCenter);
-  list.text(middle.translated(0, 26), more, palette.textMuted, FontRole::kNormal,
-            Qt::AlignHCenter | Qt::AlignVCenter);
+  list.text(middle, title, palette.text, FontRole::kBold, Qt::AlignCenter);
+  list.text(middle.translated(0, 26), more, palette.textMuted, FontRole::kNormal, Qt::AlignCenter);
 }
 
 // What a screen reader says about the picture.
@@ -341,54 +316,91 @@ void TimelineView::describe() {
   setAccessibleDescription(parts.join(QLatin1Char(' ')));
 }
 
+// --- the mouse ---
+
 void TimelineView::pointerPressed(const PointerInput& input) {
   setFocus(Qt::MouseFocusReason);
-  if (controller_.ready()) {
-    controller_.press(input);
-    changedByUser();
-  }
-}
-
-void TimelineView::pointerMoved(const PointerInput& input) {
-  if (controller_.ready()) {
-    controller_.move(input);
-    changedByUser();
-  }
+  Steered::pointerPressed(input);
 }
 
 void TimelineView::pointerReleased(const PointerInput& input) {
-  if (controller_.ready()) {
-    controller_.release(input);
-    changedByUser();
-    if (input.button == Qt::RightButton && controller_.wasClick()) {
-      openMenu(input.position);
-    }
+  Steered::pointerReleased(input);
+  if (controller_.ready() && input.button == Qt::RightButton && controller_.mouse().wasClick() &&
+      model_->spanCount() > 0) {
+    auto* menu = new TimelineMenu(*this, input.position);
+    menu->popup(canvas_->mapToGlobal(input.position.toPoint()));
   }
 }
 
 void TimelineView::pointerDoubleClicked(const PointerInput& input) {
-  if (controller_.ready()) {
-    const auto mark = controller_.markAt(input.position);
-    if (mark && mark->kind == Mark::Kind::kNote) {
-      editNote(*mark);
-    } else {
-      controller_.doubleClick(input);
-    }
+  const auto mark = controller_.ready() ? controller_.markAt(input.position) : std::nullopt;
+  if (mark && mark->kind == Mark::Kind::kNote) {
+    notes_->edit(*mark);
+    changedByUser();
+  } else {
+    Steered::pointerDoubleClicked(input);
+  }
+}
+
+// --- standing still ---
+
+void TimelineView::setFrozen(bool frozen) {
+  if (frozen == frozen_) {
+    return;
+  }
+  frozen_ = frozen;
+  latency_.watchAnew();
+  bar_->setFrozen(frozen);
+  if (state_ == nullptr) {
+    return;
+  }
+  if (frozen) {
+    followedBeforeFreeze_ = state_->followsLive();
+    state_->setFollowLive(false);
+    return;
+  }
+  state_->setFollowLive(followedBeforeFreeze_);
+  followedBeforeFreeze_ = false;
+  modelChanged();
+}
+
+// --- searching ---
+
+void TimelineView::find(const QString& text) {
+  findLine_->show();
+  if (!text.isEmpty()) {
+    findLine_->setText(text);
+  }
+  if (finder_.query().text() != findLine_->text()) {
+    finder_.setQuery(SpanQuery(findLine_->text()));
+  }
+  findLine_->begin();
+}
+
+void TimelineView::closeFind() {
+  findLine_->hide();
+  finder_.setQuery(SpanQuery());
+  setFocus(Qt::OtherFocusReason);
+}
+
+void TimelineView::goToMatch(int direction) {
+  if (!controller_.ready()) {
+    return;
+  }
+  if (findLine_->isHidden()) {
+    find();
+  }
+  if (const auto span = finder_.next(state_->selection(), state_->range().startNs, direction)) {
+    controller_.reveal(*span);
     changedByUser();
   }
 }
 
-void TimelineView::pointerLeft() {
-  if (controller_.ready()) {
-    controller_.leave();
-    changedByUser();
-  }
-}
-
-void TimelineView::wheelTurned(const WheelInput& input) {
-  if (controller_.ready()) {
-    controller_.wheel(input);
-    changedByUser();
+void TimelineView::escape() {
+  if (!findLine_->isHidden()) {
+    closeFind();
+  } else {
+    controller_.clear();
   }
 }
 

@@ -1,23 +1,17 @@
 #pragma once
 
 #include <QElapsedTimer>
-#include <QPointer>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
-#include <vector>
 
-#include "ui/model/Annotations.h"
-#include "ui/model/RunModel.h"
 #include "ui/model/SpanFinder.h"
-#include "ui/model/ViewState.h"
 #include "ui/stage/RunView.h"
-#include "ui/views/timeline/LatencyHistogram.h"
+#include "ui/stage/Steered.h"
+#include "ui/views/timeline/EventToPixel.h"
+#include "ui/views/timeline/NoteEditor.h"
 #include "ui/views/timeline/TimelineController.h"
-
-class QAction;
-class QLineEdit;
-class QMenu;
 
 namespace lockstep::ui {
 
@@ -30,7 +24,7 @@ class TimelineOverview;
 /// The timeline of a run: an overview of the whole run, all ranks together (World), and the lanes
 /// of each rank over time. Reads its model and view state, changes only the view state and the
 /// notes beside the run. Draws through a Canvas, on GL or raster. [ui-thread]
-class TimelineView : public RunView {
+class TimelineView : public Steered<RunView, TimelineMouse> {
   Q_OBJECT
 
  public:
@@ -43,7 +37,7 @@ class TimelineView : public RunView {
   /// "GL (NVIDIA ...)" or "raster": for the status bar.
   [[nodiscard]] QString rendererName() const;
   /// From the end of an event to the frame that shows it, for spans that arrived live.
-  [[nodiscard]] const LatencyHistogram& eventToPixel() const { return latency_; }
+  [[nodiscard]] const LatencyHistogram& eventToPixel() const { return latency_.latency(); }
 
   /// The middle of a span's bar in coordinates of this widget, for tests and tours; nothing
   /// when it is not visible.
@@ -57,7 +51,7 @@ class TimelineView : public RunView {
   void goToIteration(std::uint32_t iteration);
 
   [[nodiscard]] TimelineOverview* overview() const { return overview_; }
-  [[nodiscard]] Annotations& annotations() { return notes_; }
+  [[nodiscard]] Annotations& annotations() { return notes_->notes(); }
   [[nodiscard]] const SpanFinder& finder() const { return finder_; }
   [[nodiscard]] bool isFrozen() const { return frozen_; }
   /// Selects a span and scrolls and unfolds until it is in sight; nothing without a run.
@@ -79,18 +73,21 @@ class TimelineView : public RunView {
   void hideEvent(QHideEvent* event) override;
 
  private:
+  friend class TimelineMenu;
+
   void runChanged() override;
   void themeChanged() override;
   [[nodiscard]] bool takesKeys() const override;
   void acted() override { changedByUser(); }
   void paintCanvas(DisplayList& list, QSizeF size) override;
   void canvasPainted() override;
+  [[nodiscard]] TimelineMouse* steering() override {
+    return controller_.ready() ? &controller_.mouse() : nullptr;
+  }
+  void steered() override { changedByUser(); }
   void pointerPressed(const PointerInput& input) override;
-  void pointerMoved(const PointerInput& input) override;
   void pointerReleased(const PointerInput& input) override;
   void pointerDoubleClicked(const PointerInput& input) override;
-  void pointerLeft() override;
-  void wheelTurned(const WheelInput& input) override;
 
   void makeActions();
   void makeMoreActions();
@@ -103,25 +100,16 @@ class TimelineView : public RunView {
   void describe();
   void paintEmptyState(DisplayList& list, QSizeF size) const;
 
-  void openNotes();
   void setFrozen(bool frozen);
   void escape();
   void goToMatch(int direction);
   void closeFind();
   void nextColouring();
-  void goToBookmark(int direction);
   void goToView(int digit);
   void chooseDigit(bool storedOnly, const std::function<void(int)>& act);
-  [[nodiscard]] double placeNs() const;
-  void editNote(const Mark& note);
-  void dropNoteEditor();
-  void noteHere();
   void goToTime(double ns);
-  void addCounterVerbs(QMenu& menu, QPointF position);
-  void openMenu(QPointF position);
-  void fillMenu(QMenu& menu, QPointF position);
 
-  LatencyHistogram latency_;
+  EventToPixel latency_;
   TimelineController controller_;
   QWidget* content_;
   TimelineOverview* overview_ = nullptr;
@@ -129,14 +117,11 @@ class TimelineView : public RunView {
   FindLine* findLine_ = nullptr;
   CounterMenu* counterMenu_ = nullptr;
   CounterPanel* counterPanel_ = nullptr;
-  QPointer<QLineEdit> noteEditor_;
-  Annotations notes_;
+  std::unique_ptr<NoteEditor> notes_;
   SpanFinder finder_;
   QAction* ribbons_ = nullptr;
   bool frozen_ = false;
   bool followedBeforeFreeze_ = false;
-  std::optional<std::uint64_t> watchedSince_;  // ticks; none: not in sight
-  std::vector<std::uint64_t> unpainted_;       // end ticks of live spans no frame has shown yet
   QElapsedTimer described_;
 };
 

@@ -10,6 +10,7 @@
 #include "tests/ui/views/timeline/TimelineViewFixture.h"
 #include "ui/views/timeline/FindLine.h"
 #include "ui/views/timeline/TimelineOverview.h"
+#include "ui/views/timeline/layers/NotesLayer.h"
 
 namespace lockstep::ui {
 namespace {

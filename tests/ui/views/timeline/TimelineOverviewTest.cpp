@@ -89,8 +89,7 @@ class TimelineOverviewWidget : public testing::Test {
  protected:
   void SetUp() override {
     model_.applyUpdate(test::demoRun());
-    strip_.setModel(&model_);
-    strip_.setState(&state_);
+    strip_.setRun({&model_, &state_, nullptr});
     strip_.resize(1128, 46);
     strip_.show();
     ASSERT_TRUE(QTest::qWaitForWindowExposed(&strip_));

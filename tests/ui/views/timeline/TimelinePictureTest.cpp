@@ -23,12 +23,16 @@ class TimelinePicture : public testing::Test {
     return file.open(QIODevice::ReadOnly) ? file.read(4096) : QByteArray();
   }
 
+  [[nodiscard]] base::Status save(const QString& file) const {
+    return savePicture(timelinePicture(model_, QSize(900, 0), Theme::kLight), file);
+  }
+
   support::TemporaryFolder folder_;
   RunModel model_;
 };
 
 TEST_F(TimelinePicture, HasTheSizeAskedForAndManyColours) {
-  const QImage image = renderTimeline(model_, QSize(900, 500), Theme::kLight, std::nullopt, 2);
+  const QImage image = renderPicture(timelinePicture(model_, QSize(900, 500), Theme::kLight), 2);
   EXPECT_EQ(image.size(), QSize(1800, 1000));
   std::set<QRgb> colours;
   for (int y = 0; y < image.height(); y += 2) {
@@ -43,7 +47,7 @@ TEST_F(TimelinePicture, HasTheSizeAskedForAndManyColours) {
 }
 
 TEST_F(TimelinePicture, TakesTheHeightItsLanesNeed) {
-  const QImage image = renderTimeline(model_, QSize(900, 0), Theme::kDark);
+  const QImage image = renderPicture(timelinePicture(model_, QSize(900, 0), Theme::kDark));
   EXPECT_EQ(image.width(), 900);
   EXPECT_GT(image.height(), 350);
   EXPECT_LT(image.height(), 900);
@@ -51,7 +55,7 @@ TEST_F(TimelinePicture, TakesTheHeightItsLanesNeed) {
 
 TEST_F(TimelinePicture, IsWrittenAsPngSvgOrPdfByItsEnding) {
   for (const char* name : {"a.png", "a.svg", "a.pdf"}) {
-    const base::Status saved = saveTimeline(model_, path(name), QSize(900, 0), Theme::kLight);
+    const base::Status saved = save(path(name));
     ASSERT_TRUE(saved.ok()) << saved.error().message();
   }
   EXPECT_TRUE(head(path("a.png")).startsWith("\x89PNG"));
@@ -60,15 +64,14 @@ TEST_F(TimelinePicture, IsWrittenAsPngSvgOrPdfByItsEnding) {
 }
 
 TEST_F(TimelinePicture, RefusesInOneLineWhatCannotBeWritten) {
-  const auto message = [&](const RunModel& model, const QString& file) {
-    const base::Status saved = saveTimeline(model, file, QSize(900, 0), Theme::kLight);
+  const auto message = [&](const char* file) {
+    const base::Status saved = save(path(file));
     return saved.ok() ? std::string("saved") : saved.error().message();
   };
-  EXPECT_NE(message(model_, path("a.gif")).find(".png, .svg or .pdf"), std::string::npos);
-  EXPECT_NE(message(model_, path("no/such/folder/a.png")).find("folder exists"), std::string::npos);
-  EXPECT_NE(message(model_, path("no/such/folder/a.svg")).find("folder exists"), std::string::npos);
-  EXPECT_NE(message(model_, path("no/such/folder/a.pdf")).find("folder exists"), std::string::npos);
-  EXPECT_NE(message(RunModel(), path("a.png")).find("no events"), std::string::npos);
+  EXPECT_NE(message("a.gif").find(".png, .svg or .pdf"), std::string::npos);
+  EXPECT_NE(message("no/such/folder/a.png").find("folder exists"), std::string::npos);
+  EXPECT_NE(message("no/such/folder/a.svg").find("folder exists"), std::string::npos);
+  EXPECT_NE(message("no/such/folder/a.pdf").find("folder exists"), std::string::npos);
 }
 
 }  // namespace

@@ -1,0 +1,197 @@
+#include "ui/views/timeline/layers/LanesLayer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "engine/trace/Event.h"
+#include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Plate.h"
+#include "ui/model/Format.h"
+#include "ui/views/timeline/LevelOfDetail.h"
+#include "ui/views/timeline/SpanStyle.h"
+#include "ui/views/timeline/layers/SpanBars.h"
+
+namespace lockstep::ui {
+namespace {
+
+using namespace timeline_metrics;
+using trace::EventKind;
+
+constexpr std::size_t kFoldSamples = 4;
+
+// A row of the model as the level of detail reads it.
+struct LodRow {
+  const run::SpanStore& store;
+  const RunModel& model;
+
+  [[nodiscard]] std::size_t size() const { return store.size(); }
+  [[nodiscard]] double startNs(std::size_t i) const { return model.toNs(store.startAt(i)); }
+  [[nodiscard]] double endNs(std::size_t i) const { return model.toNs(store.endAt(i)); }
+  [[nodiscard]] std::size_t firstEndingAfter(double ns) const {
+    return store.firstEndingAfter(model.toTicks(ns));
+  }
+};
+
+}  // namespace
+
+std::optional<Span> LanesLayer::spanAt(const TimelineSight& sight, QPointF position) {
+  const auto hit = sight.layout.hit(sight.layoutY(position));
+  return !hit || hit->row < 0
+             ? std::nullopt
+             : sight.model.findSpan(hit->lane, hit->row, sight.axis.toNs(position.x()),
+                                    sight.axis.nsPerPixel() * kPointerSlack);
+}
+
+void LanesLayer::draw(DisplayList& list) const {
+  list.clip(sight_.lanesArea());
+  for (const auto& rank : layout_.ranks()) {
+    for (const auto& lane : rank.lanes) {
+      if (sight_.inSight(lane.top, lane.height)) {
+        drawLane(list, lane);
+      }
+    }
+  }
+  list.unclip();
+}
+
+void LanesLayer::drawLane(DisplayList& list, const TimelineLayout::LaneBox& box) const {
+  const Lane* lane = model_.lane(box.lane);
+  if (lane == nullptr) {
+    return;
+  }
+  for (const auto& row : box.rows) {
+    if (sight_.inSight(row.top, row.height)) {
+      drawRow(list, *lane, row);
+      drawMatches(list, *lane, row);
+    }
+  }
+  drawGaps(list, box);
+}
+
+// The longest of a few of its spans: a fold takes its colour.
+Span LanesLayer::longestOf(const Lane& lane, int row, std::size_t first, std::size_t count) const {
+  const run::SpanStore& store = lane.rows[static_cast<std::size_t>(row)];
+  std::size_t longest = first;
+  std::uint64_t longestTicks = 0;
+  const std::size_t stride = std::max<std::size_t>(1, count / kFoldSamples);
+  for (std::size_t i = first; i < first + count; i += stride) {
+    const std::uint64_t ticks = store.endAt(i) - store.startAt(i);
+    if (ticks > longestTicks) {
+      longestTicks = ticks;
+      longest = i;
+    }
+  }
+  return model_.spanAt(lane.id, row, longest);
+}
+
+void LanesLayer::drawRow(DisplayList& list, const Lane& lane,
+                         const TimelineLayout::Row& row) const {
+  const LodRow lod{lane.rows[static_cast<std::size_t>(row.row)], model_};
+  const SpanBars bars(sight_, palette_);
+  const QRectF band(axis_.left(), sight_.yOf(row.top), axis_.width(), row.height);
+  std::optional<SpanFold> pending;
+  std::optional<std::pair<Span, double>> mark;  // waits to learn how much room it has
+  const auto flush = [&](double nextLeft) {
+    if (pending) {
+      bars.drawFold(list, *pending, band);
+      pending.reset();
+    }
+    if (mark) {
+      bars.drawMark(list, mark->first, mark->second, band, nextLeft);
+      mark.reset();
+    }
+  };
+  forEachVisible(lod, axis_, [&](const LodItem& item) {
+    const Span first = model_.spanAt(lane.id, row.row, item.first);
+    if (!item.folded()) {
+      flush(item.left);
+      if (isInstant(first)) {
+        mark = {first, item.left};
+      } else {
+        bars.drawBar(list, first, sight_.barRect(item.left, item.right, row));
+      }
+      return;
+    }
+    if (item.count == 2 && first.kind == EventKind::kBucketReady) {
+      // Ready and launched at once, the usual case: one mark.
+      flush(item.left);
+      mark = {model_.spanAt(lane.id, row.row, item.first + 1), item.left};
+      return;
+    }
+    const Span longest = longestOf(lane, row.row, item.first, item.count);
+    const QColor colour = colourOf(longest, frame_.colourBy, palette_);
+    const bool instants = isInstant(longest);
+    if (pending && pending->colour == colour && pending->instants == instants &&
+        item.left - pending->right < kFoldPixels) {
+      pending->right = item.right;
+      pending->count += item.count;
+      return;
+    }
+    flush(item.left);
+    pending = SpanFold{item.count, item.left, item.right, colour, instants};
+  });
+  flush(axis_.right());
+}
+
+// A tick above each span that is searched for; those in one pixel share it.
+void LanesLayer::drawMatches(DisplayList& list, const Lane& lane,
+                             const TimelineLayout::Row& row) const {
+  const std::vector<SpanFinder::Match>* matches =
+      frame_.found == nullptr ? nullptr : frame_.found->matches(lane.id, row.row);
+  if (matches == nullptr) {
+    return;
+  }
+  const auto firstFrom = [&](double ns) {
+    return std::partition_point(matches->begin(), matches->end(),
+                                [ticks = model_.toTicks(ns)](const SpanFinder::Match& match) {
+                                  return match.startTicks < ticks;
+                                });
+  };
+  constexpr double kTick = 3;
+  for (auto match = firstFrom(axis_.startNs()); match != matches->end();) {
+    const double x = axis_.toX(model_.toNs(match->startTicks));
+    if (x > axis_.right()) {
+      break;
+    }
+    list.fill(QRectF(std::round(x), sight_.yOf(row.top) - 1, kTick, kTick), palette_.measure);
+    match = std::max(firstFrom(axis_.toNs(x + kTick)), match + 1);
+  }
+}
+
+void LanesLayer::drawGaps(DisplayList& list, const TimelineLayout::LaneBox& lane) const {
+  struct Stretch {
+    double left = 0;
+    double right = 0;
+    std::uint64_t lost = 0;
+  };
+  const TimeRange visible{axis_.startNs(), axis_.endNs()};
+  std::vector<Stretch> stretches;
+  for (const GapSpan& gap : model_.gaps(lane.lane, visible, axis_.nsPerPixel())) {
+    const double left = std::max(axis_.toX(gap.startNs), axis_.left() - kOutside);
+    const double right =
+        std::max(std::min(axis_.toX(gap.endNs), axis_.right() + kOutside), left + kFoldPixels);
+    // Many small ones side by side are one, with the sum.
+    if (!stretches.empty() && left <= stretches.back().right + 1 && left >= stretches.back().left) {
+      stretches.back().right = std::max(stretches.back().right, right);
+      stretches.back().lost += gap.lost;
+    } else {
+      stretches.push_back({left, right, gap.lost});
+    }
+  }
+  for (const Stretch& gap : stretches) {
+    const QRectF rect(gap.left, sight_.yOf(lane.top), gap.right - gap.left, lane.height);
+    list.fill(rect, withAlpha(palette_.background, 0.8f));
+    list.hatch(rect, withAlpha(palette_.warning, 0.6f));
+    const QString text = formatCount(gap.lost) + QStringLiteral(" events lost");
+    const double width = textWidth(text, FontRole::kBold) + 12;
+    if (rect.width() > width + 8) {
+      const QRectF plate(rect.center().x() - width / 2, rect.center().y() - 9, width, 18);
+      drawPlate(list, plate, text, palette_.background,
+                {.font = FontRole::kBold, .ink = palette_.warning});
+    }
+  }
+}
+
+}  // namespace lockstep::ui

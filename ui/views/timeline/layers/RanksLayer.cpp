@@ -1,0 +1,102 @@
+#include "ui/views/timeline/layers/RanksLayer.h"
+
+#include "ui/model/Format.h"
+#include "ui/model/HostWords.h"
+#include "ui/model/SpanFacts.h"
+
+namespace lockstep::ui {
+namespace {
+
+using namespace timeline_metrics;
+
+// What became of a rank. Nobody was left to write that down when the recorder died, and one that
+// died is worth its last words: "ended by SIGKILL in iteration 70, 81.3 ms into forward".
+QString stateOf(const RunModel& model, const trace::RankInfo& info) {
+  const bool over = info.exitCode.has_value() || info.signal != 0;
+  if (model.info().state == trace::RunState::kRecorderDied && !over) {
+    return QStringLiteral("its end was not recorded");
+  }
+  if (info.lastWords.empty()) {
+    return QString::fromStdString(info.state);
+  }
+  QString words = QString::fromStdString(info.lastWords).simplified();
+  for (const QString& opening :
+       {QStringLiteral("rank %1 was ").arg(info.rank), QStringLiteral("rank %1 ").arg(info.rank)}) {
+    if (words.startsWith(opening)) {
+      words.remove(0, opening.size());
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+void RanksLayer::draw(DisplayList& list) const {
+  list.clip(sight_.belowRuler());
+  for (const auto& rank : layout_.ranks()) {
+    if (sight_.inSight(rank.top, rank.height)) {
+      drawNames(list, rank);
+      drawHeader(list, rank);
+    }
+  }
+  list.unclip();
+}
+
+void RanksLayer::drawNames(DisplayList& list, const TimelineLayout::RankBox& rank) const {
+  const QRectF column(0, sight_.yOf(rank.top), kLabelWidth, rank.height);
+  list.fill(column, palette_.surface);
+  for (const auto& lane : rank.lanes) {
+    if (rank.collapsed) {
+      break;
+    }
+    const double top = sight_.yOf(lane.top);
+    if (lane.lane != rank.lanes.front().lane) {
+      list.fill(QRectF(0, top, frame_.size.width(), 1), palette_.grid);
+    }
+    list.text(QRectF(24, top, kLabelWidth - 30, lane.height), titleOf(roleOfLane(lane.lane)),
+              palette_.text, FontRole::kNormal);
+  }
+  list.fill(QRectF(kLabelWidth - 1, column.top(), 1, rank.height), palette_.gridStrong);
+}
+
+void RanksLayer::drawHeader(DisplayList& list, const TimelineLayout::RankBox& rank) const {
+  const QRectF header(0, sight_.yOf(rank.top), frame_.size.width(), kRankHeader);
+  list.fill(header, palette_.raised);
+  const double y = header.center().y();
+  if (rank.collapsed) {
+    list.polygon({{9, y - 4}, {14, y}, {9, y + 4}}, palette_.textMuted);
+  } else {
+    list.polygon({{7, y - 2.5}, {16, y - 2.5}, {11.5, y + 3}}, palette_.textMuted);
+  }
+  list.text(QRectF(24, header.top(), kLabelWidth - 28, header.height()),
+            QStringLiteral("Rank %1").arg(rank.rank), palette_.text, FontRole::kBold);
+  list.text(QRectF(kLabelWidth + 8, header.top(), axis_.width() - 16, header.height()),
+            factsOf(rank.rank).join(QStringLiteral(" · ")), palette_.textMuted, FontRole::kSmall);
+}
+
+QStringList RanksLayer::factsOf(int rank) const {
+  QStringList facts;
+  for (const trace::RankInfo& info : model_.ranks()) {
+    if (info.rank != rank) {
+      continue;
+    }
+    if (!info.state.empty()) {
+      facts << stateOf(model_, info);
+    }
+    if (const trace::HostState* host = model_.hostOf(info.rank)) {
+      facts << QStringLiteral("on ") + hostTitle(*host, model_.info().kind);
+    }
+    if (info.wireBytes > 0) {
+      facts << formatBytes(info.wireBytes) + QStringLiteral(" sent");
+    }
+    if (info.eventsDropped > 0) {
+      facts << formatCount(info.eventsDropped) + QStringLiteral(" events lost");
+    }
+  }
+  if (const std::size_t steps = model_.stepCount(rank); steps > 0) {
+    facts.insert(facts.isEmpty() ? 0 : 1, formatCounted(steps, "iteration"));
+  }
+  return facts;
+}
+
+}  // namespace lockstep::ui

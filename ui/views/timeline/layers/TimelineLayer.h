@@ -1,0 +1,31 @@
+#pragma once
+
+#include "ui/canvas/DisplayList.h"
+#include "ui/canvas/Palette.h"
+#include "ui/views/timeline/TimelineSight.h"
+
+namespace lockstep::ui {
+
+/// What a layer of the timeline is made of: it draws one kind of thing by `draw(list)` over what
+/// lies below it and, where that can be pointed at, says by a static `...At(sight, position)` what
+/// is hit. Lives no longer than a frame. [ui-thread]
+class TimelineLayer {
+ public:
+  TimelineLayer(const TimelineSight& sight, const Palette& palette)
+      : sight_(sight),
+        model_(sight.model),
+        layout_(sight.layout),
+        frame_(sight.frame),
+        axis_(sight.axis),
+        palette_(palette) {}
+
+ protected:
+  const TimelineSight& sight_;
+  const RunModel& model_;
+  const TimelineLayout& layout_;
+  const TimelineFrame& frame_;
+  const TimeAxis& axis_;
+  const Palette& palette_;
+};
+
+}  // namespace lockstep::ui

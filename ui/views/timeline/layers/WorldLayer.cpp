@@ -1,0 +1,222 @@
+#include "ui/views/timeline/layers/WorldLayer.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Plate.h"
+#include "ui/model/Format.h"
+#include "ui/views/timeline/LevelOfDetail.h"
+#include "ui/views/timeline/SpanStyle.h"
+#include "ui/views/timeline/layers/MeetingBar.h"
+
+namespace lockstep::ui {
+namespace {
+
+using namespace timeline_metrics;
+
+constexpr double kTicksFrom = 8;  // px of a bar that shows who arrived when
+constexpr std::size_t kWorldFoldSamples = 8;
+
+}  // namespace
+
+const Meeting* meetingAt(const RunModel& model, const TimelineLayout::WorldRow& row, double ns,
+                         double slackNs) {
+  const MeetingTable& table = model.meetings().table(row.group);
+  const std::vector<Meeting>& all = table.all();
+  const Meeting* best = nullptr;
+  double bestDistance = slackNs;
+  std::size_t past = 0;
+  for (std::size_t i = table.firstEndingAfter(model.toTicks(ns - slackNs));
+       i < all.size() && past <= MeetingTable::kReorderedAtMost; ++i) {
+    const double startNs = model.toNs(all[i].firstStart);
+    const double endNs = model.toNs(all[i].lastEnd);
+    past += startNs > ns + slackNs ? 1 : 0;
+    const double distance = std::max({startNs - ns, ns - endNs, 0.0});
+    if (all[i].row == row.row && distance <= bestDistance &&
+        (best == nullptr || distance < bestDistance)) {
+      best = &all[i];
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+std::optional<Span> WorldLayer::spanAt(const TimelineSight& sight, QPointF position) {
+  const auto row = sight.layout.worldHit(sight.layoutY(position));
+  const Meeting* meeting = row ? meetingAt(sight.model, *row, sight.axis.toNs(position.x()),
+                                           sight.axis.nsPerPixel() * kPointerSlack)
+                               : nullptr;
+  if (meeting != nullptr) {
+    for (const Span& span : sight.model.spansOf(*meeting)) {
+      if (span.rank() == meeting->lateRank) {
+        return span;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+void WorldLayer::draw(DisplayList& list) const {
+  const TimelineLayout::WorldBox& world = layout_.world();
+  if (world.rows.empty() || !sight_.inSight(world.top, world.height)) {
+    return;
+  }
+  list.clip(sight_.lanesArea());
+  std::vector<TimelineLayout::WorldRow> rows;  // of a group
+  for (std::size_t i = 0; i < world.rows.size(); ++i) {
+    rows.push_back(world.rows[i]);
+    if (i + 1 == world.rows.size() || world.rows[i + 1].group != rows.front().group) {
+      drawGroup(list, rows.front().group, rows);
+      rows.clear();
+    }
+  }
+  list.unclip();
+  list.clip(sight_.belowRuler());
+  const QRectF place(0, sight_.yOf(world.top), kLabelWidth, world.height);
+  list.fill(place, palette_.surface);
+  list.text(place.adjusted(10, 0, -6, 0), QStringLiteral("World"), palette_.text, FontRole::kBold);
+  list.fill(QRectF(kLabelWidth - 1, place.top(), 1, place.height()), palette_.gridStrong);
+  list.unclip();
+}
+
+void WorldLayer::drawGroup(DisplayList& list, std::uint8_t group,
+                           const std::vector<TimelineLayout::WorldRow>& rows) const {
+  const QRectF band(axis_.left(), sight_.yOf(rows.front().top), axis_.width(),
+                    rows.back().top + rows.back().height - rows.front().top);
+  const MeetingTable& table = model_.meetings().table(group);
+  const std::vector<Meeting>& all = table.all();
+  const double foldNs = axis_.nsPerPixel() * kFoldPixels;
+  const std::uint64_t endTicks = model_.toTicks(axis_.endNs());
+  std::size_t past = 0;
+  for (std::size_t i = table.firstEndingAfter(model_.toTicks(axis_.startNs()));
+       i < all.size() && past <= MeetingTable::kReorderedAtMost;) {
+    const Meeting& meeting = all[i];
+    if (meeting.firstStart > endTicks) {
+      ++past;
+      ++i;
+      continue;
+    }
+    const double startNs = model_.toNs(meeting.firstStart);
+    const double endNs = model_.toNs(meeting.lastEnd);
+    if (endNs - startNs < foldNs) {
+      const std::size_t next =
+          std::max(table.firstEndingAfter(model_.toTicks(startNs + foldNs)), i + 1);
+      if (next - i > 1) {
+        drawFold(list, table, i, next, band);
+        i = next;
+        continue;
+      }
+    }
+    const auto& row = rows[std::min<std::size_t>(meeting.row, rows.size() - 1)];
+    drawMeeting(
+        list, meeting,
+        sight_.barRect(axis_.toX(startNs), axis_.toX(endNs), {row.row, row.top, row.height}));
+    ++i;
+  }
+}
+
+// Too narrow to be told apart: how much of the time is waiting (above, pale) and how much
+// transfer (below).
+void WorldLayer::drawFold(DisplayList& list, const MeetingTable& table, std::size_t first,
+                          std::size_t last, const QRectF& rows) const {
+  const std::vector<Meeting>& all = table.all();
+  double waiting = 0;
+  double whole = 0;
+  std::array<double, 8> ofBucket{};
+  const std::size_t stride = std::max<std::size_t>(1, (last - first) / kWorldFoldSamples);
+  for (std::size_t i = first; i < last; i += stride) {
+    const auto length = static_cast<double>(all[i].lastEnd - all[i].firstStart);
+    waiting += static_cast<double>(all[i].lastStart - all[i].firstStart);
+    whole += length;
+    ofBucket[all[i].bucket % ofBucket.size()] += length;
+  }
+  const auto most = static_cast<std::size_t>(std::max_element(ofBucket.begin(), ofBucket.end()) -
+                                             ofBucket.begin());
+  Meeting typical = all[first];
+  if (typical.bucket != trace::kNoBucket) {
+    typical.bucket = static_cast<std::uint16_t>(most);
+  }
+  const QColor fill = mixed(colourOf(typical, frame_.colourBy, palette_), palette_.background, 0.8);
+  const double left = std::max(axis_.toX(model_.toNs(all[first].firstStart)), axis_.left());
+  const double right = std::min(
+      std::max(axis_.toX(model_.toNs(all[last - 1].lastEnd)), left + kFoldPixels), axis_.right());
+  if (right <= left) {
+    return;
+  }
+  const double share = whole > 0 ? std::clamp(waiting / whole, 0.0, 1.0) : 0;
+  const double middle = std::round(rows.top() + rows.height() * share);
+  list.fill(QRectF(left, rows.top(), right - left, middle - rows.top()),
+            mixed(fill, palette_.background, 0.35));
+  list.fill(QRectF(left, middle, right - left, rows.bottom() - middle), fill);
+}
+
+void WorldLayer::drawMeeting(DisplayList& list, const Meeting& meeting, const QRectF& bar) const {
+  const QColor fill = colourOf(meeting, frame_.colourBy, palette_);
+  const QRectF body = bar.width() > kFoldPixels ? bar.adjusted(0, 0, -1, 0) : bar;
+  const bool torn = isTorn(model_, meeting);
+  const double arrivedX =
+      std::clamp(axis_.toX(model_.toNs(meeting.lastStart)), body.left(), body.right());
+  const MeetingBar drawn = drawMeetingBar(list, body, arrivedX, torn, fill, palette_);
+  if (body.width() >= kTicksFrom) {
+    const std::optional<int> lastRank = model_.lastRankOf(meeting);
+    for (const Meetings::Arrival& arrival : model_.meetings().arrivalsOf(meeting)) {
+      const double x = axis_.toX(model_.toNs(arrival.startTicks));
+      const bool last = !torn && meeting.count > 1 && arrival.rank == lastRank;
+      const double width = last ? 2 : 1.5;
+      list.fill(QRectF(std::clamp(x, body.left(), body.right() - width), body.top(), width,
+                       body.height()),
+                last ? palette_.warning : palette_.text);
+    }
+    drawText(list, meeting, drawn.waiting, drawn.transfer, fill);
+  }
+  const auto belongs = [&](const std::optional<Span>& span) {
+    return span && model_.meetingOf(*span) == &meeting;
+  };
+  if (belongs(frame_.selection)) {
+    list.outline(body.adjusted(-2, -2, 2, 2), palette_.accent, 3);
+    list.outline(body.adjusted(-1, -1, 1, 1), palette_.accent, 2);
+  } else if (belongs(frame_.hovered)) {
+    list.outline(body.adjusted(-1, -1, 1, 1), palette_.hover, 2);
+  }
+}
+
+void WorldLayer::drawText(DisplayList& list, const Meeting& meeting, const QRectF& waiting,
+                          const QRectF& transfer, const QColor& fill) const {
+  const QString bucket = meeting.bucket == trace::kNoBucket
+                             ? QString::fromUtf8(name(trace::operationOf(meeting.detail)).data())
+                             : QStringLiteral("b%1").arg(meeting.bucket);
+  const double waitNs = model_.toNs(meeting.lastStart) - model_.toNs(meeting.firstStart);
+  const std::optional<int> lastRank = model_.lastRankOf(meeting);
+  const QString late =
+      isTorn(model_, meeting) ? QStringLiteral("%1 of %2 ranks recorded it")
+                                    .arg(meeting.count)
+                                    .arg(model_.membersOf(trace::groupOf(meeting.detail)).size())
+      : lastRank ? QStringLiteral("rank %1 last, %2").arg(*lastRank).arg(formatDuration(waitNs))
+                 : QStringLiteral("last rank unclear, %1").arg(formatDuration(waitNs));
+  const auto room = [&](const QRectF& part) {
+    const double left = std::max(part.left(), axis_.left()) + 4;
+    return QRectF(left, part.top(), std::min(part.right(), axis_.right()) - left - 3,
+                  part.height());
+  };
+  const QRectF inTransfer = room(transfer);
+  const QRectF inWaiting = room(waiting);
+  const QColor ink = Palette::textOn(fill);
+  const QString both = bucket + QStringLiteral(" · ") + late;
+  if (textWidth(both, FontRole::kSmall) <= inTransfer.width()) {
+    list.text(inTransfer, both, ink, FontRole::kSmall);
+    return;
+  }
+  if (textWidth(bucket, FontRole::kSmall) <= inTransfer.width()) {
+    list.text(inTransfer, bucket, ink, FontRole::kSmall);
+  }
+  const double width = textWidth(late, FontRole::kSmall) + 8;
+  if (width <= inWaiting.width()) {
+    // Words on a hatch need a quiet ground.
+    drawPlate(list, QRectF(inWaiting.left(), inWaiting.top() + 2, width, inWaiting.height() - 4),
+              late, mixed(fill, palette_.background, 0.3), {.radius = 2});
+  }
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ui/views/timeline/layers/TimelineLayer.h"
+
+namespace lockstep::ui {
+
+/// The World lane: the collectives of all ranks together, above those of each.
+class WorldLayer : public TimelineLayer {
+ public:
+  using TimelineLayer::TimelineLayer;
+  void draw(DisplayList& list) const;
+
+  /// The span of the rank that came last to the collective at a point.
+  static std::optional<Span> spanAt(const TimelineSight& sight, QPointF position);
+
+ private:
+  void drawGroup(DisplayList& list, std::uint8_t group,
+                 const std::vector<TimelineLayout::WorldRow>& rows) const;
+  void drawMeeting(DisplayList& list, const Meeting& meeting, const QRectF& bar) const;
+  void drawText(DisplayList& list, const Meeting& meeting, const QRectF& waiting,
+                const QRectF& transfer, const QColor& fill) const;
+  void drawFold(DisplayList& list, const MeetingTable& table, std::size_t first, std::size_t last,
+                const QRectF& rows) const;
+};
+
+/// The meeting that a row of the World lane shows at a time, or nearest within `slackNs`.
+const Meeting* meetingAt(const RunModel& model, const TimelineLayout::WorldRow& row, double ns,
+                         double slackNs);
+
+}  // namespace lockstep::ui

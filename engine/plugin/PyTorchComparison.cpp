@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -104,6 +105,11 @@ base::Result<std::optional<PyTorchComparison>> train(const ChosenHook& hook,
   return ended.refusal.empty() && ended.problems.empty() ? std::nullopt : std::optional(ended);
 }
 
+/// JSON has no infinity: the library writes null.
+double distanceOf(const json& in) {
+  return in.is_null() ? std::numeric_limits<double>::infinity() : in.get<double>();
+}
+
 }  // namespace
 
 std::string toJson(const PyTorchComparison& comparison) {
@@ -128,8 +134,8 @@ base::Result<PyTorchComparison> pyTorchComparisonFromJson(std::string_view text)
     in.at("problems").get_to(comparison.problems);
     in.at("refusal").get_to(comparison.refusal);
     in.at("torch").get_to(comparison.torch);
-    in.at("distance").get_to(comparison.distance);
-    in.at("own_distance").get_to(comparison.ownDistance);
+    comparison.distance = distanceOf(in.at("distance"));
+    comparison.ownDistance = distanceOf(in.at("own_distance"));
     in.at("sent_bytes").get_to(comparison.sentBytes);
     in.at("engine_sent_bytes").get_to(comparison.engineSentBytes);
     return comparison;

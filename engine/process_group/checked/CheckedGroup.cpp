@@ -213,6 +213,12 @@ void CheckedGroup::startCheck() {
       .whenComplete([this](const Gathered& gathered) { recordsGathered(gathered); });
 }
 
+void CheckedGroup::leaveLastWords() {
+  if (inLastWords_) {
+    tracer_->lastWords().operation.store(0, std::memory_order_relaxed);
+  }
+}
+
 void CheckedGroup::recordsGathered(const Gathered& gathered) {
   const Call& call = current_.request.call;
   {
@@ -245,9 +251,7 @@ void CheckedGroup::judge(const Gathered& gathered) {
     refuse(field, records, {});
     return;
   }
-  if (inLastWords_) {
-    tracer_->lastWords().operation.store(0, std::memory_order_relaxed);
-  }
+  leaveLastWords();
   {
     std::lock_guard lock(mutex_);
     lastCall_ = callText(call);
@@ -359,6 +363,7 @@ void CheckedGroup::endIssued(std::uint64_t sequence) {
 
 void CheckedGroup::refuse(Field field, const std::vector<CheckRecord>& records,
                           const std::vector<std::string>& texts) {
+  leaveLastWords();
   const Pending current = std::move(current_);
   endTurn();
   current.work->fail(errorFor(
@@ -370,6 +375,7 @@ void CheckedGroup::refuse(Field field, const std::vector<CheckRecord>& records,
 }
 
 void CheckedGroup::checkFailed(const std::exception_ptr& error) {
+  leaveLastWords();
   const Pending current = std::move(current_);
   Reason reason = reasonOf(error);
   {

@@ -115,7 +115,9 @@ void DistributedDataParallel::preForward() {
   } else if (precision_ != nullptr) {
     precision_->lower();
   }
-  broadcastBuffers(true);
+  if (concernsOthers()) {
+    broadcastBuffers(true);
+  }
 }
 
 void DistributedDataParallel::refuseJoinWithDeferred() {
@@ -128,7 +130,9 @@ void DistributedDataParallel::refuseJoinWithDeferred() {
 
 void DistributedDataParallel::finishForward(const std::vector<at::Tensor*>& outputs) {
   const bool withGradients = at::GradMode::is_enabled();
-  buffersMayDiffer_ = withGradients && synchronise_;
+  if (concernsOthers()) {
+    buffersMayDiffer_ = withGradients && synchronise_;
+  }
   if (!withGradients) {
     if (precision_ != nullptr) {
       precision_->restore();
@@ -144,6 +148,12 @@ void DistributedDataParallel::finishForward(const std::vector<at::Tensor*>& outp
   } else {
     reducer_->accumulateLocally();
   }
+}
+
+// A rank without inputs takes part in the iterations of the others, which are announced to it
+// (notifyJoin). A validation is none: ranks may make it as often as each of them likes.
+bool DistributedDataParallel::concernsOthers() const {
+  return at::GradMode::is_enabled() || !joining();
 }
 
 bool DistributedDataParallel::anySynchronises(bool own) {

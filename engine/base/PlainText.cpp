@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 
 namespace lockstep::base {
 namespace {
@@ -18,12 +20,18 @@ std::size_t characterBytes(std::string_view text) {
   if (bytes > text.size()) {
     return 0;
   }
+  std::uint32_t character = bytes == 1 ? first : first & (0x7FU >> bytes);
   for (std::size_t i = 1; i < bytes; ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) {
+    const auto next = static_cast<unsigned char>(text[i]);
+    if ((next & 0xC0) != 0x80) {
       return 0;
     }
+    character = character << 6 | (next & 0x3FU);
   }
-  return bytes;
+  // One that fewer bytes would do for is none: a reader who takes it sees a control character.
+  constexpr std::array<std::uint32_t, 5> kLeast{0, 0, 0x80, 0x800, 0x10000};
+  const bool isSurrogate = character >= 0xD800 && character < 0xE000;
+  return character < kLeast.at(bytes) || isSurrogate || character > 0x10FFFF ? 0 : bytes;
 }
 
 /// Of ASCII (below a space, delete) and of Unicode's second block of them (U+0080 to U+009F).

@@ -116,7 +116,9 @@ void DistributedDataParallel::preForward() {
     // A validation computes in the same precision as the training, but concerns no other rank.
     precision_->lower();
   }
-  broadcastBuffers(true);
+  if (concernsOthers()) {
+    broadcastBuffers(true);
+  }
 }
 
 void DistributedDataParallel::refuseJoinWithDeferred() {
@@ -129,9 +131,9 @@ void DistributedDataParallel::refuseJoinWithDeferred() {
 
 void DistributedDataParallel::finishForward(const std::vector<at::Tensor*>& outputs) {
   const bool withGradients = at::GradMode::is_enabled();
-  // As PyTorch's require_forward_param_sync: buffers are sent once after each synchronised forward,
-  // and not for every forward of an accumulation or a validation.
-  buffersMayDiffer_ = withGradients && synchronise_;
+  if (concernsOthers()) {
+    buffersMayDiffer_ = withGradients && synchronise_;
+  }
   if (!withGradients) {
     if (precision_ != nullptr) {
       precision_->restore();
@@ -148,6 +150,12 @@ void DistributedDataParallel::finishForward(const std::vector<at::Tensor*>& outp
   } else {
     reducer_->accumulateLocally();
   }
+}
+
+// A rank without inputs takes part in the iterations of the others, which are announced to it
+// (notifyJoin). A validation is none: ranks may make it as often as each of them likes.
+bool DistributedDataParallel::concernsOthers() const {
+  return at::GradMode::is_enabled() || !joining();
 }
 
 bool DistributedDataParallel::anySynchronises(bool own) {

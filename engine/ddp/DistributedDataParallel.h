@@ -243,6 +243,8 @@ class DistributedDataParallel final : public Joinable {
   }
   /// `live`: this rank has inputs; while a Join lasts its buffers may be taken for all.
   void broadcastBuffers(bool live);
+  /// Whether the forward that begins or ends here may have collectives.
+  [[nodiscard]] bool concernsOthers() const;
   bool anySynchronises(bool own);
   [[nodiscard]] std::string bucketSizes() const;
 

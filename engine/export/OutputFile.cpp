@@ -5,10 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <system_error>
 #include <utility>
+
+#include "engine/base/posix/WriteAll.h"
 
 #ifdef LOCKSTEP_HAVE_ZLIB
 #include <zlib.h>
@@ -123,17 +124,13 @@ void OutputFile::fail() {
 }
 
 void OutputFile::put(const char* data, std::size_t size) {
-  while (size > 0 && failure_.ok()) {
-    const ssize_t written = ::write(descriptor_.get(), data, size);
-    if (written < 0) {
-      if (errno != EINTR) {
-        fail();
-      }
-      continue;
-    }
-    data += written;
-    size -= static_cast<std::size_t>(written);
-    bytes_ += static_cast<std::uint64_t>(written);
+  if (!failure_.ok()) {
+    return;
+  }
+  if (posix::writeAll(descriptor_, {data, size})) {
+    bytes_ += size;
+  } else {
+    fail();
   }
 }
 

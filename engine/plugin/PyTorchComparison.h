@@ -20,16 +20,19 @@ struct PyTorchComparison {
   std::vector<std::string> problems;
   /// Why it cannot run there, a sentence; empty: it can.
   std::string refusal;
-  std::string torch;       ///< PyTorch's version
-  double distance = 0;     ///< of the results, the largest, by their root mean square; 0: bit-equal
-  double ownDistance = 0;  ///< the same of two runs of the engine
+  std::string torch;  ///< PyTorch's version
+  /// Of the results, the largest, by their root mean square. 0: equal. Infinite: some number is
+  /// finite in one of the two alone.
+  double distance = 0;
+  double ownDistance = 0;             ///< the same of two runs of the engine
   std::uint64_t sentBytes = 0;        ///< in all steps, by the rank that sent most
   std::uint64_t engineSentBytes = 0;  ///< the same in the engine
 
   bool operator==(const PyTorchComparison&) const = default;
 };
 
-/// The JSON that lockstep-hookverify prints, and back. [any-thread]
+/// The JSON that lockstep-hookverify prints, and back; an infinite distance is null there.
+/// [any-thread]
 std::string toJson(const PyTorchComparison& comparison);
 base::Result<PyTorchComparison> pyTorchComparisonFromJson(std::string_view json);
 

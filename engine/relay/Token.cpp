@@ -7,9 +7,7 @@
 
 #include <fstream>
 
-#include "engine/base/ReadNumber.h"
-#include "engine/base/Try.h"
-#include "engine/base/posix/Descriptor.h"
+#include "engine/base/posix/WriteAll.h"
 
 namespace lockstep::relay {
 namespace {
@@ -107,7 +105,7 @@ base::Status writeTicket(const std::filesystem::path& path, const Ticket& ticket
   }
   const std::string text =
       fmt::format("{}{}\n{}{}\n", kRecorderLine, ticket.recorder, kTokenLine, toText(ticket.token));
-  if (write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+  if (!posix::writeAll(file, text)) {
     const auto failed =
         systemError(ExitCode::kEnvironment, "cannot write the run token", path.string());
     unlink(path.c_str());

@@ -1,11 +1,7 @@
 #include "engine/trace/Recorder.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <condition_variable>
-#include <limits>
-#include <map>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -17,9 +13,9 @@
 #include "engine/trace/DivergenceWatch.h"
 #include "engine/trace/Event.h"
 #include "engine/trace/HostFacts.h"
-#include "engine/trace/RankAgreement.h"
 #include "engine/trace/RankCounters.h"
 #include "engine/trace/RankDrain.h"
+#include "engine/trace/RankMessages.h"
 #include "engine/trace/RecorderClock.h"
 #include "engine/trace/RecorderMail.h"
 
@@ -39,7 +35,7 @@ constexpr std::int64_t kRanksEveryNs = 1000 * kMsNs;  // of facts that always ch
 // and SQLite has one writer:
 //
 //   rings of all ranks ──▶ spans and metrics      what ranks emitted
-//   messages           ──▶ take(...)              parameters, layouts, problems, summaries
+//   messages           ──▶ RankMessages           parameters, layouts, problems, summaries
 //   DivergenceWatch    ──▶ problems, RunInfo      what follows from them
 //   /proc, wire counts ──▶ metrics                every 100 ms, without the rank's help
 //   mailbox_           ──▶ rows, RunInfo, ranks   what other threads handed in under mutex_
@@ -213,158 +209,23 @@ class RecorderThread final : public Recorder {
   RunFileWriter* writer() { return failed_ ? nullptr : writer_.get(); }
 
   void takeMessages() {
-    // A message that is not understood is a problem of the run and not the end of it: the rank may
-    // be of another version.
-    for (std::size_t rank = 0; rank < drains_.size(); ++rank) {
-      for (const std::string& text : drains_[rank].takeMessages()) {
-        base::Result<Message> message = messageFromJson(text);
-        if (message.ok()) {
-          std::visit([&](auto& content) { take(static_cast<int>(rank), std::move(content)); },
-                     message.value());
-        } else {
-          problem("warning", static_cast<int>(rank), 0,
-                  fmt::format("a message of rank {} was not understood: {}", rank,
-                              message.error().message()));
-        }
+    for (RankDrain& drain : drains_) {
+      for (const std::string& text : drain.takeMessages()) {
+        messages_.take(drain.rank(), text, writer());
       }
     }
   }
 
-  void take(int rank, ParametersMessage message) {
-    // The file has one list of parameters: rank 0's. What another rank has different is a problem.
-    if (rank == 0 && !failed_) {
-      writer_->setParameters(message);
-      divergence_.setNames(message);
-    }
-    for (const auto& [other, text] : parameters_.add(rank, std::move(message))) {
-      problem("error", other, 0, "the ranks' models differ: " + text);
-    }
-  }
-
-  void take(int rank, BucketsMessage message) {
-    // Ranks that were started again say it again, each when it gets there: the second is compared
-    // with the second, and what the file has of the first stays where nothing is new.
-    const std::uint32_t life = layoutLives_[{rank, message.layout}]++;
-    if (rank == 0 && !failed_) {
-      const auto [known, isFirst] = layoutsOfRank0_.try_emplace(message.layout, message.buckets);
-      if (isFirst || known->second != message.buckets) {
-        known->second = message.buckets;
-        writer_->addLayout(message);
-      }
-    }
-    const std::uint32_t step = message.step;
-    for (const auto& [other, text] :
-         layouts_[{message.layout, life}].add(rank, std::move(message))) {
-      problem("error", other, step, "the ranks' buckets differ: " + text);
-    }
-  }
-
-  void take(int rank, EnvironmentMessage message) {
-    std::lock_guard lock(mutex_);
-    if (const auto planned = message.values.find("planned_steps");
-        rank == 0 && planned != message.values.end()) {
-      // Only a rank knows it when the experiment counts epochs.
-      const std::string& text = planned->second;
-      std::from_chars(text.data(), text.data() + text.size(), info_.plannedSteps);
-      mailbox_.infoChanged = true;
-    }
-    if (const auto hook = message.values.find(kHook);
-        hook != message.values.end() && info_.kind == RunKind::kExperiment) {
-      divergence_.setPlugin(hook->second);
-    }
-    if (const auto hook = message.values.find(kDriftingHook); hook != message.values.end()) {
-      info_.driftingHook = hook->second;
-      mailbox_.infoChanged = true;
-      divergence_.letDrift();
-    }
-    if (message.values.contains(kIgnoredParameters)) {
-      divergence_.ignoreHashes();
-    }
-    changeRank(rank, [&](RankInfo& info) {
-      for (auto& [key, value] : message.values) {
-        info.environment.insert_or_assign(key, std::move(value));
-      }
-    });
-  }
-
-  void take(int rank, DdpLoggingMessage message) {
-    // A message has no time of its own: it gets the recorder's, within a pass of the rank's.
-    const std::uint64_t now = base::ticks();
-    for (auto& [name, value] : message.numbers) {
-      if (!failed_) {
-        writer_->addMetric(MetricRow{0, rank, name, message.step, now, value});
-      }
-    }
-    if (message.facts.empty()) {
-      return;
-    }
-    std::lock_guard lock(mutex_);
-    changeRank(rank, [&](RankInfo& info) {
-      for (auto& [name, value] : message.facts) {
-        info.environment.insert_or_assign(kDdpLoggingPrefix + name, std::move(value));
-      }
-    });
-  }
-
-  void take(int rank, EvaluationMessage message) {
-    divergence_.take(rank, message);
-    const std::uint64_t now = base::ticks();
+  void problem(ProblemRow row) {
     if (!failed_) {
-      writer_->addMetric(MetricRow{0, rank, "test_loss", message.step, now, message.loss});
-      writer_->addMetric(MetricRow{0, rank, "test_accuracy", message.step, now, message.accuracy});
-    }
-  }
-
-  void take(int rank, const BadLossMessage& message) { divergence_.take(rank, message); }
-
-  void take(int rank, SummaryMessage message) {
-    divergence_.take(rank, message);
-    if (!failed_ && message.steps > 0) {
-      writer_->addMetric(
-          MetricRow{0, rank, "final_loss", message.steps - 1, base::ticks(), message.loss});
-    }
-    std::lock_guard lock(mutex_);
-    changeRank(rank,
-               [&](RankInfo& info) { info.parameterHash = std::move(message.parameterHash); });
-  }
-
-  void take(int rank, const FingerprintMessage& message) {
-    if (!failed_) {
-      writer_->addFingerprint(rank, message);
-    }
-    divergence_.take(rank, message);
-  }
-
-  void take(int rank, const GradientsMessage& message) {
-    divergence_.take(rank, message);
-    if (failed_) {
-      return;
-    }
-    double squares = 0;
-    for (const GradientsMessage::Bucket& bucket : message.buckets) {
-      const bool finite = bucket.nans == 0 && bucket.infinities == 0;
-      // The norm of a bucket is of its finite elements alone: the whole's is then not known.
-      squares += finite ? bucket.norm * bucket.norm : std::numeric_limits<double>::quiet_NaN();
-    }
-    writer_->addMetric(
-        MetricRow{0, rank, "gradient_norm", message.step, base::ticks(), std::sqrt(squares)});
-    writer_->addGradients(rank, message);
-  }
-
-  void take(int rank, ProblemMessage message) {
-    problem(message.severity, rank, message.step, std::move(message.text));
-  }
-
-  void problem(std::string severity, int rank, std::uint32_t step, std::string text) {
-    if (!failed_) {
-      writer_->addProblem(ProblemRow{0, std::move(severity), rank, step, std::move(text)});
+      writer_->addProblem(std::move(row));
     }
   }
 
   /// Says of the run that it has diverged; with `last` also how it ends.
   void judge(bool last) {
     for (ProblemRow& row : divergence_.takeProblems()) {
-      problem(row.severity, row.rank, row.step, std::move(row.text));
+      problem(std::move(row));
     }
     auto divergence = divergence_.first();
     std::lock_guard lock(mutex_);
@@ -405,10 +266,10 @@ class RecorderThread final : public Recorder {
       const RankDrain& drain = drains_[rank];
       const std::uint64_t lost = drain.messagesDropped();
       if (lost > messagesDropped_[rank]) {
-        problem("warning", static_cast<int>(rank), drain.currentStep(),
-                fmt::format("{} messages of rank {} did not fit into the message memory and are "
-                            "lost",
-                            lost - messagesDropped_[rank], rank));
+        problem({0, "warning", drain.rank(), drain.currentStep(),
+                 fmt::format("{} messages of rank {} did not fit into the message memory and are "
+                             "lost",
+                             lost - messagesDropped_[rank], rank)});
         messagesDropped_[rank] = lost;
       }
       const std::uint64_t dropped = drain.dropped();
@@ -500,11 +361,8 @@ class RecorderThread final : public Recorder {
   std::vector<RankDrain> drains_;
   std::vector<RankCounters> counters_;
   std::vector<std::uint64_t> messagesDropped_;  // already in a problem, by rank
-  Agreement<ParametersMessage> parameters_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Agreement<BucketsMessage>> layouts_;
-  std::map<std::pair<int, std::uint32_t>, std::uint32_t> layoutLives_;
-  std::map<std::uint32_t, std::vector<BucketsMessage::Bucket>> layoutsOfRank0_;
   DivergenceWatch divergence_;
+  RankMessages messages_{*this, divergence_};
   RecorderClock clock_;
   std::int64_t lastCommitNs_ = 0;
   std::int64_t lastCountersNs_ = 0;

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/posix/Descriptor.h"
+#include "engine/base/posix/WriteAll.h"
 #include "engine/train/Safetensors.h"
 #include "engine/train/SafetensorsDtype.h"
 
@@ -33,17 +33,7 @@ class TemporaryFile {
   [[nodiscard]] bool opened() const { return file_.open(); }
 
   bool write(const void* data, std::size_t bytes) {
-    const char* at = static_cast<const char*>(data);
-    while (bytes != 0) {
-      const ssize_t count = ::write(file_.get(), at, bytes);
-      if (count < 0) {
-        if (errno == EINTR) continue;
-        return false;
-      }
-      at += count;
-      bytes -= static_cast<std::size_t>(count);
-    }
-    return true;
+    return posix::writeAll(file_, {static_cast<const char*>(data), bytes});
   }
 
   bool moveTo(const std::filesystem::path& path) {

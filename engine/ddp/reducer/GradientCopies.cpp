@@ -61,21 +61,25 @@ void GradientCopies::in(std::size_t index, Bucket& bucket, std::size_t slot,
   const at::Tensor& slice = bucket.slice(slot);
   check(index, slice);
   at::Tensor& grad = context_.parameters.tensor(index).mutable_grad();
+  // Where the gradient is the bucket's memory, or becomes it, a bucket that no rank sends must keep
+  // it undivided: nothing will be added to make the average of it. A bucket is sent, and need not
+  // be asked for, where this rank used the parameter.
+  const bool mayBeUnsent =
+      number && grad.defined() && context_.options.gradientAsBucketView && !used_.isUsedHere(index);
+  const bool divides = shares && (!mayBeUnsent || used_.communicates(*number));
   // The parameter was not used here; zeros leave the sum to the ranks that used it.
   if (!grad.defined()) {
     slice.zero_();
   } else if (sameMemory(grad, slice)) {
-    // The gradient is the bucket's memory. A bucket that no rank sends must keep it undivided:
-    // nothing will be added to make the average of it.
-    if (shares && (!number || used_.communicates(*number))) {
+    if (divides) {
       slice.div_(context_.divisor);
     }
   } else {
-    if (shares && grad.scalar_type() == slice.scalar_type()) {
+    if (divides && grad.scalar_type() == slice.scalar_type()) {
       scaledCopy(slice, grad, context_.inverse);  // one pass: copies and divides
     } else {
       slice.copy_(grad);
-      if (shares) {
+      if (divides) {
         slice.mul_(context_.inverse);
       }
     }
@@ -88,12 +92,12 @@ void GradientCopies::in(std::size_t index, Bucket& bucket, std::size_t slot,
     context_.lane.hostSpan(trace::EventKind::kCopyIn, startTicks,
                            number ? eventBucket(*number) : trace::kNoBucket, index);
   }
-  checks_.measure(index, bucket, slot, number, shares);
+  checks_.measure(index, bucket, slot, number, divides);
 }
 
 void GradientCopies::inAll(Bucket& bucket, std::size_t number) {
   const auto start = context_.lane.now();
-  const bool shares = context_.hook->takesShares();
+  const bool divides = context_.hook->takesShares() && used_.communicates(number);
   std::vector<at::Tensor> slices;
   std::vector<at::Tensor> gradients;
   for (std::size_t slot = 0; slot < bucket.size(); ++slot) {
@@ -110,13 +114,13 @@ void GradientCopies::inAll(Bucket& bucket, std::size_t number) {
     }
   }
   compat::copyAll(slices, gradients);
-  if (shares && used_.communicates(number)) {
+  if (divides) {
     bucket.wire().div_(context_.divisor);
   }
   context_.lane.between(trace::EventKind::kCopyIn, start, context_.lane.now(), eventBucket(number),
                         bucket.bytes(), trace::kWholeBucket);
   for (std::size_t slot = 0; slot < bucket.size(); ++slot) {
-    checks_.measure(bucket.parameters()[slot], bucket, slot, number, shares);
+    checks_.measure(bucket.parameters()[slot], bucket, slot, number, divides);
   }
 }
 

@@ -18,6 +18,10 @@ void UsedMap::mark(std::size_t index) {
   used_.data_ptr<std::int32_t>()[index] = 1;
 }
 
+bool UsedMap::isUsedHere(std::size_t index) const {
+  return used_.data_ptr<std::int32_t>()[index] != 0;
+}
+
 void UsedMap::clear() {
   used_.zero_();
 }
@@ -40,10 +44,9 @@ void UsedMap::announce(const BucketSet& buckets, const std::vector<std::uint32_t
   // Skipping by this rank's own view alone would leave the others waiting.
   bucketsInUse_ = at::zeros({static_cast<std::int64_t>(buckets.size())}, at::kInt);
   auto* inUse = bucketsInUse_.data_ptr<std::int32_t>();
-  const auto* used = used_.data_ptr<std::int32_t>();
   for (std::uint32_t i = 0; takesPart && i < context_.planned; ++i) {
     // A gradient left from no_sync counts, although this graph does not reach the parameter.
-    if (used[i] != 0 || !std::binary_search(unused.begin(), unused.end(), i)) {
+    if (isUsedHere(i) || !std::binary_search(unused.begin(), unused.end(), i)) {
       inUse[buckets.placeOf(i).bucket] = 1;
     }
   }
@@ -83,9 +86,7 @@ void UsedMap::await() {
 }
 
 bool UsedMap::keepsGradient(std::size_t index) {
-  // With staticGraph the sum of the first iteration stays, and answers for all that follow. What
-  // was used here was used, and need not wait for it.
-  if (!usedAnywhere_.defined() || used_.data_ptr<std::int32_t>()[index] != 0) {
+  if (!usedAnywhere_.defined() || isUsedHere(index)) {
     return false;
   }
   await();

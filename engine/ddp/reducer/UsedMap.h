@@ -24,6 +24,7 @@ class UsedMap {
   // With the Reducer's mutex held.
   /// A gradient has come to this parameter since the last reduction.
   void mark(std::size_t index);
+  [[nodiscard]] bool isUsedHere(std::size_t index) const;
   /// This rank has used nothing since.
   void clear();
   /// Starts the ranks' agreement on the buckets in use, where they are to agree on that; `unused`:

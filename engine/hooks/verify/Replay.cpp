@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -157,15 +159,21 @@ void repeat(const Training& training, LocalRank& rank, std::chrono::milliseconds
   own.sentBytes = rank.sentBytes();
 }
 
-/// The largest distance of two results, in units of the first one's root mean square.
+/// The largest distance of two results, in units of the root mean square of what is finite in the
+/// first; infinite where one of them alone is no number, or an infinity.
 double distance(const at::Tensor& one, const at::Tensor& other) {
-  // Equal bits need no arithmetic, which would make NaN of two infinities.
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  // Equal bits, the usual case, need no arithmetic.
   if (std::memcmp(one.data_ptr(), other.data_ptr(), one.nbytes()) == 0) {
     return 0;
   }
-  const at::Tensor wide = one.to(at::kDouble);
-  const double scale = wide.square().mean().sqrt().item<double>();
-  const double off = (wide - other.to(at::kDouble)).abs().max().item<double>();
+  const at::Tensor first = one.to(at::kDouble);
+  const at::Tensor second = other.to(at::kDouble);
+  // Of two equal infinities, as of two NaNs, the difference would be NaN.
+  const at::Tensor alike = first.eq(second).logical_or(first.isnan().logical_and(second.isnan()));
+  const at::Tensor apart = (first - second).abs().masked_fill(alike, 0);
+  const double off = apart.nan_to_num(kInfinity, kInfinity).max().item<double>();
+  const double scale = first.nan_to_num(0, 0, 0).square().mean().sqrt().item<double>();
   return scale > 0 ? off / scale : off;
 }
 

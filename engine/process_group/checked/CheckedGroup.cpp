@@ -219,6 +219,12 @@ void CheckedGroup::startCheck() {
       .whenComplete([this](const Gathered& gathered) { recordsGathered(gathered); });
 }
 
+void CheckedGroup::leaveLastWords() {
+  if (inLastWords_) {
+    tracer_->lastWords().operation.store(0, std::memory_order_relaxed);
+  }
+}
+
 void CheckedGroup::recordsGathered(const Gathered& gathered) {
   const Call& call = current_.request.call;
   {
@@ -251,9 +257,7 @@ void CheckedGroup::judge(const Gathered& gathered) {
     refuse(field, records, {});
     return;
   }
-  if (inLastWords_) {
-    tracer_->lastWords().operation.store(0, std::memory_order_relaxed);
-  }
+  leaveLastWords();
   {
     std::lock_guard lock(mutex_);
     lastCall_ = callText(call);
@@ -368,6 +372,7 @@ void CheckedGroup::endIssued(std::uint64_t sequence) {
 
 void CheckedGroup::refuse(Field field, const std::vector<CheckRecord>& records,
                           const std::vector<std::string>& texts) {
+  leaveLastWords();
   const Pending current = std::move(current_);
   // The turn ends first: callbacks of the failed work may call this group.
   endTurn();
@@ -380,6 +385,7 @@ void CheckedGroup::refuse(Field field, const std::vector<CheckRecord>& records,
 }
 
 void CheckedGroup::checkFailed(const std::exception_ptr& error) {
+  leaveLastWords();
   const Pending current = std::move(current_);
   Reason reason = reasonOf(error);
   {

@@ -84,6 +84,7 @@ class CheckedGroup final : public ProcessGroup {
 
   void pump();
   void startCheck();
+  void leaveLastWords();
   void recordsGathered(const Gathered& gathered);
   void judge(const Gathered& gathered);
   void gatherDetails(checked::Field field, std::vector<checked::CheckRecord> records);

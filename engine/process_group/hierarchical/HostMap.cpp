@@ -7,6 +7,7 @@
 
 #include "engine/process_group/Joining.h"
 #include "engine/process_group/shared_memory/HostKey.h"
+#include "engine/process_group/shared_memory/Room.h"
 #include "engine/process_group/shared_memory/Segment.h"
 
 namespace lockstep::process_group::hierarchical {

@@ -7,22 +7,16 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <fstream>
 #include <sstream>
 #include <utility>
+
+#include "engine/trace/HostFacts.h"
 
 namespace lockstep::process_group {
 namespace {
 
 /// Operations a rank may be ahead of another before its entries are overwritten.
 constexpr std::uint64_t kDepth = 256;
-
-std::string hostKey() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(file, id);
-  return id;
-}
 
 struct stat statusOf(int fd) {
   struct stat status {};
@@ -52,19 +46,20 @@ std::unique_ptr<ArrivalBoard> ArrivalBoard::open(store::Store& store, const std:
       file.reset();
     }
     // The others map rank 0's memory through its entry in /proc, while it is open there.
-    store.set(key, file.open() ? fmt::format("{} {} /proc/{}/fd/{}", hostKey(),
-                                             statusOf(file.get()).st_ino, getpid(), file.get())
+    store.set(key, file.open() ? fmt::format("{} /proc/{}/fd/{} {}", statusOf(file.get()).st_ino,
+                                             getpid(), file.get(), trace::processSpace())
                                : "none");
   } else {
     std::istringstream place(store.get(key));
-    std::string host;
     std::string path;
+    std::string space;  // in which the path is one
     ino_t number = 0;
-    if (!(place >> host >> number >> path) || host != hostKey()) {
+    if (!(place >> number >> path && std::getline(place >> std::ws, space)) ||
+        space != trace::processSpace()) {
       return nullptr;
     }
     file = posix::Descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-    // In another container of this host the path leads to nothing or to something else.
+    // Rank 0 may have ended, and its number be that of another process.
     if (const struct stat found = statusOf(file.get());
         found.st_ino != number || static_cast<std::size_t>(found.st_size) != bytes) {
       file.reset();

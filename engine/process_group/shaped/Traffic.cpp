@@ -40,9 +40,10 @@ ProcessGroup::WorkPtr Traffic::submit(Request request, ProcessGroup& inner) {
   const Call& call = transfer->call = request.call;
   transfer->limit = timeLimit(call.options, inner);
   const bool pair = isDirect(call.operation);
+  std::uint64_t& calls = pair ? pairCalls_ : calls_;
   {
     std::lock_guard lock(mutex_);
-    transfer->number = ++(pair ? pairCalls_ : calls_);
+    transfer->number = ++calls;
     transfer->calledNs = base::monotonicNs();
     if (!pair && parts_.board != nullptr) {
       parts_.board->write(transfer->number, transfer->calledNs);
@@ -50,7 +51,15 @@ ProcessGroup::WorkPtr Traffic::submit(Request request, ProcessGroup& inner) {
   }
   // Not under the lock: the group below may end earlier operations in this call, which come back
   // here. Who calls from several threads keeps the order of the calls anyway.
-  transfer->inner = inner.call(request);
+  try {
+    transfer->inner = inner.call(request);
+  } catch (...) {
+    // This rank alone may have been refused, and all number alike: the next call takes the number,
+    // and the place on the board.
+    std::lock_guard lock(mutex_);
+    --calls;
+    throw;
+  }
   transfer->where = {parts_.group, parts_.rank, call.operation, transfer->inner->sequence(),
                      call.options.bucket};
   transfer->where.peer = pair ? call.root : -1;

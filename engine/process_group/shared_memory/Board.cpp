@@ -10,7 +10,7 @@ namespace {
 using base::Error;
 using base::ExitCode;
 
-constexpr std::uint64_t kMagic = 0x4C4B53484D454D31;  // "LKSHMEM1"
+constexpr std::uint64_t kMagic = 0x4C4B53484D454D32;  // "LKSHMEM2"
 
 struct Header {
   std::uint64_t magic;
@@ -117,8 +117,8 @@ bool Board::refuse(std::uint64_t order) {
   std::uint64_t seen = fate_->load();
   for (;;) {
     Fate next(seen);
-    // A distance that does not fit into its 8 bits refuses more than was asked for, on all ranks
-    // alike; no more than kSlots operations are under way at once.
+    // A distance that does not fit into its bits refuses more than was asked for, on all ranks
+    // alike.
     const std::uint64_t room =
         order <= next.delivered ? 1 : std::min(order - next.delivered, Fate::kMostRoom);
     next.room = next.room == 0 ? room : std::min(next.room, room);

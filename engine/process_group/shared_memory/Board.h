@@ -128,9 +128,11 @@ class Board {
   // What is decided, in one word: the last operation that is delivered, and, once a rank has
   // given up, the distance from there to the first that is refused.
   struct Fate {
-    static constexpr std::uint64_t kMostRoom = 0xFF;
-    explicit Fate(std::uint64_t word) : delivered(word >> 8), room(word & kMostRoom) {}
-    [[nodiscard]] std::uint64_t word() const { return delivered << 8 | room; }
+    // Of the 64 bits: an operation that was called and waits in the queue has to fit, too.
+    static constexpr int kRoomBits = 20;
+    static constexpr std::uint64_t kMostRoom = (1U << kRoomBits) - 1;
+    explicit Fate(std::uint64_t word) : delivered(word >> kRoomBits), room(word & kMostRoom) {}
+    [[nodiscard]] std::uint64_t word() const { return delivered << kRoomBits | room; }
     [[nodiscard]] bool refuses(std::uint64_t order) const {
       return room != 0 && order >= delivered + room;
     }

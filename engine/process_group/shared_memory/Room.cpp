@@ -1,4 +1,4 @@
-// How much memory there is to reserve.
+#include "engine/process_group/shared_memory/Room.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -8,12 +8,9 @@
 #include <limits>
 #include <string>
 
-#include "engine/process_group/shared_memory/Segment.h"
-
 namespace lockstep::process_group::shared_memory {
 namespace {
 
-constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 // Too little to be worth looking for.
 constexpr std::uint64_t kSmall = 1u << 20;
 
@@ -50,27 +47,40 @@ std::uint64_t reclaimable(const std::string& folder) {
   return sum;
 }
 
-// What this process's control group, version 2, may still take.
-std::uint64_t freeInControlGroup() {
+// What the group of a folder may still take by its own limit.
+std::uint64_t freeByOwnLimit(const std::string& folder) {
+  const std::uint64_t most = numberIn(folder + "/memory.max");
+  const std::uint64_t taken = numberIn(folder + "/memory.current");
+  if (most == kUnlimited || taken == kUnlimited) {
+    return kUnlimited;
+  }
+  // Pages of files count as taken, but the kernel gives them up before it refuses.
+  const std::uint64_t kept = taken - std::min(taken, reclaimable(folder));
+  return most > kept ? most - kept : 0;
+}
+
+// The control group of this process, version 2; empty where it has none.
+std::string ownControlGroup() {
   std::ifstream file("/proc/self/cgroup");
   std::string line;
   while (std::getline(file, line)) {
     if (line.rfind("0::", 0) == 0) {
-      const std::string folder = "/sys/fs/cgroup" + line.substr(3);
-      const std::uint64_t most = numberIn(folder + "/memory.max");
-      const std::uint64_t taken = numberIn(folder + "/memory.current");
-      if (most == kUnlimited || taken == kUnlimited) {
-        return kUnlimited;
-      }
-      // Pages of files count as taken, but the kernel gives them up before it refuses.
-      const std::uint64_t kept = taken - std::min(taken, reclaimable(folder));
-      return most > kept ? most - kept : 0;
+      return line.substr(3);
     }
   }
-  return kUnlimited;
+  return {};
 }
 
 }  // namespace
+
+std::uint64_t freeInControlGroup(const std::string& root, std::string group) {
+  std::uint64_t free = freeByOwnLimit(root + group);
+  for (std::size_t end = group.rfind('/'); end != std::string::npos; end = group.rfind('/')) {
+    group.resize(end);
+    free = std::min(free, freeByOwnLimit(root + group));
+  }
+  return free;
+}
 
 std::string whyNoRoom(std::uint64_t bytes) {
   // A memfd counts as a file for this limit, and a larger one ends the process by SIGXFSZ.
@@ -83,7 +93,8 @@ std::string whyNoRoom(std::uint64_t bytes) {
   if (bytes < kSmall) {
     return {};
   }
-  if (const std::uint64_t free = freeInControlGroup(); bytes > free) {
+  if (const std::uint64_t free = freeInControlGroup("/sys/fs/cgroup", ownControlGroup());
+      bytes > free) {
     return fmt::format("the control group of this process may take {} bytes more (memory.max)",
                        free);
   }

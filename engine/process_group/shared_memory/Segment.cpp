@@ -11,6 +11,8 @@
 #include <cstring>
 #include <map>
 
+#include "engine/process_group/shared_memory/Room.h"
+
 namespace lockstep::process_group::shared_memory {
 namespace {
 

@@ -61,8 +61,4 @@ class Segment {
   std::vector<std::function<void(std::uint64_t)>> told_;
 };
 
-/// Says in a sentence why this process should not reserve `bytes` more now; empty when nothing
-/// speaks against it. The kernel itself would not refuse: it would kill somebody for memory.
-[[nodiscard]] std::string whyNoRoom(std::uint64_t bytes);
-
 }  // namespace lockstep::process_group::shared_memory

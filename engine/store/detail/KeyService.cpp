@@ -93,14 +93,13 @@ KeyService::Outcome KeyService::setAll(Id from, const std::vector<std::string>& 
   if (!reader.atEnd()) {
     return Outcome::kMalformed;
   }
-  std::size_t all = table_.bytes();
+  // By its key, since of a key that is given twice the last value alone is stored.
+  ValueSizes sizes;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const std::string* before = table_.find(keys[i]);
-    all += keys[i].size() + values[i].size();
-    all -= before == nullptr ? 0 : keys[i].size() + before->size();
+    sizes[keys[i]] = values[i].size();
   }
-  if (all > kMostStored) {
-    return reply(from, Reply::kTooLarge, numberField(static_cast<std::int64_t>(all)));
+  if (const auto all = overfull(sizes)) {
+    return reply(from, Reply::kTooLarge, numberField(*all));
   }
   reply(from, Reply::kOk);
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -133,7 +132,7 @@ KeyService::Outcome KeyService::executeOnKey(Id from, Request request, base::Byt
         }
         value->insert(0, *before);
       }
-      if (const auto all = overfull(*key, value->size())) {
+      if (const auto all = overfull({{*key, value->size()}})) {
         return reply(from, Reply::kTooLarge, numberField(*all));
       }
       reply(from, Reply::kOk);
@@ -150,7 +149,7 @@ KeyService::Outcome KeyService::executeOnKey(Id from, Request request, base::Byt
       if (!sum) {
         return reply(from, Reply::kNotANumber, textField(*table_.find(*key)));
       }
-      if (const auto all = overfull(*key, std::to_string(*sum).size())) {
+      if (const auto all = overfull({{*key, std::to_string(*sum).size()}})) {
         return reply(from, Reply::kTooLarge, numberField(*all));
       }
       reply(from, Reply::kOk, numberField(*sum));
@@ -165,7 +164,7 @@ KeyService::Outcome KeyService::executeOnKey(Id from, Request request, base::Byt
         return Outcome::kMalformed;
       }
       const auto comparison = table_.compare(*key, *expected, *desired);
-      if (const auto all = overfull(*key, desired->size()); all && comparison.writes) {
+      if (const auto all = overfull({{*key, desired->size()}}); all && comparison.writes) {
         return reply(from, Reply::kTooLarge, numberField(*all));
       }
       reply(from, Reply::kOk, textField(comparison.value));
@@ -218,12 +217,14 @@ KeyService::Outcome KeyService::watch(Id from, const std::string& key) {
   return Outcome::kWatches;
 }
 
-std::optional<std::int64_t> KeyService::overfull(const std::string& key,
-                                                 std::size_t valueBytes) const {
-  const std::string* before = table_.find(key);
-  // A value that is replaced makes room for the new one.
-  const std::size_t freed = before == nullptr ? 0 : key.size() + before->size();
-  const std::size_t all = table_.bytes() - freed + key.size() + valueBytes;
+std::optional<std::int64_t> KeyService::overfull(const ValueSizes& sizes) const {
+  std::size_t all = table_.bytes();
+  for (const auto& [key, bytes] : sizes) {
+    const std::string* before = table_.find(key);
+    // A value that is replaced makes room for the new one.
+    const std::size_t freed = before == nullptr ? 0 : key.size() + before->size();
+    all = all + key.size() + bytes - freed;
+  }
   return all > kMostStored ? std::optional(static_cast<std::int64_t>(all)) : std::nullopt;
 }
 

@@ -59,9 +59,9 @@ class KeyService {
   Outcome reply(Id to, Reply status, std::string_view fields = {});
   void replyDone(Id to, const Waiter& waiter);
   void replyLate(Id to, const Waiter& waiter);
-  /// Bytes of all that would be stored with this value, if they are too many.
-  [[nodiscard]] std::optional<std::int64_t> overfull(const std::string& key,
-                                                     std::size_t valueBytes) const;
+  using ValueSizes = std::unordered_map<std::string, std::size_t>;  ///< bytes, by key
+  /// Bytes of all that would be stored with these values, if they are too many.
+  [[nodiscard]] std::optional<std::int64_t> overfull(const ValueSizes& sizes) const;
   void write(const std::string& key, std::optional<std::string> value);
   void wake(const std::string& key);
   void tellWatchers(const std::string& key, const std::optional<std::string>& after);

@@ -22,5 +22,21 @@ TEST(PlainText, SpellsOutBytesThatAreNoUtf8) {
   EXPECT_EQ(plainText("\xe2\x82x"), "\\xe2\\x82x");
 }
 
+TEST(PlainText, SpellsOutAControlCharacterInMoreBytesThanItNeeds) {
+  EXPECT_EQ(plainText("\xc0\x9b[2J"), "\\xc0\\x9b[2J") << "ESC in two bytes";
+  EXPECT_EQ(plainText("\xe0\x80\x9b[2J"), "\\xe0\\x80\\x9b[2J");
+  EXPECT_EQ(plainText("\xe0\x82\x9b"), "\\xe0\\x82\\x9b") << "ESC [ in three";
+  EXPECT_EQ(plainText("\xf0\x80\x80\x9b"), "\\xf0\\x80\\x80\\x9b");
+}
+
+TEST(PlainText, SpellsOutWhatIsBeyondUnicode) {
+  EXPECT_EQ(plainText("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "half a pair of UTF-16";
+  EXPECT_EQ(plainText("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");
+  for (const std::string edge : {"\xc2\xa0", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf",
+                                 "\xee\x80\x80", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"}) {
+    EXPECT_EQ(plainText(edge), edge);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::base

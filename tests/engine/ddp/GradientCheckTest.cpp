@@ -193,6 +193,26 @@ std::vector<trace::GradientsMessage> checkedThrice(
   });
 }
 
+// The bias of the right head, alone in the first bucket, has a gradient and takes part in nothing.
+TEST(GradientChecksTest, TakeAGradientThatIsNotSentAsItIs) {
+  for (const bool batched : {false, true}) {
+    test::runRanksWell(2, [&](auto group) {
+      DdpOptions options = test::withCaps(1, 1, true);
+      options.findUnusedParameters = true;
+      options.skipAllReduceUnusedParams = true;
+      options.batchedGradCopy = batched;
+      auto net = std::make_shared<test::TwoHeads>();
+      net->right->bias.mutable_grad() = at::full({2}, 2.0);
+      const auto messages = checked(net, group, options, 2, [&](auto& ddp, int) {
+        ddp.run([&] { return net->left->forward(at::ones({1, 4})); }).sum().backward();
+      });
+      ASSERT_EQ(messages.size(), 2u);
+      EXPECT_EQ(messages[0].buckets.front().largest, 2) << "batched: " << batched;
+      EXPECT_EQ(messages[1].buckets.front().largest, 2) << "batched: " << batched;
+    });
+  }
+}
+
 struct Table : torch::nn::Module {
   Table()
       : rows(register_module(

@@ -130,6 +130,34 @@ TEST(UnevenInputs, MayComeUnderNoSync) {
   });
 }
 
+TEST(UnevenInputs, LetARankValidateAsOftenAsItLikes) {
+  test::runRanksWell(2, [](auto group) {
+    auto net = std::make_shared<NormNet>();
+    DistributedDataParallel ddp(net, group);
+    Join join({&ddp});
+    const auto validate = [&] {
+      torch::NoGradGuard noGrad;
+      ddp.forward<NormNet>(test::numbers({3, 4}, 9) + group->rank() * 10.0);
+    };
+    std::uint32_t step = 0;
+    join.run(step, [&] {
+      for (; step < (group->rank() == 0 ? 1U : 3U); ++step) {
+        train(ddp, *net, 1);
+        const auto calls = group->sequenceNumber();
+        for (int i = 0; i <= group->rank(); ++i) {
+          validate();
+        }
+        EXPECT_EQ(group->sequenceNumber(), calls);
+      }
+    });
+    EXPECT_EQ(join.shadowed(), group->rank() == 0 ? 2U : 0U);
+    std::vector<at::Tensor> both{at::empty({3}), at::empty({3})};
+    group->allgather(both, net->norm->running_mean, {})->wait();
+    EXPECT_TRUE(at::equal(both[0], both[1]));
+    EXPECT_EQ(net->norm->num_batches_tracked.template item<std::int64_t>(), 9);
+  });
+}
+
 TEST(UnevenInputs, MayMissTheIterationThatDecidesTheRebuiltOrder) {
   test::runRanksWell(2, [](auto group) {
     auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 3});

@@ -112,6 +112,27 @@ TEST(UnusedParameters, KeepGradientsThatAreViewsOfABucketThatIsSkipped) {
   }
 }
 
+TEST(UnusedParameters, KeepGradientsThatBecomeViewsOfABucketThatIsSkipped) {
+  for (const bool batched : {false, true}) {
+    test::runRanksWell(2, [&](auto group) {
+      auto net = std::make_shared<Branches>();
+      DdpOptions options = test::withCaps(1, 1);
+      options.findUnusedParameters = true;
+      options.skipAllReduceUnusedParams = true;
+      options.gradientAsBucketView = true;
+      options.batchedGradCopy = batched;
+      DistributedDataParallel ddp(net, group, options);
+      const at::Tensor own = at::full({2, 3}, 6.0);
+      net->never->weight.mutable_grad() = own.clone();
+      for (int i = 0; i < 2; ++i) {
+        ddp.forward<Branches>(at::ones({1, 3}), true).backward();
+        ddp.checkFinalized();
+        EXPECT_TRUE(at::equal(net->never->weight.grad(), own)) << "batched: " << batched;
+      }
+    });
+  }
+}
+
 TEST(UnusedParameters, MayBeNoneOnOneRankAndSomeOnTheOthers) {
   test::runRanksWell(3, [](auto group) {
     auto net = std::make_shared<TwoHeads>();

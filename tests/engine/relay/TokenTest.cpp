@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 
+#include "tests/support/FileSizeLimit.h"
 #include "tests/support/TemporaryFolder.h"
 
 namespace lockstep::relay {
@@ -53,6 +55,17 @@ TEST(Token, AFileOfItIsForItsUserAlone) {
   ASSERT_EQ(chmod(path.c_str(), 0640), 0);
   ASSERT_FALSE(readTicket(path).ok());
   EXPECT_THAT(readTicket(path).error().message(), HasSubstr("others can read this run token"));
+}
+
+TEST(Token, AFileThatHasNoRoomIsTakenAwayAndTheReasonTold) {
+  const support::TemporaryFolder folder;
+  const auto path = folder.path() / "run.token";
+  // The first call writes this much, without an error.
+  const support::FileSizeLimit limit(10);
+  const auto written = writeTicket(path, {"tcp://10.0.0.1:41000", makeRunKeys().token});
+  ASSERT_FALSE(written.ok());
+  EXPECT_THAT(written.error().message(), HasSubstr("cannot write the run token: File too large"));
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST(Token, AFileThatIsNoneIsSaidToBeNone) {

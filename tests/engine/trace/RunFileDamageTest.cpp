@@ -1,7 +1,5 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -13,6 +11,7 @@
 #include "engine/trace/RunFile.h"
 #include "tests/engine/trace/RunFileSupport.h"
 #include "tests/golden/GoldenRun.h"
+#include "tests/support/FileSizeLimit.h"
 
 namespace lockstep::trace {
 namespace {
@@ -281,24 +280,6 @@ TEST(RunFileDamageTest, SaysThatTheDiskIsFullAndKeepsWhatWasCommitted) {
   EXPECT_EQ(folder.listing(), "a.lockstep");
 }
 
-/// Limits how large a file this process may write, as a full disk does.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    signal(SIGXFSZ, SIG_DFL);
-  }
-
- private:
-  rlimit before_{};
-};
-
 /// Writes rows, `rowsACommit` at a time, until the file may not grow; then says how the run ended.
 void fillAndFinish(const std::filesystem::path& path, int rowsACommit) {
   auto writer = createRun(path);
@@ -306,7 +287,7 @@ void fillAndFinish(const std::filesystem::path& path, int rowsACommit) {
   writer->setInfo(info);
   std::uint64_t committed = 0;
   {
-    const FileSizeLimit limit(1 << 20);
+    const support::FileSizeLimit limit(1 << 20);
     base::Status status;
     while (status.ok() && committed < 1'000'000) {
       for (int i = 0; i < rowsACommit; ++i) {

@@ -36,7 +36,7 @@ class Misbehaving : public Hook {
                                  "stop",       "fork",           "mismatch",       "nan",
                                  "past_kept",  "past_parameter", "past_filled",    "own",
                                  "extra",      "late_call",      "stranger",       "scratch",
-                                 "inner_part", "inner_later"}})
+                                 "inner_part", "inner_later",    "to_nobody",      "from_nobody"}})
             .integer(
                 {.key = "rank", .label = "Rank", .help = "", .initial = 1, .min = 0, .max = 64})
             .integer(
@@ -163,6 +163,12 @@ class Misbehaving : public Hook {
     }
     if (wrong_ == "inner_part") {
       run.inner(*host().inner(), part(bucket.buffer(), 0, 1), [run] { run.complete(); });
+      return true;
+    }
+    if (wrong_ == "to_nobody" || wrong_ == "from_nobody") {
+      const lockstep_buffer flat = bucket.buffer();
+      run.exchange(run.world(), &flat, wrong_ == "to_nobody" ? 2 : 0, &flat, -1,
+                   [run] { run.complete(); });
       return true;
     }
     if (wrong_ == "short") {

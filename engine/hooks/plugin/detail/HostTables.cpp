@@ -132,6 +132,17 @@ lockstep_status allToAll(const lockstep_group* group, lockstep_run* run, std::ui
   });
 }
 
+void requirePeer(const process_group::ProcessGroup& group, int peer, const char* parameter) {
+  if (peer < 0 || peer >= group.size()) {
+    throw std::invalid_argument(fmt::format("{} is {}; ranks of this group are 0 to {}", parameter,
+                                            peer, group.size() - 1));
+  }
+  // It would wait for itself: send and recv of one rank meet only between ranks.
+  if (peer == group.rank()) {
+    throw std::invalid_argument("a rank cannot exchange with itself");
+  }
+}
+
 lockstep_status exchange(const lockstep_group* group, lockstep_run* run, std::uint32_t stage,
                          const lockstep_buffer* out, std::int32_t to, const lockstep_buffer* in,
                          std::int32_t from) {
@@ -139,9 +150,12 @@ lockstep_status exchange(const lockstep_group* group, lockstep_run* run, std::ui
     const auto pg = groupOf(group);
     const at::Tensor sent = out == nullptr ? at::Tensor() : run->session->tensorWithin(*out);
     const at::Tensor received = in == nullptr ? at::Tensor() : run->session->tensorWithin(*in);
-    // It would wait for itself: send and recv of one rank meet only between ranks.
-    if ((sent.defined() && to == pg->rank()) || (received.defined() && from == pg->rank())) {
-      throw std::invalid_argument("a rank cannot exchange with itself");
+    if (sent.defined()) {
+      requirePeer(*pg, to, "to");
+    }
+    // Now, and not by recv() at the start: the send would have begun by then.
+    if (received.defined()) {
+      requirePeer(*pg, from, "from");
     }
     operation.bytes = sent.defined() ? static_cast<std::uint64_t>(sent.nbytes()) : 0;
     operation.start = [pg, sent, to, received, from, options] {

@@ -72,6 +72,12 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"short",
                 "bucket 2 of step 1: all_gather was refused: all_gather: out: 64 "
                 "elements of Float are not 2 times 64 of Float"},
+        Mistake{"to_nobody",
+                "bucket 2 of step 1: exchange was refused: exchange: to is 2; ranks of this "
+                "group are 0 to 1"},
+        Mistake{"from_nobody",
+                "bucket 2 of step 1: exchange was refused: exchange: from is -1; ranks of this "
+                "group are 0 to 1"},
         Mistake{"beyond",
                 "bucket 2 of step 1: all_reduce was refused: all_reduce: 1064 elements "
                 "of Float are bytes 0 to 4256 of bucket 2 of step 1, which has 256"},

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <chrono>
 #include <future>
 #include <latch>
@@ -210,6 +211,34 @@ TEST(CheckedFailure, NamesARankThatDoesNotComeWithItsLastCall) {
       EXPECT_EQ(group.state(), GroupState::kRemoteError);
     }
   }, alwaysChecked());
+}
+
+TEST(CheckedFailure, LeavesNoCallInTheLastWordsThatHasEnded) {
+  std::array<trace::Tracer, 2> tracers;
+  const auto store = std::make_shared<store::HashStore>();
+  std::latch done(2);
+  runGroups(
+      2,
+      [&](int rank) {
+        GroupOptions options = alwaysChecked();
+        options.tracer = &tracers.at(static_cast<std::size_t>(rank));
+        return makeProcessGroup("gloo", store, rank, 2, options);
+      },
+      [&](ProcessGroup& group) {
+        const int rank = group.rank();
+        const auto& operation = tracers.at(static_cast<std::size_t>(rank)).lastWords().operation;
+        const auto odd =
+            group.allreduce({filled(1, 1)}, rank == 0 ? ReduceOp::kSum : ReduceOp::kMax);
+        EXPECT_THROW(odd->wait(), CommError);
+        EXPECT_EQ(operation.load(), 0) << "refused";
+        if (rank == 0) {
+          const auto alone =
+              group.allreduce({filled(1, 1)}, ReduceOp::kSum, inBucket(3, milliseconds(400)));
+          EXPECT_THROW(alone->wait(), CommError);
+          EXPECT_EQ(operation.load(), 0) << "nobody came";
+        }
+        done.arrive_and_wait();
+      });
 }
 
 TEST(CheckedFailure, AbortWakesEveryWaiterWithinASecond) {

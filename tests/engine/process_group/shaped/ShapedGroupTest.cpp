@@ -251,9 +251,13 @@ class Puppet final : public ProcessGroup {
 
   std::vector<std::shared_ptr<WorkState>> works;
   bool failsEarlierOnes = false;  // inside of each call
+  bool refuses = false;
 
  protected:
   WorkPtr start(Request request) override {
+    if (refuses) {
+      throw std::invalid_argument("not with me");
+    }
     auto work = std::make_shared<WorkState>(CommError::Where{}, request.outputs, timeout());
     if (request.call.operation == trace::Operation::kBarrier) {
       work->succeed();
@@ -268,8 +272,7 @@ class Puppet final : public ProcessGroup {
 };
 
 std::shared_ptr<ProcessGroup> shapedOver(const std::shared_ptr<Puppet>& puppet,
-                                         const cost::LinkOptions& link) {
-  store::HashStore store;
+                                         const cost::LinkOptions& link, store::Store& store) {
   ShapedOptions options;
   options.link = link;
   options.simulateAnyway = true;
@@ -280,7 +283,8 @@ std::shared_ptr<ProcessGroup> shapedOver(const std::shared_ptr<Puppet>& puppet,
 
 TEST(ShapedGroup, MayBeToldOfAnEndWhileItCallsTheGroupBelow) {
   const auto puppet = std::make_shared<Puppet>();
-  const auto group = shapedOver(puppet, {});
+  store::HashStore store;
+  const auto group = shapedOver(puppet, {}, store);
   const auto first = group->allreduce({at::ones({2})});
   ProcessGroup::WorkPtr third;
   first->future().whenComplete([&](const auto&) { third = group->allreduce({at::ones({2})}); });
@@ -295,7 +299,8 @@ TEST(ShapedGroup, MayBeToldOfAnEndWhileItCallsTheGroupBelow) {
 
 TEST(ShapedGroup, FailsWhatWaitsForItsTurnOnTheLinkWhenItIsAborted) {
   const auto puppet = std::make_shared<Puppet>();
-  const auto group = shapedOver(puppet, linkOf(1, 0));
+  store::HashStore store;
+  const auto group = shapedOver(puppet, linkOf(1, 0), store);
   const auto first = group->allreduce({at::ones({2})});
   const auto second = group->allreduce({at::ones({2})});
   puppet->works[1]->succeed();  // done below, behind one that is not
@@ -303,6 +308,23 @@ TEST(ShapedGroup, FailsWhatWaitsForItsTurnOnTheLinkWhenItIsAborted) {
   group->abort("enough");
   EXPECT_THROW(first->wait(), CommError);
   EXPECT_THROW(second->wait(), CommError);
+}
+
+TEST(ShapedGroup, GivesNoNumberToACallThatTheGroupBelowRefuses) {
+  const auto puppet = std::make_shared<Puppet>();
+  store::HashStore store;
+  const auto group = shapedOver(puppet, linkOf(1, 0), store);
+  const auto board = ArrivalBoard::open(store, "shaped/puppet", 1, 1);
+  ASSERT_NE(board, nullptr);
+  puppet->refuses = true;
+  EXPECT_THROW(group->allreduce({at::ones({2})}), std::invalid_argument);
+  EXPECT_THROW(group->allreduce({at::ones({2})}), std::invalid_argument);
+  puppet->refuses = false;
+  const std::int64_t before = base::monotonicNs();
+  const auto work = group->allreduce({at::ones({2})});
+  EXPECT_GE(board->read(0, 1), before);
+  EXPECT_EQ(board->read(0, 2), std::nullopt);
+  group->abort("the end");
 }
 
 TEST(ShapedGroup, PassesOnAnErrorOfTheGroupBelow) {

@@ -67,6 +67,26 @@ TEST_F(KeyServiceTest, WritesNothingOfAMalformedRequest) {
   EXPECT_EQ(service.takeMessages().at(0).frame.at(5), 0);
 }
 
+TEST_F(KeyServiceTest, CountsTheLastValueOfAKeyThatIsGivenTwice) {
+  // The one that stands is freed once, not once for each time that its key is given.
+  set(1, "key", std::string(100, 'x'));
+  EXPECT_EQ(
+      service.execute(2, Asking(Request::kMultiSet).texts({"key", "key"}).text("1").text("2")),
+      Outcome::kAnswered);
+  EXPECT_THAT(sent(), testing::ElementsAre("1 1", "2 1"));
+  // Of the two large ones only the second is stored.
+  for (const char* key : {"a", "b", "c"}) {
+    set(1, key, std::string(kLongestValue, 'x'));
+  }
+  sent();
+  const std::string half(kLongestValue / 2, 'x');
+  service.execute(2, Asking(Request::kMultiSet).texts({"new", "new"}).text(half).text(half));
+  EXPECT_THAT(sent(), testing::ElementsAre("2 1"));
+  // Each of the two counts where both are stored.
+  service.execute(2, Asking(Request::kMultiSet).texts({"one", "two"}).text(half).text(half));
+  EXPECT_THAT(sent(), testing::ElementsAre("2 4"));
+}
+
 TEST_F(KeyServiceTest, TellsWatchersBeforeThoseWhoWait) {
   EXPECT_EQ(service.execute(1, Asking(Request::kWatch).text("key")), Outcome::kWatches);
   service.execute(2, Asking(Request::kWait).texts({"key"}).number(1000));

@@ -1,6 +1,9 @@
 #include "ui/views/divergence/DivergenceRows.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -23,23 +26,53 @@ QString text(std::string_view name) {
 /// Rows with the facts they come from.
 class FactRows : public TableRows {
  public:
-  explicit FactRows(std::shared_ptr<const DivergenceFacts> facts) : facts_(std::move(facts)) {}
+  /// The first `names` columns are numbers that name a row, and rows stand in their order; none:
+  /// a row is named by its place.
+  explicit FactRows(std::shared_ptr<const DivergenceFacts> facts, std::size_t names = 0)
+      : facts_(std::move(facts)), names_(names) {}
   /// Says whether a row tells of a difference: it is shown in the colour of warnings.
   [[nodiscard]] virtual bool warns(std::size_t) const { return false; }
   [[nodiscard]] QVariant look(std::size_t row, std::size_t, int role) const override {
     return role == Qt::ForegroundRole && warns(row) ? QVariant(currentPalette().warning)
                                                     : QVariant();
   }
+  // News of the same run: another run, or another group, empties the table in between.
   [[nodiscard]] bool continues(const TableRows&) const override { return true; }
+  // Of a live run, rows may come in between.
+  [[nodiscard]] std::optional<std::size_t> placeOf(const TableRows& before,
+                                                   std::size_t row) const override {
+    if (names_ == 0) {
+      return TableRows::placeOf(before, row);
+    }
+    const Name wanted = nameOf(before, row);
+    const auto rows = std::views::iota(std::size_t{0}, size());
+    const auto at = std::ranges::partition_point(
+        rows, [&](std::size_t other) { return nameOf(*this, other) < wanted; });
+    return at != rows.end() && nameOf(*this, *at) == wanted ? std::optional(*at) : std::nullopt;
+  }
 
  protected:
   std::shared_ptr<const DivergenceFacts> facts_;
+
+ private:
+  using Name = std::array<double, 3>;
+
+  [[nodiscard]] Name nameOf(const TableRows& rows, std::size_t row) const {
+    Name name{};
+    for (std::size_t column = 0; column < names_; ++column) {
+      // What is in no bucket stands after all that are.
+      name[column] = rows.number(row, column).value_or(std::numeric_limits<double>::infinity());
+    }
+    return name;
+  }
+
+  std::size_t names_;
 };
 
 class SequenceRows : public FactRows {
  public:
   SequenceRows(std::shared_ptr<const DivergenceFacts> facts, std::size_t sequence)
-      : FactRows(std::move(facts)), sequence_(facts_->sequences[sequence]) {
+      : FactRows(std::move(facts), 1), sequence_(facts_->sequences[sequence]) {
     columns_ = {
         {QStringLiteral("Number"), QStringLiteral("Of the call in its group"), true},
         {QStringLiteral("Iteration"), QString(), true},
@@ -119,7 +152,7 @@ class SequenceRows : public FactRows {
 class BucketRows : public FactRows {
  public:
   BucketRows(std::shared_ptr<const DivergenceFacts> facts, std::optional<std::uint32_t> step)
-      : FactRows(std::move(facts)), step_(step) {
+      : FactRows(std::move(facts), 2), step_(step) {
     columns_ = {{QStringLiteral("Rank"), QString(), true},
                 {QStringLiteral("Bucket"), QString(), true}};
     for (std::size_t i = 0; i < analysis::kBucketMeasures; ++i) {
@@ -260,7 +293,8 @@ class ParameterRows : public FactRows {
 
 class FindingRows : public FactRows {
  public:
-  explicit FindingRows(std::shared_ptr<const DivergenceFacts> facts) : FactRows(std::move(facts)) {
+  explicit FindingRows(std::shared_ptr<const DivergenceFacts> facts)
+      : FactRows(std::move(facts), 3) {
     columns_ = {
         {QStringLiteral("Iteration"), QString(), true},
         {QStringLiteral("Rank"), QStringLiteral("Whose own gradients held it"), true},
@@ -304,7 +338,7 @@ class FindingRows : public FactRows {
 
 class StripRows : public FactRows {
  public:
-  explicit StripRows(std::shared_ptr<const DivergenceFacts> facts) : FactRows(std::move(facts)) {
+  explicit StripRows(std::shared_ptr<const DivergenceFacts> facts) : FactRows(std::move(facts), 1) {
     columns_ = {{QStringLiteral("Iteration"), QString(), true}};
     std::set<std::uint32_t> steps;
     for (const StripData& strip : facts_->strips) {

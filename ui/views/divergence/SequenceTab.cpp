@@ -120,9 +120,17 @@ void SequenceTab::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
   for (QWidget* widget : std::initializer_list<QWidget*>{groups_, suspectsOnly_}) {
     widget->setEnabled(any);
   }
+  if (any && facts_ != nullptr && !facts_->sequences.empty()) {
+    // The group that is shown: another, which made its first call since, may stand before it.
+    const auto same = std::ranges::find_if(facts->sequences, [this](const CallSequence& other) {
+      return other.group == sequence().group && other.checks == sequence().checks;
+    });
+    sequence_ = static_cast<std::size_t>(same - facts->sequences.begin());
+  }
   sequence_ = any ? std::min(sequence_, facts->sequences.size() - 1) : 0;
   DivergenceTab::setFacts(std::move(facts));
   if (!any) {
+    selected_.reset();
     table_->setRows(nullptr);
     summary_->clear();
     for (QPushButton* button : {first_, previous_, next_}) {
@@ -149,13 +157,17 @@ void SequenceTab::showSequence(std::size_t index) {
   if (index != sequence_) {
     selected_.reset();
     scroll_ = 0;
+    table_->setRows(nullptr);
+    table_->scrollToTop();
   }
   sequence_ = index;
-  if (selected_ && selected_->row >= sequence().rows.size()) {
-    selected_.reset();
+  auto rows = sequenceRows(facts_, index);
+  if (selected_) {
+    const auto row = rows->placeOf(*table_->rowsModel().rows(), selected_->row);
+    selected_ = row ? std::optional(CallPlace{*row, selected_->column}) : std::nullopt;
   }
   groups_->setCurrentIndex(static_cast<int>(index));
-  table_->setRows(sequenceRows(facts_, index));
+  table_->setRows(std::move(rows));
   if (selected_) {
     table_->showRow(selected_->row);
   }

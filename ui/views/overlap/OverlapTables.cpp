@@ -1,7 +1,9 @@
 #include "ui/views/overlap/OverlapTables.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -54,6 +56,8 @@ class OverlapSteps : public ContentRows {
  public:
   explicit OverlapSteps(std::shared_ptr<const OverlapContent> content);
   [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] std::optional<std::size_t> placeOf(const TableRows& before,
+                                                   std::size_t row) const override;
 
  protected:
   [[nodiscard]] std::size_t rows(const OverlapContent& content) const override;
@@ -92,6 +96,15 @@ OverlapSteps::OverlapSteps(std::shared_ptr<const OverlapContent> content)
 
 std::size_t OverlapSteps::rows(const OverlapContent& content) const {
   return content.steps.size();
+}
+
+// A rank that gets a step moves those of all ranks after it.
+std::optional<std::size_t> OverlapSteps::placeOf(const TableRows& before, std::size_t row) const {
+  const analysis::StepTimes& then =
+      static_cast<const OverlapSteps&>(before).content_->steps[row].times;
+  const StepOverlap* now = content_->step(then.rank, then.step);
+  return now == nullptr ? std::nullopt
+                        : std::optional(static_cast<std::size_t>(now - content_->steps.data()));
 }
 
 std::optional<double> OverlapSteps::number(std::size_t row, std::size_t column) const {
@@ -134,6 +147,8 @@ class OverlapCauses : public ContentRows {
  public:
   explicit OverlapCauses(std::shared_ptr<const OverlapContent> content);
   [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] std::optional<std::size_t> placeOf(const TableRows& before,
+                                                   std::size_t row) const override;
 
  protected:
   [[nodiscard]] std::size_t rows(const OverlapContent& content) const override;
@@ -158,6 +173,14 @@ OverlapCauses::OverlapCauses(std::shared_ptr<const OverlapContent> content)
 
 std::size_t OverlapCauses::rows(const OverlapContent& content) const {
   return content.reasons.size();
+}
+
+// The largest cause stands first, and that may be another than before.
+std::optional<std::size_t> OverlapCauses::placeOf(const TableRows& before, std::size_t row) const {
+  const auto rows = std::views::iota(std::size_t{0}, size());
+  const auto at = std::ranges::find(rows, before.text(row, 0),
+                                    [this](std::size_t now) { return text(now, 0); });
+  return at == rows.end() ? std::nullopt : std::optional(*at);
 }
 
 std::optional<double> OverlapCauses::number(std::size_t row, std::size_t column) const {

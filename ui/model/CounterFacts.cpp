@@ -91,7 +91,7 @@ QString plainNumber(double value) {
 
 double unitSize(CounterUnit unit, double magnitude) {
   double size = 1;
-  if (unit == CounterUnit::kBytes) {
+  if (unit == CounterUnit::kBytes || unit == CounterUnit::kBytesPerSecond) {
     while (magnitude >= size * kKibi) {
       size *= kKibi;
     }

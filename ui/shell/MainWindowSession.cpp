@@ -45,6 +45,7 @@ void MainWindow::closeSession() {
   strip_->end();
   session_.reset();
   sawLive_ = false;
+  refreshIteration();
 }
 
 void MainWindow::takeSession(std::unique_ptr<RunSession> session) {

@@ -4,12 +4,12 @@
 #include <QComboBox>
 #include <QEvent>
 #include <QHBoxLayout>
-#include <QLabel>
 #include <QSignalBlocker>
 #include <QSlider>
 #include <QToolButton>
 #include <cmath>
 
+#include "ui/panels/ElidedLabel.h"
 #include "ui/panels/KeyTips.h"
 #include "ui/panels/OwnKeys.h"
 #include "ui/views/buckets/ReplayIcons.h"
@@ -39,7 +39,7 @@ BucketsToolbar::BucketsToolbar(QWidget* parent)
       play_(button(QString(), tr("Play the iteration"))),
       forward_(button(QString(), tr("Next event"))),
       slider_(new QSlider(Qt::Horizontal)),
-      text_(new QLabel) {
+      text_(new ElidedLabel) {
   auto* group = new QButtonGroup(this);
   for (QToolButton* layout : {initial_, rebuilt_}) {
     layout->setCheckable(true);
@@ -63,6 +63,8 @@ BucketsToolbar::BucketsToolbar(QWidget* parent)
   slider_->setAccessibleName(tr("Moment of the iteration"));
   text_->setObjectName("replayText");
   text_->setMinimumWidth(fontMetrics().horizontalAdvance('m') * 14);
+  // As wide as there is room, whatever it says: the slider beside it keeps its place.
+  text_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Preferred);
   for (QWidget* control :
        std::initializer_list<QWidget*>{initial_, rebuilt_, against_, back_, play_, forward_, slider_}) {
     keepOwnKeys(control);
@@ -135,8 +137,7 @@ void BucketsToolbar::setReplay(bool possible, double part, bool playing, const Q
     drawIcons();
     tellKeys();
   }
-  text_->setText(text);
-  text_->setToolTip(text);
+  text_->setWords(text);
 }
 
 void BucketsToolbar::drawIcons() {

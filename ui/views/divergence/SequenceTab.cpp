@@ -3,7 +3,6 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QHBoxLayout>
-#include <QLabel>
 #include <QPushButton>
 #include <QScrollBar>
 #include <QSignalBlocker>
@@ -15,6 +14,7 @@
 #include "engine/trace/Event.h"
 #include "ui/chart/Card.h"
 #include "ui/model/Format.h"
+#include "ui/panels/ElidedLabel.h"
 #include "ui/panels/KeyTips.h"
 #include "ui/panels/OwnKeys.h"
 #include "ui/table/TableView.h"
@@ -36,7 +36,7 @@ SequenceTab::SequenceTab(QWidget* parent)
       first_(new QPushButton(tr("First mismatch"))),
       previous_(new QPushButton(tr("Previous"))),
       next_(new QPushButton(tr("Next"))),
-      summary_(new QLabel),
+      summary_(new ElidedLabel),
       scrollBar_(new QScrollBar(Qt::Vertical, canvas())),
       table_(new TableView(tr("Calls of the ranks side by side, as a table"))) {
   groups_->setObjectName("sequenceGroup");
@@ -132,7 +132,7 @@ void SequenceTab::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
   if (!any) {
     selected_.reset();
     table_->setRows(nullptr);
-    summary_->clear();
+    summary_->setWords({});
     for (QPushButton* button : {first_, previous_, next_}) {
       button->setEnabled(false);
     }
@@ -171,8 +171,7 @@ void SequenceTab::showSequence(std::size_t index) {
   if (selected_) {
     table_->showRow(selected_->row);
   }
-  summary_->setText(summaryOf(*facts_, sequence()));
-  summary_->setToolTip(summary_->text());
+  summary_->setWords(summaryOf(*facts_, sequence()));
   first_->setEnabled(facts_->firstMismatch.has_value());
   tellKeys();
   previous_->setEnabled(sequence().mismatches > 0);

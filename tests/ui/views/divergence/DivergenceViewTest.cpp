@@ -21,6 +21,7 @@
 #include "tests/ui/views/EmptySentence.h"
 #include "tests/ui/views/RenderedViewFixture.h"
 #include "tests/ui/views/divergence/DivergentRun.h"
+#include "ui/panels/ElidedLabel.h"
 #include "ui/table/TableView.h"
 #include "ui/views/divergence/BucketTab.h"
 #include "ui/views/divergence/ParameterTab.h"
@@ -284,6 +285,17 @@ TEST(SequenceTabTest, ACallStaysSelectedWhenOthersComeBeforeIt) {
   tab.setFacts(calls(true));
   EXPECT_EQ(tab.findChild<QComboBox*>("sequenceGroup")->currentIndex(), 1);
   EXPECT_EQ(table->currentRow(), 2u);
+}
+
+TEST(SequenceTabTest, WhatItSaysOfTheCallsIsElidedWhereRoomIsShort) {
+  analysis::HandMadeRun run(1);
+  run.addCollective(0, 0, 5, 0);
+  SequenceTab tab;
+  tab.setFacts(test::factsOfRun(run.data()));
+  const auto* summary = tab.findChild<ElidedLabel*>();
+  ASSERT_NE(summary, nullptr);
+  EXPECT_FALSE(summary->text().isEmpty());
+  EXPECT_EQ(summary->toolTip(), summary->text());
 }
 
 INSTANTIATE_TEST_SUITE_P(Renderers, DivergenceViewTest, testing::Values("raster", "gl"),

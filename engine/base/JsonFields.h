@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <type_traits>
@@ -15,7 +16,8 @@ namespace lockstep::base {
 // Note [Fields of JSON]
 // A struct that is a JSON object has a function `fields(codec, value)` in its own namespace, which
 // gives each key and its member to `codec`, once for both directions. A member may be whatever
-// nlohmann::json converts, such a struct again, or a list of them.
+// nlohmann::json converts, such a struct again, or a list of them. JSON has no infinity: an infinite
+// number is written as null, and read back as it was.
 
 class JsonWriter;
 
@@ -86,6 +88,9 @@ class JsonReader {
     } else {
       from.get_to(value);
     }
+  }
+  static void read(const nlohmann::json& from, double& value) {
+    value = from.is_null() ? std::numeric_limits<double>::infinity() : from.get<double>();
   }
   template <HasFields T>
   static void read(const nlohmann::json& from, std::vector<T>& values) {

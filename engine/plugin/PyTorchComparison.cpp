@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include <filesystem>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -108,46 +107,7 @@ base::Result<std::optional<PyTorchComparison>> train(const ChosenHook& hook,
   return ended.refusal.empty() && ended.problems.empty() ? std::nullopt : std::optional(ended);
 }
 
-/// JSON has no infinity: the library writes null.
-double distanceOf(const json& in) {
-  return in.is_null() ? std::numeric_limits<double>::infinity() : in.get<double>();
-}
-
 }  // namespace
-
-std::string toJson(const PyTorchComparison& comparison) {
-  return json{{"ranks", comparison.ranks},
-              {"steps", comparison.steps},
-              {"problems", comparison.problems},
-              {"refusal", comparison.refusal},
-              {"torch", comparison.torch},
-              {"distance", comparison.distance},
-              {"own_distance", comparison.ownDistance},
-              {"sent_bytes", comparison.sentBytes},
-              {"engine_sent_bytes", comparison.engineSentBytes}}
-      .dump(2, ' ', false, json::error_handler_t::replace);
-}
-
-base::Result<PyTorchComparison> pyTorchComparisonFromJson(std::string_view text) {
-  try {
-    const json in = json::parse(text);
-    PyTorchComparison comparison;
-    in.at("ranks").get_to(comparison.ranks);
-    in.at("steps").get_to(comparison.steps);
-    in.at("problems").get_to(comparison.problems);
-    in.at("refusal").get_to(comparison.refusal);
-    in.at("torch").get_to(comparison.torch);
-    comparison.distance = distanceOf(in.at("distance"));
-    comparison.ownDistance = distanceOf(in.at("own_distance"));
-    in.at("sent_bytes").get_to(comparison.sentBytes);
-    in.at("engine_sent_bytes").get_to(comparison.engineSentBytes);
-    return comparison;
-  } catch (const std::exception& error) {
-    return base::Error{base::ExitCode::kHookFailed,
-                       fmt::format("not the outcome of a comparison: {}", error.what()),
-                       {}};
-  }
-}
 
 base::Result<PyTorchComparison> comparePyTorch(const ChosenHook& hook,
                                                const ComparePyTorchOptions& options) {

@@ -7,6 +7,9 @@
 
 #include <fstream>
 
+#include "engine/base/ReadNumber.h"
+#include "engine/base/Try.h"
+#include "engine/base/posix/Descriptor.h"
 #include "engine/base/posix/WriteAll.h"
 
 namespace lockstep::relay {

@@ -99,7 +99,7 @@ class HistogramDrawing {
                       .arg(formatCount(histograms_[i].beyond), formatMs(run.durations->max));
         }
       }
-      list_.text(QRectF(frame_.rect.left() + 24, y, frame_.rect.width() - 18, line_), text,
+      list_.text(QRectF(frame_.rect.left() + 24, y, frame_.rect.width() - 24, line_), text,
                  palette_.text, FontRole::kSmall);
       y += line_ + 4;
     }

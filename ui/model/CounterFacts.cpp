@@ -91,9 +91,9 @@ QString plainNumber(double value) {
 }
 
 double unitSize(CounterUnit unit, double magnitude) {
-  // Memory is round in powers of 1024 (512 MiB), everything else in powers of ten.
+  // Memory and rates of bytes are round in powers of 1024 (512 MiB), everything else in powers of ten.
   double size = 1;
-  if (unit == CounterUnit::kBytes) {
+  if (unit == CounterUnit::kBytes || unit == CounterUnit::kBytesPerSecond) {
     while (magnitude >= size * kKibi) {
       size *= kKibi;
     }

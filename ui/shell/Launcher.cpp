@@ -1,6 +1,7 @@
 #include "ui/shell/Launcher.h"
 
 #include <QFileInfo>
+#include <QMainWindow>
 #include <utility>
 
 #include "engine/experiment/Parse.h"

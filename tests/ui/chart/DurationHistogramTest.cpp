@@ -50,6 +50,17 @@ TEST_F(DurationHistogramTest, SaysTheCountAndPercentilesOfEachRun) {
   EXPECT_TRUE(says(list, "B P50"));
 }
 
+TEST_F(DurationHistogramTest, TheLegendEndsWithItsArea) {
+  const auto a = durationsOf({10, 20});
+  frame_.runs = {{"A  one", &a, Qt::blue}};
+  const DisplayList list = draw();
+  for (const auto& command : list.commands()) {
+    if (command.op == DisplayList::Op::kText && list.textOf(command).contains("2 values")) {
+      EXPECT_DOUBLE_EQ(command.rect.right(), frame_.rect.right());
+    }
+  }
+}
+
 TEST_F(DurationHistogramTest, TellsTheRunsApartWithoutColour) {
   const auto a = durationsOf({10, 20});
   const auto b = durationsOf({10, 20});

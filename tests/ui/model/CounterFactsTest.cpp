@@ -62,6 +62,7 @@ TEST(CounterFacts, WritesValuesInTheirUnits) {
 
 TEST(CounterFacts, AnAxisHoldsZeroAndEndsAtRoundNumbersOfItsUnit) {
   EXPECT_EQ(counterScale(CounterUnit::kBytes, 27e6, 201 * kMiB), (CounterScale{0, 250 * kMiB}));
+  EXPECT_EQ(counterScale(CounterUnit::kBytesPerSecond, 0, 7e6), (CounterScale{0, 8 * kMiB}));
   EXPECT_EQ(counterScale(CounterUnit::kPercent, 1.5, 68.8), (CounterScale{0, 80}));
   EXPECT_EQ(counterScale(CounterUnit::kPercent, 0, 100), (CounterScale{0, 100}));
   EXPECT_EQ(counterScale(CounterUnit::kNumber, -3.2, 0.4), (CounterScale{-4, 0.4}));

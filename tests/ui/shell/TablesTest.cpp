@@ -1,5 +1,6 @@
 #include <QAction>
 #include <QDockWidget>
+#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QTableView>
@@ -81,6 +82,63 @@ TEST_F(TablesTest, AnalyseShowsBothTablesAndTheOtherLayoutsDoNot) {
   EXPECT_TRUE(shown("logDock"));
   choose("analyse");
   EXPECT_TRUE(waitUntil([&] { return shown("eventsDock") && shown("statisticsDock"); }));
+}
+
+// Of the run before, all tables have a row that is marked, and a range is filtered.
+TEST_F(TablesTest, NothingOfTheRunBeforeStaysInTheDocks) {
+  const QStringList tables{"eventsTable", "statisticsTable", "problemsTable", "logLines"};
+  const auto table = [&](const QString& name) {
+    return window().findChild<QTableView*>(name)->model();
+  };
+  const auto use = [&](const QString& path) {
+    window().openRun(path);
+    ASSERT_TRUE(waitForState(trace::RunState::kFailed));
+    ui::ViewState& state = *window().session()->state();
+    const auto step = window().session()->model()->step(0, 3);
+    state.setFilter(ui::TimeRange{step->startNs, step->endNs});
+    for (const char* name : {"eventsDock", "statisticsDock", "problemsDock", "logDock"}) {
+      auto* dock = find<QDockWidget>(name);
+      dock->show();
+      dock->raise();
+      auto* view = dock->findChild<QTableView*>();
+      ASSERT_TRUE(waitUntil([&] { return view->model()->rowCount() > 0; })) << name;
+      view->selectRow(0);
+      ASSERT_TRUE(view->selectionModel()->hasSelection());
+    }
+    ASSERT_TRUE(state.selection().has_value());
+    ASSERT_TRUE(waitUntil([&] { return find<QLabel>("inspectorTitle")->isVisible(); }));
+    ASSERT_FALSE(find<QWidget>("eventsRange")->isHidden());
+    ASSERT_EQ(find<QDockWidget>("problemsDock")->windowTitle(), "Problems (1)");
+    ASSERT_EQ(find<QLabel>("iterationTotal")->text(), "/ 40");
+  };
+  const auto nothingIsLeft = [&] {
+    for (const QString& name : tables) {
+      EXPECT_EQ(table(name)->rowCount(), 0) << name.toStdString();
+    }
+    EXPECT_FALSE(find<QLabel>("inspectorTitle")->isVisible());
+    EXPECT_TRUE(find<QWidget>("eventsRange")->isHidden());
+    EXPECT_TRUE(find<QWidget>("statisticsRange")->isHidden());
+    EXPECT_EQ(find<QDockWidget>("problemsDock")->windowTitle(), "Problems");
+    EXPECT_EQ(find<QLabel>("iterationTotal")->text(), "/ –");
+  };
+  std::filesystem::create_directories(folder_ / "runs");
+  const auto path = folder_ / "runs" / "first.lockstep";
+  SampleRun run(path, 40, "first");
+  run.startUp();
+  run.steps(40);
+  run.log(0, "a line");
+  run.problem({.severity = "error", .rank = 0, .step = 3, .text = "a problem"});
+  run.finish(trace::RunState::kFailed, "a reason");
+  const QString first = QString::fromStdString(path.string());
+
+  use(first);
+  window().openRun(finishedRun());
+  nothingIsLeft();
+  use(first);
+  window().runExperiment(
+      QString::fromStdString((folder_ / "experiments/first_steps/demo.toml").string()));
+  nothingIsLeft();
+  EXPECT_TRUE(waitForState(trace::RunState::kFinished));
 }
 
 }  // namespace

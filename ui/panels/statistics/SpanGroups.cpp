@@ -20,22 +20,6 @@ QString translated(const char* text) {
   return QCoreApplication::translate("SpanGroups", text);
 }
 
-bool isPhase(EventKind kind) {
-  switch (kind) {
-    case EventKind::kStartup:
-    case EventKind::kData:
-    case EventKind::kForward:
-    case EventKind::kBackward:
-    case EventKind::kOptimizer:
-    case EventKind::kEvaluate:
-    case EventKind::kCheckpoint:
-    case EventKind::kJoinShadow:
-      return true;
-    default:
-      return false;
-  }
-}
-
 struct GroupWords {
   const char* title;
   const char* meaning;

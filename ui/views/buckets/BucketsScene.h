@@ -20,7 +20,7 @@ struct BucketsFrame {
   std::optional<double> replayNs;  ///< the moment shown; none: all is over
   int selectedBucket = -1;
   int selectedParameter = -1;
-  int selectedRank = -1;  ///< by place
+  int selectedRank = -1;  ///< its number
   BucketsHit hovered;
   std::optional<QPointF> pointer;  ///< shows a tooltip
 };

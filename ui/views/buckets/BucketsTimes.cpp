@@ -22,8 +22,9 @@ void BucketsScene::drawStrip(DisplayList& list, int bucket, int rank) const {
     list.text(QRectF(strip.left() - kRankGutter + 3, strip.top() - 3, kRankGutter - 5,
                      strip.height() + 6),
               QStringLiteral("r%1").arg(times.rank),
-              rank == frame_.selectedRank && bucket == frame_.selectedBucket ? palette_.accent
-                                                                             : palette_.textMuted,
+              times.rank == frame_.selectedRank && bucket == frame_.selectedBucket
+                  ? palette_.accent
+                  : palette_.textMuted,
               FontRole::kSmall);
   }
   const std::uint64_t now = nowTicks();

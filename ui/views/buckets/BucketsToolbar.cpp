@@ -7,6 +7,7 @@
 #include <QSlider>
 #include <cmath>
 
+#include "ui/panels/ElidedLabel.h"
 #include "ui/panels/KeyTips.h"
 #include "ui/panels/OwnKeys.h"
 #include "ui/stage/Boxes.h"
@@ -15,7 +16,6 @@
 namespace lockstep::ui {
 namespace {
 
-// More than the slider has pixels, so that it can be put at every one of them.
 constexpr int kReplaySteps = 2000;
 
 QToolButton* button(const QString& text, const QString& name) {
@@ -35,7 +35,7 @@ BucketsToolbar::BucketsToolbar(QWidget* parent)
       play_(button(QString(), tr("Play the iteration"))),
       forward_(button(QString(), tr("Next event"))),
       slider_(new QSlider(Qt::Horizontal)),
-      text_(new QLabel) {
+      text_(new ElidedLabel) {
   auto* group = new QButtonGroup(this);
   for (QToolButton* layout : {initial_, rebuilt_}) {
     layout->setCheckable(true);
@@ -59,8 +59,10 @@ BucketsToolbar::BucketsToolbar(QWidget* parent)
   slider_->setAccessibleName(tr("Moment of the iteration"));
   text_->setObjectName("replayText");
   text_->setMinimumWidth(fontMetrics().horizontalAdvance('m') * 14);
-  for (QWidget* control :
-       std::initializer_list<QWidget*>{initial_, rebuilt_, against_, back_, play_, forward_, slider_}) {
+  // As wide as there is room, whatever it says: the slider beside it keeps its place.
+  text_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Preferred);
+  for (QWidget* control : std::initializer_list<QWidget*>{initial_, rebuilt_, against_, back_,
+                                                          play_, forward_, slider_}) {
     keepOwnKeys(control);
   }
   drawIcons();
@@ -102,7 +104,6 @@ void BucketsToolbar::tellKeys() {
 void BucketsToolbar::setLayouts(bool rebuilt, bool both) {
   initial_->setChecked(!rebuilt);
   rebuilt_->setChecked(rebuilt);
-  // The one shown is always enabled, the other where there is one.
   initial_->setEnabled(both || !rebuilt);
   rebuilt_->setEnabled(both || rebuilt);
   both_ = both;
@@ -114,7 +115,6 @@ void BucketsToolbar::setAgainst(OrderAgainst against) {
 }
 
 void BucketsToolbar::setReplay(bool possible, double part, bool playing, const QString& text) {
-  // Setting it is no wish of the user.
   const QSignalBlocker quiet(slider_);
   slider_->setValue(static_cast<int>(std::lround(part * kReplaySteps)));
   for (QWidget* control : std::initializer_list<QWidget*>{slider_, back_, play_, forward_}) {
@@ -125,8 +125,7 @@ void BucketsToolbar::setReplay(bool possible, double part, bool playing, const Q
     drawIcons();
     tellKeys();
   }
-  text_->setText(text);
-  text_->setToolTip(text);
+  text_->setWords(text);
 }
 
 void BucketsToolbar::drawIcons() {
@@ -138,7 +137,6 @@ void BucketsToolbar::drawIcons() {
 
 void BucketsToolbar::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
-  // Icons are painted in the colour of the text.
   if (event->type() == QEvent::PaletteChange) {
     drawIcons();
   }

@@ -6,11 +6,12 @@
 
 class QAction;
 class QComboBox;
-class QLabel;
 class QSlider;
 class QToolButton;
 
 namespace lockstep::ui {
+
+class ElidedLabel;
 
 /// The controls above the stage: which layout, which order, the replay. Holds no state of its
 /// own: the view tells what to show. [ui-thread]
@@ -56,7 +57,7 @@ class BucketsToolbar : public QWidget {
   QToolButton* play_;
   QToolButton* forward_;
   QSlider* slider_;
-  QLabel* text_;
+  ElidedLabel* text_;
   Commands commands_;
   bool both_ = true;
   bool playing_ = false;

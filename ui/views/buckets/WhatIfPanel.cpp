@@ -194,8 +194,8 @@ void WhatIfPanel::hideEvent(QHideEvent* event) {
   timer_->stop();
 }
 
-// Takes the limits of the slider from the story, and reads iterations where the run has grown by
-// half since the last time.
+// Takes the limits of the slider from the story, and reads iterations: those that are left to be
+// read, and anew where the run has grown by half since the last time.
 void WhatIfPanel::begin() {
   if (!isVisible() || story_ == nullptr || model_ == nullptr || stories_ == nullptr) {
     return;
@@ -217,6 +217,9 @@ void WhatIfPanel::begin() {
     recorded_.clear();
     forecaster_.reset();
     steps_ = stepsToRead(*model_, *story_);
+  }
+  // Also where hiding stopped it, or where the iteration shown before allowed no forecast.
+  if (!forecaster_) {
     timer_->start(0);
   }
   compute();

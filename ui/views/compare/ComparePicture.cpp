@@ -100,29 +100,34 @@ Picture comparePicture(const RunModel& a, const AnalysedRun& analysedA, const Ru
   };
   Picture picture;
   picture.title = titleOfRun(*result, 0) + QStringLiteral(" against ") + titleOfRun(*result, 1);
-  const double all = kPictureMargin + header + kPictureGap + tables + kPictureGap + wanted(twins[0]) + kPictureGap +
-                     wanted(twins[1]) + kPictureMargin;
+  const double all = kPictureMargin + header + kPictureGap + tables + kPictureGap +
+                     wanted(twins[0]) + kPictureGap + wanted(twins[1]) + kPictureMargin;
   picture.size = QSizeF(size.width(), size.height() > 0 ? size.height() : all);
   DisplayList& list = picture.list;
   list.fill(QRectF(QPointF(0, 0), picture.size), palette.background);
 
   double y = kPictureMargin;
-  y += drawCompareHeader(&list, QRectF(kPictureMargin, y, width, header), *result, palette) + kPictureGap;
+  y += drawCompareHeader(&list, QRectF(kPictureMargin, y, width, header), *result, palette) +
+       kPictureGap;
   // Where all does not fit, the timelines give way first, down to two strips; then the tables.
   const double room = picture.size.height() - y - kPictureMargin;
-  const double forTwins =
-      std::max(2 * kLeastTimeline + kPictureGap,
-               std::min(wanted(twins[0]) + kPictureGap + wanted(twins[1]), room - tables - kPictureGap));
+  const double forTwins = std::max(
+      2 * kLeastTimeline + kPictureGap,
+      std::min(wanted(twins[0]) + kPictureGap + wanted(twins[1]), room - tables - kPictureGap));
   const double forTables = std::min(tables, room - forTwins - kPictureGap);
   // Keys give way to figures, down to 35 % of the room.
-  const double forKeys = std::min(keys, std::max(forTables * 0.35, forTables - metrics - kPictureGap));
+  const double forKeys =
+      std::min(keys, std::max(forTables * 0.35, forTables - metrics - kPictureGap));
   const double keysTook =
       drawCompareKeys(&list, QRectF(kPictureMargin, y, left, forKeys), *result, palette);
-  drawCompareMetrics(&list, QRectF(kPictureMargin, y + keysTook + kPictureGap, left, forTables - keysTook - kPictureGap),
-                     *result, palette);
+  drawCompareMetrics(
+      &list,
+      QRectF(kPictureMargin, y + keysTook + kPictureGap, left, forTables - keysTook - kPictureGap),
+      *result, palette);
   const double histogram = std::min(kHistogramHeight, forTables * 0.5);
   const double rightX = kPictureMargin + left + kPictureGap;
-  drawCompareWhy(&list, QRectF(rightX, y, right, forTables - histogram - kPictureGap), *result, palette);
+  drawCompareWhy(&list, QRectF(rightX, y, right, forTables - histogram - kPictureGap), *result,
+                 palette);
   list.text(QRectF(rightX, y + forTables - histogram, right, title), QStringLiteral("Step time"),
             palette.text, FontRole::kBold);
   DisplayList drawn;
@@ -140,7 +145,8 @@ Picture comparePicture(const RunModel& a, const AnalysedRun& analysedA, const Ru
   const double upper = std::clamp(rest * wanted(twins[0]) / (wanted(twins[0]) + wanted(twins[1])),
                                   rest * 0.3, rest * 0.7);
   drawTwin(list, twins[0], QRectF(kPictureMargin, y, width, upper), length, palette);
-  drawTwin(list, twins[1], QRectF(kPictureMargin, y + upper + kPictureGap, width, rest - upper), length, palette);
+  drawTwin(list, twins[1], QRectF(kPictureMargin, y + upper + kPictureGap, width, rest - upper),
+           length, palette);
   return picture;
 }
 

@@ -1,6 +1,9 @@
 #include "ui/views/divergence/DivergenceRows.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -29,15 +32,30 @@ std::optional<double> bucketOf(std::uint16_t bucket) {
 /// Rows with the facts they come from.
 class FactRows : public ColumnRows {
  public:
-  FactRows(Facts facts, const QString& unknown) : ColumnRows(unknown), facts_(std::move(facts)) {}
+  /// The first `names` columns are numbers that name a row, and rows stand in their order; 0: a row
+  /// is named by its place.
+  FactRows(Facts facts, const QString& unknown, std::size_t names)
+      : ColumnRows(unknown), facts_(std::move(facts)), names_(names) {}
   /// Says whether a row tells of a difference: it is shown in the colour of warnings.
   [[nodiscard]] virtual bool warns(std::size_t) const { return false; }
   [[nodiscard]] QVariant look(std::size_t row, std::size_t, int role) const override {
     return role == Qt::ForegroundRole && warns(row) ? QVariant(currentPalette().warning)
                                                     : QVariant();
   }
-  // News of the same run: another run empties the table in between.
+  // News of the same run: another run, or another group, empties the table in between.
   [[nodiscard]] bool continues(const TableRows&) const override { return true; }
+  // Of a live run, rows may come in between.
+  [[nodiscard]] std::optional<std::size_t> placeOf(const TableRows& before,
+                                                   std::size_t row) const override {
+    if (names_ == 0) {
+      return TableRows::placeOf(before, row);
+    }
+    const Name wanted = nameOf(before, row);
+    const auto rows = std::views::iota(std::size_t{0}, size());
+    const auto at = std::ranges::partition_point(
+        rows, [&](std::size_t other) { return nameOf(*this, other) < wanted; });
+    return at != rows.end() && nameOf(*this, *at) == wanted ? std::optional(*at) : std::nullopt;
+  }
 
  protected:
   void count(const QString& title, const QString& tip, Number number) {
@@ -45,12 +63,26 @@ class FactRows : public ColumnRows {
   }
 
   const Facts facts_;
+
+ private:
+  using Name = std::array<double, 3>;
+
+  [[nodiscard]] Name nameOf(const TableRows& rows, std::size_t row) const {
+    Name name{};
+    for (std::size_t column = 0; column < names_; ++column) {
+      // What is in no bucket stands after all that are.
+      name[column] = rows.number(row, column).value_or(std::numeric_limits<double>::infinity());
+    }
+    return name;
+  }
+
+  const std::size_t names_;
 };
 
 class SequenceRows : public FactRows {
  public:
   SequenceRows(Facts facts, std::size_t sequence)
-      : FactRows(std::move(facts), {}), sequence_(facts_->sequences[sequence]) {
+      : FactRows(std::move(facts), {}, 1), sequence_(facts_->sequences[sequence]) {
     count(tr("Number"), tr("Of the call in its group"),
           [this](std::size_t row) { return static_cast<double>(sequence_.rows[row].sequence); });
     count(tr("Iteration"), {}, [this](std::size_t row) { return any(row).step; });
@@ -81,8 +113,6 @@ class SequenceRows : public FactRows {
     return facts_->data().spans[sequence_.anyCallAt(row)];
   }
   [[nodiscard]] QString callText(std::size_t row, std::size_t column) const {
-    // Where the row is known to differ the rank did not call; elsewhere only the record may be
-    // missing (Note [Calls side by side]).
     const std::uint32_t call = sequence_.callAt(row, column);
     if (call == CallSequence::kNoCall) {
       return warns(row) ? QStringLiteral("no such call") : QStringLiteral("no record");
@@ -105,7 +135,7 @@ class SequenceRows : public FactRows {
 class BucketRows : public FactRows {
  public:
   BucketRows(Facts facts, std::optional<std::uint32_t> step)
-      : FactRows(std::move(facts), QStringLiteral("unknown")) {
+      : FactRows(std::move(facts), QStringLiteral("unknown"), 2) {
     const auto buckets = static_cast<std::size_t>(facts_->delays.buckets);
     count(tr("Rank"), {},
           [this, buckets](std::size_t row) { return facts_->delays.ranks[row / buckets]; });
@@ -128,7 +158,7 @@ class BucketRows : public FactRows {
 
 class ParameterRows : public FactRows {
  public:
-  explicit ParameterRows(Facts facts) : FactRows(std::move(facts), QStringLiteral("unknown")) {
+  explicit ParameterRows(Facts facts) : FactRows(std::move(facts), QStringLiteral("unknown"), 0) {
     measure();
     words({tr("Parameter")}, [this](std::size_t row) { return nameOfParameter(*facts_, row); });
     words({tr("Shape")}, [this](std::size_t row) {
@@ -202,7 +232,8 @@ class ParameterRows : public FactRows {
 
 class FindingRows : public FactRows {
  public:
-  explicit FindingRows(Facts facts) : FactRows(std::move(facts), QStringLiteral("averaged apart")) {
+  explicit FindingRows(Facts facts)
+      : FactRows(std::move(facts), QStringLiteral("averaged apart"), 3) {
     const auto add = [this](const QString& title, const QString& tip, auto figure) {
       count(title, tip, [this, figure](std::size_t row) {
         return static_cast<double>(facts_->divergence.findings[row].*figure);
@@ -226,7 +257,7 @@ class FindingRows : public FactRows {
 
 class StripRows : public FactRows {
  public:
-  explicit StripRows(Facts facts) : FactRows(std::move(facts), {}) {
+  explicit StripRows(Facts facts) : FactRows(std::move(facts), {}, 1) {
     count(tr("Iteration"), {}, [this](std::size_t row) { return steps_[row]; });
     std::set<std::uint32_t> steps;
     for (const StripData& strip : facts_->strips) {

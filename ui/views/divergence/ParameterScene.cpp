@@ -222,8 +222,8 @@ void ParameterScene::drawHeatMap(DisplayList& list) const {
                                   .arg(facts_.divergence.replicas.ranks.empty()
                                            ? 0
                                            : facts_.divergence.replicas.ranks.front());
-  list.text(QRectF(kSceneMargin, y + 2, textWidth(title, FontRole::kBold) + 6, kHeatTitle - 4), title,
-            palette_.text, FontRole::kBold);
+  list.text(QRectF(kSceneMargin, y + 2, textWidth(title, FontRole::kBold) + 6, kHeatTitle - 4),
+            title, palette_.text, FontRole::kBold);
   double x = kSceneMargin + textWidth(title, FontRole::kBold) + 26;
   const std::pair<QString, std::int16_t> legend[] = {
       {QStringLiteral("equal"), HeatPyramid::kEqual},
@@ -331,8 +331,8 @@ void ParameterScene::drawRowLabels(DisplayList& list) const {
   for (std::size_t row = 0; row < rows_; row += stride) {
     const bool bad = row == firstRow;
     const double height = std::max(each * static_cast<double>(stride), 12.0);
-    const QRectF label(kSceneMargin, rowRect(row).top() - (height > each ? 1 : 0), kNameGutter - kSceneMargin - 8,
-                       std::min(height, std::max(each, 12.0)));
+    const QRectF label(kSceneMargin, rowRect(row).top() - (height > each ? 1 : 0),
+                       kNameGutter - kSceneMargin - 8, std::min(height, std::max(each, 12.0)));
     // No label below the last row, where the ruler is.
     if (label.top() + 10 > heat_.bottom()) {
       break;

@@ -12,6 +12,7 @@
 #include "engine/trace/Event.h"
 #include "ui/chart/Card.h"
 #include "ui/model/Format.h"
+#include "ui/panels/ElidedLabel.h"
 #include "ui/panels/KeyTips.h"
 #include "ui/panels/OwnKeys.h"
 #include "ui/table/TableView.h"
@@ -33,7 +34,7 @@ SequenceTab::SequenceTab(QWidget* parent)
       first_(new QPushButton(tr("First mismatch"))),
       previous_(new QPushButton(tr("Previous"))),
       next_(new QPushButton(tr("Next"))),
-      summary_(new QLabel),
+      summary_(new ElidedLabel),
       scrollBar_(new QScrollBar(Qt::Vertical, canvas())),
       table_(new TableView(tr("Calls of the ranks side by side, as a table"))) {
   groups_->setObjectName("sequenceGroup");
@@ -52,7 +53,6 @@ SequenceTab::SequenceTab(QWidget* parent)
           [this](int index) { showSequence(static_cast<std::size_t>(index)); });
   connect(suspectsOnly_, &QCheckBox::toggled, this, [this] {
     scroll_ = 0;
-    // What is left out moves every line: the selection is looked for again.
     if (selected_) {
       reveal(selected_->row);
     }
@@ -87,7 +87,6 @@ void SequenceTab::setCommands(const QAction* first, const QAction* previous, con
 }
 
 void SequenceTab::tellKeys() {
-  // Before there are facts nothing may be said of mismatches.
   const bool any = facts_ == nullptr || facts_->firstMismatch.has_value();
   setTip(first_,
          any ? tr("Show the first call in which the ranks differ")
@@ -111,18 +110,25 @@ void SequenceTab::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
   for (QWidget* widget : std::initializer_list<QWidget*>{groups_, suspectsOnly_}) {
     widget->setEnabled(any);
   }
+  if (any && facts_ != nullptr && !facts_->sequences.empty()) {
+    // The group that is shown: another, which made its first call since, may stand before it.
+    const auto same = std::ranges::find_if(facts->sequences, [this](const CallSequence& other) {
+      return other.group == sequence().group && other.checks == sequence().checks;
+    });
+    sequence_ = static_cast<std::size_t>(same - facts->sequences.begin());
+  }
   sequence_ = any ? std::min(sequence_, facts->sequences.size() - 1) : 0;
   DivergenceTab::setFacts(std::move(facts));
   if (!any) {
+    selected_.reset();
     table_->setRows(nullptr);
-    summary_->clear();
+    summary_->setWords({});
     for (QPushButton* button : {first_, previous_, next_}) {
       button->setEnabled(false);
     }
     updateScrollBar();
     return;
   }
-  // Only once a run: on a live one that would take the reader's place away again and again.
   const bool jump = !jumped_ && facts_->firstMismatch.has_value();
   showSequence(jump ? *facts_->firstMismatch : sequence_);
   if (jump) {
@@ -137,23 +143,25 @@ const CallSequence& SequenceTab::sequence() const {
   return facts_->sequences[sequence_];
 }
 
-// Called for another group, and for new facts of the same one: then place and selection stay.
 void SequenceTab::showSequence(std::size_t index) {
   if (index != sequence_) {
     selected_.reset();
     scroll_ = 0;
+    table_->setRows(nullptr);
+    table_->scrollToTop();
   }
   sequence_ = index;
-  if (selected_ && selected_->row >= sequence().rows.size()) {
-    selected_.reset();
+  auto rows = sequenceRows(facts_, index);
+  if (selected_) {
+    const auto row = rows->placeOf(*table_->rowsModel().rows(), selected_->row);
+    selected_ = row ? std::optional(CallPlace{*row, selected_->column}) : std::nullopt;
   }
   groups_->setCurrentIndex(static_cast<int>(index));
-  table_->setRows(sequenceRows(facts_, index));
+  table_->setRows(std::move(rows));
   if (selected_) {
     table_->showRow(selected_->row);
   }
-  summary_->setText(summaryOf(*facts_, sequence()));
-  summary_->setToolTip(summary_->text());
+  summary_->setWords(summaryOf(*facts_, sequence()));
   first_->setEnabled(facts_->firstMismatch.has_value());
   tellKeys();
   previous_->setEnabled(sequence().mismatches > 0);
@@ -202,7 +210,6 @@ QString SequenceTab::description() const {
 void SequenceTab::updateScrollBar() {
   const bool shown = facts_ != nullptr && !facts_->sequences.empty();
   const double most = shown ? scene().maximumScroll() : 0;
-  // Quietly: the bar counts whole lines, and its signal would move the canvas to one.
   const QSignalBlocker blocker(scrollBar_);
   const int width = scrollBar_->sizeHint().width();
   scrollBar_->setGeometry(canvas()->width() - width, 0, width, canvas()->height());
@@ -223,7 +230,6 @@ std::optional<QRectF> SequenceTab::rectOf(const CallPlace& place) const {
 void SequenceTab::choose(const CallPlace& place) {
   selected_ = place;
   table_->showRow(place.row);
-  // A row without a column: the first rank that made the call stands for it.
   std::size_t column = place.column.value_or(0);
   for (std::size_t i = 0; !place.column && i < sequence().ranks.size(); ++i) {
     if (sequence().callAt(place.row, i) != CallSequence::kNoCall) {
@@ -239,7 +245,6 @@ void SequenceTab::choose(const CallPlace& place) {
 }
 
 void SequenceTab::reveal(std::size_t row) {
-  // Scrolled only where the row is out of sight: a click must not move what it hit.
   const SequenceScene now = scene();
   const auto rect = now.rectOf({row, std::nullopt});
   const bool seen =
@@ -259,7 +264,6 @@ void SequenceTab::showFirstMismatch() {
   }
 }
 
-// Rows of which only a record is missing are skipped: they are suspects, but do not differ.
 void SequenceTab::showMismatch(int direction) {
   if (facts_ == nullptr || facts_->sequences.empty() || sequence().mismatches == 0) {
     return;
@@ -268,7 +272,6 @@ void SequenceTab::showMismatch(int direction) {
   const auto differs = [this](std::uint32_t row) {
     return analysis::differs(sequence().rows[row].mismatch);
   };
-  // From the selected row on; without one the next is the first of all, and none is before.
   const auto from = static_cast<std::uint32_t>(selected_ ? selected_->row : 0);
   if (direction > 0) {
     const auto after =
@@ -336,7 +339,6 @@ void SequenceTab::selectionChanged() {
           sequence.rows.begin(), sequence.rows.end(), number,
           [](const analysis::CallRow& row, std::uint64_t n) { return row.sequence < n; });
       const auto row = static_cast<std::size_t>(at - sequence.rows.begin());
-      // Of several turns of the number the one of the same iteration is meant.
       if (at == sequence.rows.end() || at->sequence != number ||
           facts_->data().spans[sequence.anyCallAt(row)].step != span->step) {
         continue;

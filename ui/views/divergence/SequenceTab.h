@@ -8,12 +8,12 @@
 class QAction;
 class QCheckBox;
 class QComboBox;
-class QLabel;
 class QPushButton;
 class QScrollBar;
 
 namespace lockstep::ui {
 
+class ElidedLabel;
 class TableView;
 
 /// The calls of a group's ranks side by side. [ui-thread]
@@ -65,7 +65,7 @@ class SequenceTab : public DivergenceTab {
   QPushButton* first_;
   QPushButton* previous_;
   QPushButton* next_;
-  QLabel* summary_;
+  ElidedLabel* summary_;
   QScrollBar* scrollBar_;
   TableView* table_;
 };

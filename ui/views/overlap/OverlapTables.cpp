@@ -1,7 +1,9 @@
 #include "ui/views/overlap/OverlapTables.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <ranges>
 #include <utility>
 
 #include "ui/table/ColumnRows.h"
@@ -26,8 +28,6 @@ class ContentRows : public ColumnRows {
   }
   // A live run's table grows.
   [[nodiscard]] bool continues(const TableRows& before) const override {
-    // Rows keep their numbers only as long as no rank before them gets a step; the view marks its
-    // selection anew after each change (OverlapView::selectionMoved).
     return before.size() > 0 && size() >= before.size();
   }
 
@@ -96,6 +96,14 @@ class OverlapSteps : public ContentRows {
                                         : overlap_words::causeOf(step);
          });
   }
+  // A rank that gets a step moves those of all ranks after it.
+  [[nodiscard]] std::optional<std::size_t> placeOf(const TableRows& before,
+                                                   std::size_t row) const override {
+    const StepTimes& then = static_cast<const OverlapSteps&>(before).content_->steps[row].times;
+    const StepOverlap* now = content_->step(then.rank, then.step);
+    return now == nullptr ? std::nullopt
+                          : std::optional(static_cast<std::size_t>(now - content_->steps.data()));
+  }
 };
 
 class OverlapCauses : public ContentRows {
@@ -128,6 +136,14 @@ class OverlapCauses : public ContentRows {
     whole("Worst iteration", "The iteration of that",
           of([](const TailReason& reason) { return reason.worst.step; }));
     said("Why", "Figures are means of where it struck", sentence(analysis::explanation));
+  }
+  // The largest cause stands first, and that may be another than before.
+  [[nodiscard]] std::optional<std::size_t> placeOf(const TableRows& before,
+                                                   std::size_t row) const override {
+    const auto rows = std::views::iota(std::size_t{0}, size());
+    const auto at = std::ranges::find(rows, before.text(row, 0),
+                                      [this](std::size_t now) { return text(now, 0); });
+    return at == rows.end() ? std::nullopt : std::optional(*at);
   }
 };
 

@@ -199,6 +199,28 @@ TEST_F(BucketsLayoutTest, TheCostOfAFrameGrowsWithPixelsAndNotWithParameters) {
   EXPECT_LT(list.commands().size(), 3000u);
 }
 
+TEST_F(BucketsLayoutTest, TheSelectedRankIsMarkedWhateverItsPlace) {
+  auto story = std::make_shared<BucketStory>(*story_);
+  for (analysis::BucketLife& life : story->lives) {
+    life.ranks[0].rank = 2;
+    life.ranks[1].rank = 3;
+  }
+  story_ = story;
+  BucketsFrame frame;
+  frame.selectedBucket = 1;
+  frame.selectedRank = 3;
+  const DisplayList list = drawn(frame);
+  QStringList marked;
+  for (const auto& command : list.commands()) {
+    if (command.op == DisplayList::Op::kText &&
+        command.colour == Palette::of(Theme::kLight).accent.rgba()) {
+      marked << list.textOf(command);
+    }
+  }
+  EXPECT_TRUE(marked.contains(QStringLiteral("r3")));
+  EXPECT_FALSE(marked.contains(QStringLiteral("r2")));
+}
+
 TEST(FittingName, KeepsTheLastPartsOfALongName) {
   const QString name = QStringLiteral("layer4.1.conv2.weight");
   EXPECT_EQ(fittingName(name, 1000), name);

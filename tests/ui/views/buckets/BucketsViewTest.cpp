@@ -21,6 +21,7 @@
 #include "tests/ui/views/EmptySentence.h"
 #include "tests/ui/views/RenderedViewFixture.h"
 #include "tests/ui/views/buckets/BucketRun.h"
+#include "ui/panels/ElidedLabel.h"
 
 namespace lockstep::ui {
 namespace {
@@ -141,6 +142,19 @@ TEST_P(BucketsViewTest, ARowOfTheTableSelectsTheGradient) {
   ASSERT_TRUE(state_.selection().has_value());
   EXPECT_EQ(state_.selection()->value, 3u);
   EXPECT_EQ(state_.selection()->rank(), 1) << "the column of rank 1";
+}
+
+TEST_P(BucketsViewTest, WhatTheReplaySaysIsElidedAndMovesNoControl) {
+  open();
+  state_.setIteration(1);
+  settle();
+  const QRect slider = named<QSlider>("replaySlider")->geometry();
+  trigger("Home");
+  trigger("Right");
+  settle();
+  ASSERT_NE(named<ElidedLabel>("replayText"), nullptr);
+  EXPECT_TRUE(named<ElidedLabel>("replayText")->toolTip().contains("ready"));
+  EXPECT_EQ(named<QSlider>("replaySlider")->geometry(), slider);
 }
 
 TEST_P(BucketsViewTest, TheArrowsWalkThroughTheEventsOfTheReplay) {

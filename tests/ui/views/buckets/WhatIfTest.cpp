@@ -224,6 +224,28 @@ TEST_F(WhatIfPanelTest, HasNothingToWriteWithoutAForecast) {
   EXPECT_FALSE(exportButton().isEnabled());
 }
 
+TEST_F(WhatIfPanelTest, ReadsOnWhenItIsShownAgain) {
+  ASSERT_TRUE(QTest::qWaitForWindowExposed(&panel_));
+  panel_.setStory(stories_.ofStep(1));
+  panel_.hide();
+  panel_.show();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return panel_.told()->known(); }))
+      << panel_.told()->whyNot.toStdString();
+}
+
+TEST_F(WhatIfPanelTest, ForecastsAfterAnIterationThatAllowsNone) {
+  ASSERT_TRUE(QTest::qWaitForWindowExposed(&panel_));
+  const auto known = [&] { return panel_.told()->known(); };
+  panel_.setStory(stories_.ofStep(1));
+  ASSERT_TRUE(QTest::qWaitFor(known));
+  auto dropped = std::make_shared<BucketStory>(story());
+  dropped->recorded = base::Error{base::ExitCode::kBadInput, "its events were dropped", ""};
+  panel_.setStory(dropped);
+  EXPECT_FALSE(known());
+  panel_.setStory(stories_.ofStep(2));
+  EXPECT_TRUE(QTest::qWaitFor(known)) << panel_.told()->whyNot.toStdString();
+}
+
 TEST_F(WhatIfTest, TheSliderOfThePaneForecastsAnotherCap) {
   BucketsView view;
   view.resize(1200, 900);

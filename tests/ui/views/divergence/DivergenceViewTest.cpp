@@ -7,6 +7,7 @@
 #include <QClipboard>
 #include <QComboBox>
 #include <QPushButton>
+#include <QScrollBar>
 #include <QSignalSpy>
 #include <QTableView>
 #include <QTest>
@@ -14,11 +15,13 @@
 #include <algorithm>
 #include <memory>
 
+#include "engine/trace/Event.h"
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/views/EmptySentence.h"
 #include "tests/ui/views/RenderedViewFixture.h"
 #include "tests/ui/views/divergence/DivergentRun.h"
+#include "ui/panels/ElidedLabel.h"
 #include "ui/table/TableView.h"
 #include "ui/views/divergence/BucketTab.h"
 #include "ui/views/divergence/ParameterTab.h"
@@ -179,6 +182,30 @@ TEST_P(DivergenceViewTest, AClickOnACallSelectsItsSpanAndTheRow) {
             static_cast<int>(row));
 }
 
+TEST_P(DivergenceViewTest, AnotherGroupOfCallsIsShownFromItsStart) {
+  trace::RunUpdate run = test::demoRun();
+  for (trace::SpanRow& span : run.spans) {
+    if ((span.kind == trace::EventKind::kCollective ||
+         span.kind == trace::EventKind::kCollectiveQueued) &&
+        span.bucket == 2) {
+      span.detail = trace::packOperation(trace::Operation::kAllreduce, 1);
+    }
+  }
+  const auto path = folder_ / "groups.lockstep";
+  ASSERT_TRUE(test::writeRun(path, run).ok());
+  openFile(path);
+  show(DivergenceView::kCalls);
+  auto* groups = view_->findChild<QComboBox*>("sequenceGroup");
+  ASSERT_EQ(groups->count(), 2);
+  auto* table = view_->findChild<TableView*>("sequenceTable");
+  table->setCurrentIndex(table->model()->index(30, 0));
+  ASSERT_GT(table->verticalScrollBar()->value(), 0);
+  emit groups->activated(1);
+  ASSERT_GT(table->model()->rowCount(), 30);
+  EXPECT_FALSE(table->selectionModel()->hasSelection());
+  EXPECT_EQ(table->verticalScrollBar()->value(), 0);
+}
+
 TEST_P(DivergenceViewTest, AnotherViewsSelectionIsFoundAmongTheCallsAndBuckets) {
   open();
   show(DivergenceView::kCalls);
@@ -234,6 +261,41 @@ TEST_P(DivergenceViewTest, SurvivesTheEndOfItsRunAndAnotherOne) {
   ASSERT_TRUE(test::writeDivergentRun(path, false).ok());
   openFile(path);
   EXPECT_TRUE(says(view_->parameters(), "All ranks equal"));
+}
+
+// The second call of group 1, before and after another call of the group and one of group 0 came.
+TEST(SequenceTabTest, ACallStaysSelectedWhenOthersComeBeforeIt) {
+  const auto calls = [](bool late) {
+    analysis::HandMadeRun run(2);
+    for (std::uint64_t number = 0; number < 3; ++number) {
+      if (late || number != 1) {
+        run.addCollective(0, 10 * number, 10 * number + 5, number, 0, trace::Operation::kAllreduce,
+                          1);
+      }
+    }
+    if (late) {
+      run.addCollective(0, 0, 5, 0);
+    }
+    return test::factsOfRun(run.data(), false);
+  };
+  SequenceTab tab;
+  auto* table = tab.findChild<TableView*>("sequenceTable");
+  tab.setFacts(calls(false));
+  table->setCurrentIndex(table->model()->index(1, 0));
+  tab.setFacts(calls(true));
+  EXPECT_EQ(tab.findChild<QComboBox*>("sequenceGroup")->currentIndex(), 1);
+  EXPECT_EQ(table->currentRow(), 2u);
+}
+
+TEST(SequenceTabTest, WhatItSaysOfTheCallsIsElidedWhereRoomIsShort) {
+  analysis::HandMadeRun run(1);
+  run.addCollective(0, 0, 5, 0);
+  SequenceTab tab;
+  tab.setFacts(test::factsOfRun(run.data()));
+  const auto* summary = tab.findChild<ElidedLabel*>();
+  ASSERT_NE(summary, nullptr);
+  EXPECT_FALSE(summary->text().isEmpty());
+  EXPECT_EQ(summary->toolTip(), summary->text());
 }
 
 INSTANTIATE_TEST_SUITE_P(Renderers, DivergenceViewTest, testing::Values("raster", "gl"),

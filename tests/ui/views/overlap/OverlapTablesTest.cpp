@@ -5,6 +5,8 @@
 #include <QAction>
 #include <QApplication>
 #include <QClipboard>
+#include <memory>
+#include <utility>
 
 #include "tests/ui/views/overlap/HandMadeContent.h"
 #include "ui/table/TableView.h"
@@ -69,6 +71,28 @@ TEST(OverlapTablesTest, KeepTheirRowsWhileALiveRunGrows) {
   EXPECT_EQ(table.rowCount(), 8);
   table.setRows(overlapSteps(nullptr));
   EXPECT_EQ(table.rowCount(), 0);
+}
+
+TEST(OverlapTablesTest, AStepStaysMarkedWhenARankBeforeItGetsAnother) {
+  RowsModel table;
+  table.setRows(overlapSteps(test::handMadeContent(2)));
+  const QPersistentModelIndex marked = table.index(3, 0);
+  table.setRows(overlapSteps(test::handMadeContent(4)));
+  EXPECT_EQ(cell(table, marked.row(), 0), QStringLiteral("1"));
+  EXPECT_EQ(cell(table, marked.row(), 1), QStringLiteral("1"));
+}
+
+TEST(OverlapTablesTest, ACauseStaysMarkedWhenAnotherGrowsLarger) {
+  RowsModel table;
+  const auto before = test::handMadeContent(4);
+  table.setRows(overlapCauses(before));
+  const QPersistentModelIndex marked = table.index(1, 0);
+  const QString cause = marked.data().toString();
+  const auto after = std::make_shared<OverlapContent>(*before);
+  std::swap(after->reasons[0], after->reasons[1]);
+  table.setRows(overlapCauses(after));
+  EXPECT_EQ(marked.row(), 0);
+  EXPECT_EQ(marked.data().toString(), cause);
 }
 
 TEST(OverlapTablesTest, CopyTheSelectedRowsWithTheirHeader) {

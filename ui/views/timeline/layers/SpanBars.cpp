@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/chart/Plate.h"
@@ -42,7 +43,7 @@ void SpanBars::drawBarItself(DisplayList& list, const Span& span, const QRectF& 
   const QRectF body = wide ? bar.adjusted(0, 0, -1, 0) : bar;
   list.fill(body, fill, body.width() > kRoundedFrom ? 2 : 0);
   const bool fault = span.kind == EventKind::kFault;
-  if ((fault || isWaiting(span.kind)) && body.width() > kFoldPixels) {
+  if ((fault || run::has(span.kind, run::kWaits)) && body.width() > kFoldPixels) {
     list.hatch(body, fault ? Palette::textOn(fill) : mixed(fill, palette_.background, 0.55));
     drawTextOnHatch(list, span, body, fill);
     return;

@@ -58,6 +58,7 @@ void CurrentRun::close() {
   frame_.status->setSession(nullptr);
   frame_.strip->end();
   session_.reset();
+  emit iterationChanged();
 }
 
 // What the run has to say, as long as it is open.

@@ -1,5 +1,7 @@
 #include "ui/shell/Links.h"
 
+#include <QDockWidget>
+
 #include "engine/experiment/Schema.h"
 #include "ui/shell/CurrentRun.h"
 #include "ui/shell/Frame.h"

@@ -73,9 +73,16 @@ TimelineBar::TimelineBar(QWidget* parent) : RunPart(parent) {
   status_ = new QLabel;
   status_->setObjectName(QStringLiteral("timelineStatus"));
   clear_ = barButton(tr("Clear filter"));
-  auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(8, 3, 8, 3);
-  addParts(*row, colourBy_, wide(legend_), status_, clear_);
+  row_ = new QHBoxLayout;
+  row_->setContentsMargins(8, 3, 8, 0);
+  addParts(*row_, colourBy_, wide(status_), clear_);
+  status_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  // A row of its own: what else the bar has to say must not move the lanes above it.
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addLayout(row_);
+  column->addWidget(legend_);
   connect(colourBy_, &QComboBox::activated, this, [this](int index) {
     if (state_ != nullptr) {
       state_->setColourBy(static_cast<ColourBy>(colourBy_->itemData(index).toInt()));
@@ -115,7 +122,7 @@ void TimelineBar::setTheme(Theme theme) {
 void TimelineBar::addButton(QAction* action) {
   QToolButton* button = barButton(action);
   button->setPopupMode(QToolButton::InstantPopup);  // of a menu's action: opens the menu
-  static_cast<QHBoxLayout*>(layout())->insertWidget(1, button);
+  row_->insertWidget(1, button);
 }
 
 void TimelineBar::setCommands(const Commands& commands) {

@@ -5,6 +5,7 @@
 
 class QAction;
 class QComboBox;
+class QHBoxLayout;
 class QLabel;
 class QToolButton;
 
@@ -28,7 +29,7 @@ class TimelineBar : public RunPart {
 
   void setTheme(Theme theme);
   void setCommands(const Commands& commands);
-  /// Buttons beside the legend.
+  /// Buttons beside the choice of colours.
   void addButton(QAction* action);
   /// Shows that the view stands still.
   void setFrozen(bool frozen);
@@ -39,6 +40,7 @@ class TimelineBar : public RunPart {
   void runChanged() override;
   void refresh();
 
+  QHBoxLayout* row_ = nullptr;
   QComboBox* colourBy_ = nullptr;
   Legend* legend_ = nullptr;
   QLabel* status_ = nullptr;

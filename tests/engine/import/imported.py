@@ -316,7 +316,7 @@ def pytorch(bench):
            f"{buckets}, launched {launched}, carried out {flown}")
     expect(("not when they were carried out" in said) == (late > 0), said)
     meet = bench.ask("SELECT group_number, sequence FROM collectives GROUP BY 1, 2 HAVING count(*) <> 2")
-    expect(not meet, f"collectives of one rank: {meet}")
+    expect(len(meet) <= late, f"collectives of one rank: {meet}, {late} not told of")
     outside = bench.ask(
         "SELECT count(*) FROM spans_ns AS b JOIN spans_ns AS s ON b.rank = s.rank AND b.step = s.step "
         "WHERE s.kind = 'step' AND b.kind IN ('backward', 'bucket_launched', 'gradient_ready') AND "

@@ -9,6 +9,7 @@
 #include "engine/cost/Probe.h"
 #include "engine/experiment/Parse.h"
 #include "engine/run/KindFacts.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/WholeRun.h"
 
 namespace lockstep::analysis {
@@ -32,74 +33,35 @@ std::size_t inFlightOf(const RecordedSettings& settings) {
   return settings.backend == "gloo" ? 2 : 1;  // its workers (gloo::Dispatcher)
 }
 
-/// What is read of a run file.
-struct ReadSteps {
-  trace::RunInfo info;
-  std::vector<trace::RankInfo> ranks;
-  std::vector<trace::BucketsMessage> layouts;
-  std::vector<trace::ParametersMessage::Parameter> parameters;
-  base::ClockCalibration clock;
-  trace::ClockDoubt doubt;
+/// The spans of the last steps, by step and rank.
+std::map<std::uint32_t, std::vector<RankSpans>> spansByStep(const RunData& data, int worldSize) {
+  std::uint32_t last = 0;
+  for (const trace::SpanRow& span : data.spans) {
+    last = span.kind == trace::EventKind::kStep ? std::max(last, span.step) : last;
+  }
+  const std::uint32_t first = last - std::min(last, kMostSteps - 1);
+  const RankOfTrack rankOf = data.rankOfTrack();
   std::map<std::uint32_t, std::vector<RankSpans>> steps;
-};
-
-/// Takes the spans of the steps from `first` on, by rank; `rankOf`: by track.
-void takeSpans(const std::vector<trace::SpanRow>& spans, const std::map<std::int32_t, int>& rankOf,
-               std::uint32_t first, ReadSteps& read) {
-  for (const trace::SpanRow& span : spans) {
+  for (const trace::SpanRow& span : data.spans) {
     const auto found = rankOf.find(span.track);
     if (span.step < first || !run::has(span.kind, run::kAnalysed) || found == rankOf.end() ||
-        found->second < 0 || found->second >= read.info.worldSize) {
+        found->second < 0 || found->second >= worldSize) {
       continue;
     }
-    auto& ranks = read.steps[span.step];
-    for (int rank = static_cast<int>(ranks.size()); rank < read.info.worldSize; ++rank) {
+    auto& ranks = steps[span.step];
+    for (int rank = static_cast<int>(ranks.size()); rank < worldSize; ++rank) {
       ranks.push_back({rank, {}});
     }
     ranks[static_cast<std::size_t>(found->second)].spans.push_back(span);
   }
+  return steps;
 }
 
-base::Result<ReadSteps> readLastSteps(const std::filesystem::path& path) {
-  auto summary = trace::readRunSummary(path);
-  if (!summary.ok()) {
-    return summary.error();
-  }
-  ReadSteps read;
-  read.info = std::move(summary.value().info);
-  read.ranks = std::move(summary.value().ranks);
-  const std::uint32_t last = summary.value().lastStep;
-  // The whole file is read, but no more than these steps are kept: a long run has millions of
-  // spans.
-  const std::uint32_t first = last - std::min(last, kMostSteps - 1);
-  std::map<std::int32_t, int> rankOf;
-  const base::Status whole = trace::readWholeRun(path, [&](trace::RunUpdate& update) {
-    read.doubt.take(update);
-    if (update.layouts) {
-      read.layouts = std::move(*update.layouts);
-    }
-    if (update.parameters) {
-      read.parameters = std::move(*update.parameters);
-    }
-    if (update.tracks) {
-      for (const trace::TrackInfo& track : *update.tracks) {
-        rankOf[track.id] = track.rank;
-      }
-    }
-    read.clock = update.clock.value_or(read.clock);
-    takeSpans(update.spans, rankOf, first, read);
-  });
-  if (!whole.ok()) {
-    return whole.error();
-  }
-  return read;
-}
-
-std::string environmentOf(const ReadSteps& read, const std::string& key) {
-  if (read.ranks.empty()) {
+std::string environmentOf(const std::vector<trace::RankInfo>& ranks, const std::string& key) {
+  if (ranks.empty()) {
     return {};
   }
-  const auto& environment = read.ranks.front().environment;
+  const auto& environment = ranks.front().environment;
   const auto found = environment.find(key);
   return found == environment.end() ? std::string() : found->second;
 }
@@ -139,47 +101,68 @@ cost::RecordedRun recordedRun(const std::vector<RecordedStep>& steps,
   return run;
 }
 
-base::Result<RecordedSteps> readRecordedSteps(const std::filesystem::path& path) {
-  auto opened = readLastSteps(path);
-  if (!opened.ok()) {
-    return opened.error();
+base::Result<RecordedSteps> recordedSteps(const RunData& data, const trace::RunInfo& info,
+                                          const std::vector<trace::RankInfo>& ranks,
+                                          const std::filesystem::path& path) {
+  experiment::ParseOutcome parsed;
+  if (info.kind == trace::RunKind::kExperiment) {
+    parsed = experiment::parseText(info.experimentToml, path.string(), "/");
   }
-  ReadSteps& read = opened.value();
-  auto parsed = experiment::parseText(read.info.experimentToml, path.string(), "/");
   if (parsed.mistakes.empty() && parsed.experiment.processes.strategy != "ddp") {
     return cannotRead(path, "it is a run of DataParallel, which has no buckets");
   }
-  if (read.layouts.empty() || read.steps.empty()) {
+  auto steps = spansByStep(data, info.worldSize);
+  if (data.layouts.empty() || steps.empty()) {
     return cannotRead(path, "it has no buckets, or no step was recorded");
-  }
-  if (read.info.kind != trace::RunKind::kExperiment) {
-    return cannotRead(path, "it is a job of PyTorch: no experiment says its caps and its link");
   }
   if (!parsed.mistakes.empty()) {
     return cannotRead(path,
                       "its experiment cannot be read, so that its caps and its link are not known");
   }
   RecordedSteps recorded;
-  recorded.parameters = std::move(read.parameters);
-  recorded.layout = read.layouts.back();
-  recorded.settings = {std::move(parsed.experiment), read.info.worldSize,
-                       environmentOf(read, "backend"), environmentOf(read, "probe")};
-  const RankClocks clocks{read.doubt, read.clock.nsPerTick};
+  recorded.parameters = data.parameters;
+  recorded.layout = data.layouts.back();
+  recorded.settings = {std::move(parsed.experiment), info.worldSize,
+                       environmentOf(ranks, "backend"), environmentOf(ranks, "probe")};
+  const RankClocks clocks{data.doubt, data.clock.nsPerTick};
   // The steps of other layouts, and the first with this one: it set the buckets up.
-  read.steps.erase(read.steps.begin(), read.steps.upper_bound(recorded.layout.step));
-  for (const auto& [step, ranks] : read.steps) {
-    const auto orders = readyOrders(ranks, step, &recorded.layout);
-    const auto lives = bucketLives(ranks, step, recorded.layout, orders, clocks);
-    const auto first = std::find_if(ranks.begin(), ranks.end(),
+  steps.erase(steps.begin(), steps.upper_bound(recorded.layout.step));
+  for (const auto& [step, spans] : steps) {
+    const auto orders = readyOrders(spans, step, &recorded.layout);
+    const auto lives = bucketLives(spans, step, recorded.layout, orders, clocks);
+    const auto first = std::find_if(spans.begin(), spans.end(),
                                     [](const RankSpans& rank) { return !rank.spans.empty(); });
     // Any origin near the step does: it keeps the numbers small, for the sake of doubles.
-    const StepAxis axis{first == ranks.end() ? 0 : first->spans.front().startTicks,
+    const StepAxis axis{first == spans.end() ? 0 : first->spans.front().startTicks,
                         clocks.nsPerTick};
-    auto record = stepRecord(ranks, step, recorded.layout, orders, lives, axis);
+    auto record = stepRecord(spans, step, recorded.layout, orders, lives, axis);
     if (record.ok()) {
       recorded.steps.push_back(
-          {std::move(record).value(), allreducedShare(ranks, step, recorded.layout)});
+          {std::move(record).value(), allreducedShare(spans, step, recorded.layout)});
     }
+  }
+  return recorded;
+}
+
+base::Result<RecordedSteps> readRecordedSteps(const std::filesystem::path& path) {
+  const auto summary = trace::readRunSummary(path);
+  if (!summary.ok()) {
+    return summary.error();
+  }
+  const std::uint32_t last = summary.value().lastStep;
+  const std::uint32_t first = last - std::min(last, kMostSteps - 1);
+  RunData data;
+  const base::Status whole = trace::readWholeRun(path, [&](trace::RunUpdate& update) {
+    // Of a long run the last steps alone are kept.
+    std::erase_if(update.spans, [&](const trace::SpanRow& span) { return span.step < first; });
+    data.take(update);
+  });
+  if (!whole.ok()) {
+    return whole.error();
+  }
+  auto recorded = recordedSteps(data, summary.value().info, summary.value().ranks, path);
+  if (recorded.ok() && summary.value().info.kind != trace::RunKind::kExperiment) {
+    return cannotRead(path, "it is a job of PyTorch: no experiment says its caps and its link");
   }
   return recorded;
 }

@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "engine/analysis/RunData.h"
 #include "engine/analysis/StepRecords.h"
 #include "engine/base/Result.h"
 #include "engine/buckets/Assign.h"
 #include "engine/cost/Forecaster.h"
 #include "engine/experiment/Experiment.h"
+#include "engine/trace/RunFile.h"
 
 namespace lockstep::analysis {
 
@@ -44,9 +46,15 @@ struct RecordedSteps {
   std::vector<RecordedStep> steps;
 };
 
-/// Reads at most 64 steps after the first one that used the last buckets, which is unlike the rest.
-/// Errors: those of RunFileReader; the run names no buckets; its experiment cannot be read; it is
-/// not one of DDP.
+/// Returns at most the last 64 steps after the first one that used the last buckets, which is
+/// unlike the rest. `path` is named in errors: the run names no buckets; its experiment cannot be read; it is
+/// not one of DDP. The experiment of a job of PyTorch is the default one: nobody said its caps and
+/// its link. [any-thread]
+base::Result<RecordedSteps> recordedSteps(const RunData& data, const trace::RunInfo& info,
+                                          const std::vector<trace::RankInfo>& ranks,
+                                          const std::filesystem::path& path);
+
+/// The same of the file of an experiment's run. Errors: those of RunFileReader, too.
 base::Result<RecordedSteps> readRecordedSteps(const std::filesystem::path& path);
 
 }  // namespace lockstep::analysis

@@ -39,9 +39,10 @@ bool isLayout(const buckets::BucketPlan& plan, const trace::BucketsMessage& layo
 
 }  // namespace
 
-base::Result<std::vector<cost::PlannedBucket>> planWithCap(
+base::Result<std::vector<cost::PlannedBucket>> planWithCaps(
     const std::vector<trace::ParametersMessage::Parameter>& parameters,
-    const trace::BucketsMessage& layout, const buckets::BucketCaps& caps, std::uint64_t capBytes) {
+    const trace::BucketsMessage& layout, const buckets::BucketCaps& caps,
+    const buckets::BucketCaps& others) {
   if (layout.layout == 0) {
     return noOtherCap(
         "its buckets were never rebuilt in the ready order: it ended too early, or "
@@ -63,13 +64,19 @@ base::Result<std::vector<cost::PlannedBucket>> planWithCap(
         "its buckets are not what its caps alone make of one kind of dense gradients, so that "
         "those of another cap are not known");
   }
-  buckets::BucketCaps others = caps;
-  others.capBytes = capBytes;
   std::vector<cost::PlannedBucket> plan;
   for (buckets::BucketPlan::Bucket& bucket : buckets::planRebuild(tensors, order, others).buckets) {
     plan.push_back({std::move(bucket.parameters), bucket.bytes});
   }
   return plan;
+}
+
+base::Result<std::vector<cost::PlannedBucket>> planWithCap(
+    const std::vector<trace::ParametersMessage::Parameter>& parameters,
+    const trace::BucketsMessage& layout, const buckets::BucketCaps& caps, std::uint64_t capBytes) {
+  buckets::BucketCaps others = caps;
+  others.capBytes = capBytes;
+  return planWithCaps(parameters, layout, caps, others);
 }
 
 }  // namespace lockstep::analysis

@@ -10,11 +10,17 @@
 
 namespace lockstep::analysis {
 
-/// Returns the buckets that a rebuild in the order of `layout` makes with another cap than that of
-/// `caps`, which made the layout; the first bucket's limit stays. Error: a clause that ends "this
+/// Returns the buckets that a rebuild in the order of `layout` makes with other caps than those that
+/// made the layout, `caps`. Error: a clause that ends "this
 /// run cannot tell, because ...": its buckets were never rebuilt; it gives a list of
 /// caps; or they are not what these caps make of one kind of dense gradients, so that those of
-/// another cap cannot be computed. [any-thread]
+/// other caps cannot be computed. [any-thread]
+base::Result<std::vector<cost::PlannedBucket>> planWithCaps(
+    const std::vector<trace::ParametersMessage::Parameter>& parameters,
+    const trace::BucketsMessage& layout, const buckets::BucketCaps& caps,
+    const buckets::BucketCaps& others);
+
+/// The same with another ddp.bucket_cap_mb: the first bucket's limit stays.
 base::Result<std::vector<cost::PlannedBucket>> planWithCap(
     const std::vector<trace::ParametersMessage::Parameter>& parameters,
     const trace::BucketsMessage& layout, const buckets::BucketCaps& caps, std::uint64_t capBytes);

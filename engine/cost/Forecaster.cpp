@@ -167,7 +167,11 @@ std::optional<std::uint64_t> Forecaster::mostBytes() const {
 }
 
 base::Result<std::vector<RankForecast>> Forecaster::forecast(
-    const std::vector<PlannedBucket>& plan) const {
+    const std::vector<PlannedBucket>& plan, double share) const {
+  const auto withShare = [share](Line line) {
+    line.cost.nsPerByte *= share;
+    return line;
+  };
   const auto largest = std::max_element(
       plan.begin(), plan.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
   if (const auto most = mostBytes(); most && largest != plan.end() && largest->bytes > *most) {
@@ -179,7 +183,7 @@ base::Result<std::vector<RankForecast>> Forecaster::forecast(
   }
   const std::size_t ranks = habits_.size();
   OutcomeSeries replayed(ranks);
-  ReplayedSteps planned(habits_, line_, plan);
+  ReplayedSteps planned(habits_, withShare(line_), plan);
   for (const StepRecord& step : run_.steps) {
     replayed.add(planned.next(step));
   }
@@ -193,7 +197,7 @@ base::Result<std::vector<RankForecast>> Forecaster::forecast(
     // The cost is fitted anew to each draw, since the doubt of a forecast is mostly that of the
     // line. Steps that are drawn may all be of one size: then the line of all steps stands.
     const auto fitted = fitTransfers(samplesOf(steps), run_.known, run_.probes);
-    const Line line{fitted.ok() ? fitted.value().cost : line_.cost, line_.inFlight};
+    const Line line = withShare({fitted.ok() ? fitted.value().cost : line_.cost, line_.inFlight});
     OutcomeSeries drawn(ranks);
     ReplayedSteps planned(habits_, line, plan);
     for (const std::size_t step : steps) {

@@ -56,9 +56,10 @@ class Forecaster {
   /// Error: a clause that ends "this run cannot tell, because ...".
   static base::Result<Forecaster> make(RecordedRun run);
 
-  /// Returns one forecast a rank. Error: as above.
+  /// Returns one forecast a rank. `share`: the part of each bucket's bytes that travels; 1 as the
+  /// run did it. Error: as above.
   [[nodiscard]] base::Result<std::vector<RankForecast>> forecast(
-      const std::vector<PlannedBucket>& plan) const;
+      const std::vector<PlannedBucket>& plan, double share = 1) const;
 
   /// Returns the most bytes that a bucket of a forecast may have; nothing: any number.
   [[nodiscard]] std::optional<std::uint64_t> mostBytes() const;

@@ -209,7 +209,7 @@ StepOutcome replay(const StepRecord& step, const std::vector<RankHabits>& habits
   return outcome;
 }
 
-StepOutcome ReplayedSteps::next(const StepRecord& step) {
+StepOutcome ReplayedSteps::next(const StepRecord& step, const StepRecord& changed) {
   std::vector<double> later;
   for (std::size_t r = 0; before_ != nullptr && r < step.ranks.size(); ++r) {
     // Between two steps that were not neighbours the time from one to the next was never measured:
@@ -222,7 +222,7 @@ StepOutcome ReplayedSteps::next(const StepRecord& step) {
   for (double& ns : later) {
     ns -= all;
   }
-  StepOutcome outcome = replay(later.empty() ? step : laterBy(step, later), habits_, line_, plan_);
+  StepOutcome outcome = replay(later.empty() ? changed : laterBy(changed, later), habits_, line_, plan_);
   endNs_.clear();
   for (const RankOutcome& rank : outcome.ranks) {
     endNs_.push_back(rank.endNs);

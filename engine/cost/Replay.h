@@ -69,7 +69,10 @@ class ReplayedSteps {
                 const std::vector<PlannedBucket>& plan)
       : habits_(habits), line_(line), plan_(plan) {}
 
-  StepOutcome next(const StepRecord& step);
+  StepOutcome next(const StepRecord& step) { return next(step, step); }
+  /// The same where `changed` is the step that is to be replayed: how long after the one before
+  /// a rank begins it is measured from `step`.
+  StepOutcome next(const StepRecord& step, const StepRecord& changed);
 
  private:
   const std::vector<RankHabits>& habits_;

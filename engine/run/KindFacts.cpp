@@ -20,15 +20,15 @@ constexpr std::uint8_t kNestedOperators = 12;  // that a device's own spans leav
 constexpr KindFacts kFacts[] = {
     {Kind::kStartup, Lane::kPhases, 1, Is::kOfItsOwn, kOfScript | kPhase},
     {Kind::kStep, Lane::kPhases, 0, Is::kOfItsOwn, kAnalysed | kOfScript},
-    {Kind::kData, Lane::kPhases, 1, Is::kOfItsOwn, kOfScript | kPhase},
+    {Kind::kData, Lane::kPhases, 1, Is::kOfItsOwn, kAnalysed | kOfScript | kPhase},
     {Kind::kForward, Lane::kPhases, 1, Is::kOfItsOwn,
      kAnalysed | kWork | kByDevice | kOfScript | kPhase},
     {Kind::kBackward, Lane::kPhases, 1, Is::kOfItsOwn,
      kAnalysed | kWork | kByDevice | kOfScript | kPhase},
     {Kind::kOptimizer, Lane::kPhases, 1, Is::kOfItsOwn,
      kAnalysed | kWork | kByDevice | kOfScript | kPhase},
-    {Kind::kEvaluate, Lane::kPhases, 1, Is::kOfItsOwn, kOfScript | kPhase},
-    {Kind::kCheckpoint, Lane::kPhases, 1, Is::kOfItsOwn, kOfScript | kPhase},
+    {Kind::kEvaluate, Lane::kPhases, 1, Is::kOfItsOwn, kAnalysed | kOfScript | kPhase},
+    {Kind::kCheckpoint, Lane::kPhases, 1, Is::kOfItsOwn, kAnalysed | kOfScript | kPhase},
     {Kind::kBroadcastBuffers, Lane::kPhases, 2, Is::kOfItsOwn, kAnalysed | kService},
     {Kind::kRebuildBuckets, Lane::kPhases, 2, Is::kOfItsOwn, kAnalysed | kService},
     {Kind::kSearchUnused, Lane::kPhases, 2, Is::kOfItsOwn, kAnalysed | kService},
@@ -52,7 +52,7 @@ constexpr KindFacts kFacts[] = {
     {Kind::kCopyOut, Lane::kGradients, 3, Is::kBytes, kAnalysed | kService | kByDevice},
     {Kind::kFinalize, Lane::kGradients, 2, Is::kOfItsOwn, kAnalysed | kService | kByDevice},
     // lest they vanish among the marks of ready gradients
-    {Kind::kMarkedUnused, Lane::kGradients, kOwnRow + 1, Is::kParameter, kInstant},
+    {Kind::kMarkedUnused, Lane::kGradients, kOwnRow + 1, Is::kParameter, kAnalysed | kInstant},
     // a copy-out waits for it
     {Kind::kUsedMap, Lane::kGradients, kOwnRow, Is::kOfItsOwn, kAnalysed | kService | kWaits},
     {Kind::kBucketOptimizer, Lane::kGradients, kOwnRow, Is::kBytes, kAnalysed | kAside},

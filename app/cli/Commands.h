@@ -22,6 +22,7 @@ void addCapture(CLI::App& app, Command& chosen);
 void addJoin(CLI::App& app, Command& chosen);
 void addInfo(CLI::App& app, Command& chosen);
 void addCompare(CLI::App& app, Command& chosen);
+void addDiagnose(CLI::App& app, Command& chosen);
 void addWhatIf(CLI::App& app, Command& chosen);
 void addTune(CLI::App& app, Command& chosen);
 void addExport(CLI::App& app, Command& chosen);

@@ -5,8 +5,8 @@
 
 #include "app/cli/DdpLogging.h"
 #include "engine/analysis/RunAnalysis.h"
-#include "engine/analysis/StepOverlap.h"
 #include "engine/base/Try.h"
+#include "engine/diagnosis/Evidence.h"
 #include "engine/trace/UserPhases.h"
 #include "engine/trace/WholeRun.h"
 
@@ -39,7 +39,7 @@ class Gathering {
     report_.events += update.spans.size();
   }
 
-  RunReport finish() {
+  RunReport finish(const std::filesystem::path& runFile) {
     // What c10d's Logger knows stands among the environment of a rank in the file, by a prefix. It
     // is shown under a heading of its own, and so is taken out of the rest.
     for (auto& rank : report_.ranks) {
@@ -51,7 +51,9 @@ class Gathering {
         return fact.first.starts_with(trace::kUserPhasePrefix);
       });
     }
-    const auto analysed = analysis::analyse(data_);
+    const diagnosis::Evidence evidence =
+        diagnosis::evidenceOf({report_.info, report_.ranks, std::move(data_)}, runFile);
+    const analysis::RunAnalysis& analysed = evidence.run;
     // A trace begins in the middle of a job, and may be of another rank alone.
     const bool imported = report_.info.kind == trace::RunKind::kImported;
     const int counted = imported && !report_.ranks.empty() ? report_.ranks.front().rank : 0;
@@ -64,14 +66,13 @@ class Gathering {
     report_.stepsPerSecondWithin = analysed.stepsPerSecond;
     report_.figures = analysed.ranks;
     report_.lateness = analysed.lateness;
-    report_.stolenPercent = analysis::stolenPercent(data_);
-    const auto steps = analysis::stepOverlaps(data_, analysed);
-    report_.bottlenecks = analysis::rankOverlaps(steps, analysed.warmUp.firstMeasured);
-    report_.causes = analysis::tailReasons(steps, analysed.warmUp.firstMeasured);
+    report_.stolenPercent = analysis::stolenPercent(evidence.data);
+    report_.bottlenecks = analysis::rankOverlaps(evidence.steps, analysed.warmUp.firstMeasured);
+    report_.causes = evidence.causes;
     report_.checks = analysed.checks;
-    report_.divergence = analysis::divergence(data_);
-    // Last, since all that comes before reads the layouts, too.
-    report_.layouts = std::move(data_.layouts);
+    report_.divergence = evidence.divergence;
+    report_.diagnosis = diagnosis::diagnose(evidence);
+    report_.layouts = evidence.data.layouts;
     return std::move(report_);
   }
 
@@ -103,7 +104,7 @@ base::Result<RunReport> readRunReport(const std::filesystem::path& runFile) {
   Gathering gathering;
   LOCKSTEP_TRY(trace::readWholeRun(
       runFile, [&gathering](trace::RunUpdate& update) { gathering.take(std::move(update)); }));
-  return gathering.finish();
+  return gathering.finish(runFile);
 }
 
 }  // namespace lockstep::cli

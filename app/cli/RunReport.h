@@ -12,6 +12,7 @@
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/analysis/Tail.h"
 #include "engine/base/Result.h"
+#include "engine/diagnosis/Diagnose.h"
 #include "engine/trace/RunFile.h"
 
 namespace lockstep::cli {
@@ -36,6 +37,7 @@ struct RunReport {
   std::vector<analysis::TailReason> causes;        ///< of the exposed time of all ranks
   std::optional<analysis::CheckCost> checks;
   analysis::Divergence divergence;
+  diagnosis::Diagnosis diagnosis;
   std::uint64_t events = 0;
   std::uint64_t eventsDropped = 0;
   std::vector<trace::ProblemRow> problems;

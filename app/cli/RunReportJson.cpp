@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/cli/FindingJson.h"
 #include "app/cli/RunReport.h"
 #include "engine/base/ReadNumber.h"
 
@@ -34,6 +35,14 @@ Json bucketsOf(const RunReport& report, const trace::BucketsMessage& layout) {
                        {"parameters", std::move(names)}});
   }
   return buckets;
+}
+
+Json diagnosisOf(const RunReport& report) {
+  Json findings = Json::array();
+  for (const diagnosis::Finding& finding : report.diagnosis.findings) {
+    findings.push_back(findingJson(finding));
+  }
+  return findings;
 }
 
 /// The buckets as DDP was constructed with, and those after the rebuild; null = none (yet).
@@ -257,6 +266,7 @@ std::string toJson(const RunReport& report) {
       {"steps_per_second_within_steps", number(report.stepsPerSecondWithin)},
       {"stolen_percent", number(report.stolenPercent)},
       {"causes", causesOf(report)},
+      {"diagnosis", diagnosisOf(report)},
       {"checks", checksOf(report)},
       {"diverged", divergedOf(info)},
       {"drifting_hook", textOrNull(info.driftingHook)},

@@ -100,6 +100,21 @@ std::string ranksText(const RunReport& report) {
   return text;
 }
 
+/// The first findings, a line each.
+std::string findingsText(const RunReport& report) {
+  constexpr std::size_t kMost = 3;
+  const auto& findings = report.diagnosis.findings;
+  if (findings.empty()) {
+    return report.diagnosis.nothing;
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(findings.size(), kMost); ++i) {
+    text += fmt::format("{}{}. {}", i == 0 ? "" : fmt::format("\n{:15}", ""), i + 1,
+                        diagnosis::headlineOf(findings[i]));
+  }
+  return text + fmt::format("\n{:15}what to do: lockstep diagnose", "");
+}
+
 std::string coresText(const RunReport& report) {
   constexpr double kWorthNaming = 0.10;
   // The part of a rank's step for which it had no core, 0 to 1.
@@ -224,6 +239,7 @@ class LabelledLines {
     }
   }
   void addTimes(const RunReport& report) {
+    (*this)("findings", findingsText(report));
     (*this)("communication", communication(report));
     (*this)("late", ranksText(report));
     (*this)("cores", coresText(report));

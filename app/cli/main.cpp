@@ -34,6 +34,7 @@ int main(int argc, char** argv) {
   cli::addCapture(app, chosen);
   cli::addJoin(app, chosen);
   cli::addInfo(app, chosen);
+  cli::addDiagnose(app, chosen);
   cli::addCompare(app, chosen);
   cli::addWhatIf(app, chosen);
   cli::addTune(app, chosen);

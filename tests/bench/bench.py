@@ -12,6 +12,7 @@ import pathlib
 import subprocess
 import sys
 
+import causes
 import forecasts
 import healthy
 import memory
@@ -29,9 +30,9 @@ from studio import studio_live, studio_open, studio_step
 
 BENCHMARKS = {**steps.BENCHMARKS, **reductions.BENCHMARKS, **messages.BENCHMARKS,
               **memory.BENCHMARKS, **recorder.BENCHMARKS, "kernels": kernels, **runs.BENCHMARKS,
-              **forecasts.BENCHMARKS, **healthy.BENCHMARKS, **observer.BENCHMARKS,
-              "studio_open": studio_open, "studio_live": studio_live, "studio_step": studio_step,
-              **refresh.BENCHMARKS}
+              **forecasts.BENCHMARKS, **healthy.BENCHMARKS, **causes.BENCHMARKS,
+              **observer.BENCHMARKS, "studio_open": studio_open, "studio_live": studio_live,
+              "studio_step": studio_step, **refresh.BENCHMARKS}
 
 EPILOG = """A NAME is a benchmark or the first parts of some: ddp_step, allreduce.4kb. In the JSON
 file each benchmark has name, unit, ours, peer, bound, ratio = peer / ours and interval (of the

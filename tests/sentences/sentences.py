@@ -32,6 +32,8 @@ import cpp_text
 SPEAKERS = """
 engine/analysis/*.cpp
 engine/cost/*.cpp
+engine/diagnosis/*.cpp
+engine/diagnosis/rules/*.cpp
 engine/import/FlightFindings.cpp
 engine/import/JobClock.cpp
 engine/import/RankTimeline.cpp
@@ -92,7 +94,10 @@ ui/views/overlap/OverlapWords.cpp
 """.split()
 
 # Sources of SPEAKERS that say nothing about a run.
-SILENT = {"engine/analysis/CompareMetrics.cpp"}  # titles of figures and what they are
+SILENT = {
+    "engine/analysis/CompareMetrics.cpp",  # titles of figures and what they are
+    "engine/diagnosis/Rules.cpp",          # what rules are, of no run
+}
 
 # Code before a literal that makes it something else than a sentence about a run.
 NO_SENTENCE = re.compile(

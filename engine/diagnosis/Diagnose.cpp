@@ -1,0 +1,130 @@
+#include "engine/diagnosis/Diagnose.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "engine/analysis/SlowLink.h"
+#include "engine/diagnosis/Rule.h"
+
+namespace lockstep::diagnosis {
+namespace {
+
+double costOf(const Finding& finding) {
+  return finding.savingMs ? finding.savingMs->mean : 0;
+}
+
+std::string savingText(const Finding& finding) {
+  if (!finding.savingMs) {
+    return "";
+  }
+  const cost::MeanInterval& saving = *finding.savingMs;
+  return finding.atMost
+             ? fmt::format("Without it a step takes at most {:.2f} ms less ({:.2f} to {:.2f}).",
+                           saving.mean, saving.low, saving.high)
+             : fmt::format("Without it a step takes {:.2f} ms less ({:.2f} to {:.2f}).",
+                           saving.mean, saving.low, saving.high);
+}
+
+/// The mean over the measured steps of the longest wait of any rank.
+double longestCoreWaitMs(const Evidence& evidence) {
+  double sum = 0;
+  std::size_t steps = 0;
+  for (const auto& [step, ms] : analysis::longestCoreWaits(evidence.steps)) {
+    if (step >= evidence.run.warmUp.firstMeasured) {
+      sum += ms;
+      steps += 1;
+    }
+  }
+  return steps == 0 ? 0 : sum / static_cast<double>(steps);
+}
+
+std::string nothingOf(const Evidence& evidence) {
+  if (evidence.measuredSteps < cost::kFewestForBootstrap) {
+    return fmt::format(
+        "This run cannot tell, because only {} of its steps are measured, and {} are needed to "
+        "tell "
+        "a cause from chance.",
+        evidence.measuredSteps, cost::kFewestForBootstrap);
+  }
+  std::string text = fmt::format("Nothing stands out in {} measured steps of {:.2f} ms.",
+                                 evidence.measuredSteps, evidence.stepMs);
+  if (const double waitMs = longestCoreWaitMs(evidence);
+      waitMs > kWorthSpeakingOf * evidence.stepMs) {
+    text += fmt::format(
+        " Threads waited for cores, {:.2f} ms a step: a rank that is late by less than {:.2f} ms "
+        "this "
+        "run cannot tell.",
+        waitMs, analysis::kCoreWaits * waitMs);
+  }
+  if (!evidence.forecaster.ok()) {
+    text += fmt::format(" Whether other buckets would be faster this run cannot tell, because {}.",
+                        evidence.forecaster.error().what);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view name(Weight weight) {
+  switch (weight) {
+    case Weight::kWrong:
+      return "wrong";
+    case Weight::kCost:
+      return "cost";
+    case Weight::kNote:
+      break;
+  }
+  return "note";
+}
+
+Diagnosis diagnose(const Evidence& evidence) {
+  Diagnosis diagnosis;
+  for (const Rule& rule : rules()) {
+    for (Finding& finding : rule.judge(evidence)) {
+      finding.rule = rule.name;
+      if (finding.place.parameter) {
+        finding.place.parameterName = evidence.parameter(*finding.place.parameter);
+      }
+      diagnosis.findings.push_back(std::move(finding));
+    }
+  }
+  std::stable_sort(diagnosis.findings.begin(), diagnosis.findings.end(),
+                   [](const Finding& a, const Finding& b) {
+                     return a.weight != b.weight ? a.weight < b.weight : costOf(a) > costOf(b);
+                   });
+  if (diagnosis.findings.empty()) {
+    diagnosis.nothing = nothingOf(evidence);
+  }
+  return diagnosis;
+}
+
+std::string headlineOf(const Finding& finding) {
+  if (!finding.savingMs) {
+    return finding.title;
+  }
+  return fmt::format("{}: {}{:.2f} ms a step ({:.2f} to {:.2f})", finding.title,
+                     finding.atMost ? "at most " : "", finding.savingMs->mean,
+                     finding.savingMs->low, finding.savingMs->high);
+}
+
+std::string textOf(const Diagnosis& diagnosis) {
+  if (diagnosis.findings.empty()) {
+    return diagnosis.nothing + "\n";
+  }
+  std::string text;
+  for (std::size_t i = 0; i < diagnosis.findings.size(); ++i) {
+    const Finding& finding = diagnosis.findings[i];
+    const auto first = static_cast<unsigned char>(finding.title.front());
+    text += fmt::format("{}. {}{}\n", i + 1, static_cast<char>(std::toupper(first)),
+                        finding.title.substr(1));
+    for (const std::string& line : {finding.sentence, savingText(finding), finding.remedy}) {
+      text += line.empty() ? "" : "   " + line + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace lockstep::diagnosis

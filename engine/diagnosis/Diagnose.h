@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "engine/base/Result.h"
+#include "engine/diagnosis/Evidence.h"
+#include "engine/diagnosis/Finding.h"
+
+namespace lockstep::diagnosis {
+
+// Note [Findings]
+// Every rule looks at the same evidence and says what it found. What is wrong comes first, then
+// what costs time, the most first, then notes. Two rules may see one cause from two sides: where a
+// rank is late, or has no core, the others' transfers look long, too. So a cost is told only with a
+// saving whose low end is above kWorthSpeakingOf of the step, and a rule that speaks of links and
+// buckets looks first whether ranks are what is waited for.
+//
+// Nothing found is a finding, of which there are two kinds: a run of which enough is known, in
+// which nothing stands out, and a run that cannot tell, with the reason.
+
+struct Diagnosis {
+  std::vector<Finding> findings;  ///< in the order in which they are told
+  /// Where nothing was found: a sentence that says whether nothing stands out, or why this run
+  /// cannot tell.
+  std::string nothing;
+};
+
+/// [any-thread]
+Diagnosis diagnose(const Evidence& evidence);
+
+/// Returns all findings, numbered, each with its figures and what to do.
+std::string textOf(const Diagnosis& diagnosis);
+
+/// Returns a finding's title with what it costs: "rank 2 is late: 20.4 ms a step (19.8 to 20.9)".
+std::string headlineOf(const Finding& finding);
+
+}  // namespace lockstep::diagnosis

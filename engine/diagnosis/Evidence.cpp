@@ -1,0 +1,76 @@
+#include "engine/diagnosis/Evidence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "engine/experiment/Parse.h"
+#include "engine/trace/WholeRun.h"
+
+namespace lockstep::diagnosis {
+namespace {
+
+void measure(Evidence& evidence) {
+  std::map<int, std::uint32_t> steps;
+  double ms = 0;
+  std::uint32_t count = 0;
+  for (const analysis::StepOverlap& step : evidence.steps) {
+    if (evidence.isMeasured(step.times)) {
+      ms += step.times.stepMs;
+      count += 1;
+      evidence.measuredSteps = std::max(evidence.measuredSteps, ++steps[step.times.rank]);
+    }
+  }
+  evidence.stepMs = count == 0 ? 0 : ms / count;
+}
+
+}  // namespace
+
+std::string Evidence::parameter(std::uint32_t index) const {
+  return index < data.parameters.size() ? data.parameters[index].name
+                                        : fmt::format("parameter {}", index);
+}
+
+Evidence evidenceOf(Recording recording, const std::filesystem::path& path) {
+  Evidence evidence;
+  evidence.info = std::move(recording.info);
+  evidence.ranks = std::move(recording.ranks);
+  evidence.data = std::move(recording.data);
+  const analysis::RunData& data = evidence.data;
+  evidence.run = analysis::analyse(data);
+  const std::uint32_t first = evidence.run.warmUp.firstMeasured;
+  evidence.steps = analysis::stepOverlaps(data, evidence.run);
+  evidence.causes = analysis::tailReasons(evidence.steps, first);
+  evidence.divergence = analysis::divergence(data);
+  evidence.calls = analysis::callSequences(data, analysis::recordedToItsEnd(evidence.info));
+  evidence.work = rankWork(data, first);
+  evidence.hook = analysis::hookTimes(data, evidence.run);
+  measure(evidence);
+  if (evidence.info.kind == trace::RunKind::kExperiment) {
+    auto parsed = experiment::parseText(evidence.info.experimentToml, path.string(), "/");
+    if (parsed.mistakes.empty()) {
+      evidence.experiment = std::move(parsed.experiment);
+    }
+  }
+  evidence.recorded = analysis::recordedSteps(data, evidence.info, evidence.ranks, path);
+  evidence.forecaster =
+      evidence.recorded.ok()
+          ? cost::Forecaster::make(analysis::recordedRun(evidence.recorded.value().steps,
+                                                         evidence.recorded.value().settings))
+          : base::Result<cost::Forecaster>(evidence.recorded.error());
+  return evidence;
+}
+
+base::Result<Evidence> readEvidence(const std::filesystem::path& path) {
+  Recording recording;
+  const base::Status read = trace::readWholeRun(path, [&](trace::RunUpdate& update) {
+    recording.data.take(update);
+    recording.info = update.info ? std::move(*update.info) : std::move(recording.info);
+    recording.ranks = update.ranks ? std::move(*update.ranks) : std::move(recording.ranks);
+  });
+  return read.ok() ? base::Result<Evidence>(evidenceOf(std::move(recording), path)) : read.error();
+}
+
+}  // namespace lockstep::diagnosis

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/analysis/CallSequences.h"
+#include "engine/analysis/Divergence.h"
+#include "engine/analysis/HookTimes.h"
+#include "engine/analysis/RecordedSteps.h"
+#include "engine/analysis/RunAnalysis.h"
+#include "engine/analysis/StepOverlap.h"
+#include "engine/base/Result.h"
+#include "engine/diagnosis/RankWork.h"
+#include "engine/trace/RunFile.h"
+
+namespace lockstep::diagnosis {
+
+/// What a run holds of which evidence is made. A copy of its data costs little.
+struct Recording {
+  trace::RunInfo info;
+  std::vector<trace::RankInfo> ranks;
+  analysis::RunData data;
+};
+
+/// What is known of a run, as a rule looks at it: the rows, and what `analysis` makes of them, once
+/// for all rules. Never changed once made. [any-thread]
+struct Evidence {
+  trace::RunInfo info;
+  std::vector<trace::RankInfo> ranks;
+  analysis::RunData data;
+
+  analysis::RunAnalysis run;
+  std::vector<analysis::StepOverlap> steps;
+  std::vector<analysis::TailReason> causes;  ///< of exposed time, the largest first
+  analysis::Divergence divergence;
+  std::vector<analysis::CallSequence> calls;
+  std::vector<RankWork> work;  ///< of the measured steps, by rank
+  analysis::HookTimes hook;
+
+  /// None: it was no experiment of the engine's, or cannot be read.
+  std::optional<experiment::Experiment> experiment;
+  /// The last steps, for a replay. Error: a clause that ends "this run cannot tell, because ...".
+  base::Result<analysis::RecordedSteps> recorded{base::Error{}};
+  base::Result<cost::Forecaster> forecaster{base::Error{}};
+
+  /// The mean of the measured steps of all ranks; 0: there are none.
+  double stepMs = 0;
+  std::uint32_t measuredSteps = 0;  ///< of one rank, the most
+
+  [[nodiscard]] bool isMeasured(const analysis::StepTimes& step) const {
+    return step.step >= run.warmUp.firstMeasured && !step.incomplete;
+  }
+  /// The name of a parameter, or "parameter 7".
+  [[nodiscard]] std::string parameter(std::uint32_t index) const;
+};
+
+/// Makes evidence of a run, or of the part of a live one that has come so far; `path` is named in
+/// what it says of its experiment. [any-thread]
+Evidence evidenceOf(Recording recording, const std::filesystem::path& path);
+
+/// Reads all that a run file holds now. Errors: those of RunFileReader.
+base::Result<Evidence> readEvidence(const std::filesystem::path& path);
+
+}  // namespace lockstep::diagnosis

@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "engine/diagnosis/StepSaving.h"
+#include "engine/diagnosis/rules/Judges.h"
+
+namespace lockstep::diagnosis {
+namespace {
+
+// Of the excess of a rank's whole backward, what one gradient must have for it to be named.
+constexpr double kOneGradient = 0.6;
+// Of a rank's lateness, what a part of its work must explain for it to be named.
+constexpr double kExplains = 0.4;
+
+/// The part of its work in which a rank loses its time.
+struct Culprit {
+  std::string phrase;  ///< "in its data"; empty: in none that was recorded
+  std::vector<Excess> parts;
+  double ms = 0;
+};
+
+double sumOf(const std::vector<Excess>& parts) {
+  return std::accumulate(parts.begin(), parts.end(), 0.0,
+                         [](double sum, const Excess& of) { return sum + of.meanMs; });
+}
+
+Culprit culpritOf(const Evidence& evidence, const analysis::RankLateness& late) {
+  const std::vector<Excess> all = excessOf(evidence.work, late.rank);
+  Culprit best;
+  for (const WorkPart::Kind kind : {WorkPart::Kind::kData, WorkPart::Kind::kForward,
+                                    WorkPart::Kind::kGradient, WorkPart::Kind::kOptimizer}) {
+    Culprit of;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(of.parts),
+                 [&](const Excess& excess) { return excess.part.kind == kind; });
+    of.ms = sumOf(of.parts);
+    if (of.parts.empty() || of.ms <= best.ms) {
+      continue;
+    }
+    of.phrase =
+        kind == WorkPart::Kind::kGradient ? "in its backward" : phraseOf(of.parts.front().part, "");
+    if (kind == WorkPart::Kind::kGradient && of.parts.front().meanMs >= kOneGradient * of.ms) {
+      of.parts.resize(1);
+      of.ms = of.parts.front().meanMs;
+      of.phrase =
+          phraseOf(of.parts.front().part, evidence.parameter(of.parts.front().part.parameter));
+    }
+    best = std::move(of);
+  }
+  return best.ms >= kExplains * late.meanMs ? best : Culprit{};
+}
+
+std::string periodText(const Culprit& culprit) {
+  if (culprit.parts.size() != 1) {
+    return "";
+  }
+  const auto period = periodOf(culprit.parts.front().steps, culprit.parts.front().ms);
+  return period && period->every > 1
+             ? fmt::format(", in every {}th step (step {} is one)", period->every, period->first)
+             : "";
+}
+
+std::string remedyOf(const Culprit& culprit, int rank) {
+  if (culprit.parts.empty()) {
+    return fmt::format(
+        "Look at rank {}'s lanes beside another's in a step: its time goes where no phase was "
+        "recorded.",
+        rank);
+  }
+  switch (culprit.parts.front().part.kind) {
+    case WorkPart::Kind::kData:
+      return fmt::format(
+          "Give rank {} as much or as quick data as the others: look at its shard, its disk and "
+          "how "
+          "its batches are made.",
+          rank);
+    case WorkPart::Kind::kForward:
+      return fmt::format(
+          "Look at what rank {} computes in the forward that the others do not: longer samples, a "
+          "slower device, another program on its cores.",
+          rank);
+    case WorkPart::Kind::kOptimizer:
+      return fmt::format("Look at rank {}'s optimizer: state that only it has, or a slower device.",
+                         rank);
+    case WorkPart::Kind::kGradient:
+      break;
+  }
+  return culprit.parts.size() == 1
+             ? fmt::format("Look at what rank {} does there and the others do not.", rank)
+             : fmt::format(
+                   "Rank {} computes more slowly throughout: a slower device or clock, longer "
+                   "samples, another program on its cores.",
+                   rank);
+}
+
+}  // namespace
+
+std::vector<Finding> judgeLateRank(const Evidence& evidence) {
+  std::vector<Finding> findings;
+  for (const analysis::RankLateness& late : evidence.run.lateness) {
+    if (!late.late || !late.interval) {
+      continue;
+    }
+    const Culprit culprit = culpritOf(evidence, late);
+    Finding finding;
+    finding.weight = Weight::kCost;
+    finding.title = fmt::format("rank {} is late", late.rank);
+    finding.sentence = fmt::format(
+        "Rank {} comes {:.2f} ms a step ({:.2f} to {:.2f}) later to its collectives than the "
+        "others, who wait for it",
+        late.rank, late.meanMs, late.interval->low, late.interval->high);
+    finding.sentence +=
+        culprit.parts.empty()
+            ? "; no part of its work that was recorded takes so much longer than theirs."
+            : fmt::format(". It loses {:.2f} ms {}{}.", culprit.ms, culprit.phrase,
+                          periodText(culprit));
+    finding.remedy = remedyOf(culprit, late.rank);
+    if (!culprit.parts.empty()) {
+      const WorkPart& part = culprit.parts.front().part;
+      finding.place.phase = std::string(nameOf(part.kind));
+      if (part.kind == WorkPart::Kind::kGradient && culprit.parts.size() == 1) {
+        finding.place.parameter = part.parameter;
+      }
+      if (evidence.forecaster.ok()) {
+        finding.savingMs = savingWithout(evidence.forecaster.value(), late.rank, culprit.parts);
+      }
+    }
+    if (!finding.savingMs) {
+      finding.savingMs = late.interval;
+      finding.atMost = true;
+    }
+    finding.place.rank = late.rank;
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace lockstep::diagnosis

@@ -1,0 +1,49 @@
+#include <fmt/format.h>
+
+#include <map>
+
+#include "engine/diagnosis/rules/Judges.h"
+#include "engine/trace/Event.h"
+
+namespace lockstep::diagnosis {
+
+std::vector<Finding> judgeSearch(const Evidence& evidence) {
+  using trace::EventKind;
+  constexpr double kTail = 0.005;
+  if (!evidence.experiment || !evidence.experiment->ddp.findUnusedParameters) {
+    return {};
+  }
+  std::map<std::uint32_t, double> ms;  // by step, of all ranks together
+  for (const trace::SpanRow& span : evidence.data.spans) {
+    if (span.kind == EventKind::kMarkedUnused) {
+      return {};  // it is needed
+    }
+    if (span.step >= evidence.run.warmUp.firstMeasured &&
+        (span.kind == EventKind::kSearchUnused || span.kind == EventKind::kUsedMap)) {
+      ms[span.step] += evidence.data.clock.durationNs(span.durationTicks) / 1e6;
+    }
+  }
+  std::vector<double> samples;
+  for (const auto& [step, sum] : ms) {
+    samples.push_back(sum / static_cast<double>(evidence.info.worldSize));
+  }
+  const auto interval = cost::meanInterval(samples, kTail);
+  if (!interval || interval->low <= 0) {
+    return {};
+  }
+  Finding finding;
+  finding.weight =
+      interval->low < kWorthSpeakingOf * evidence.stepMs ? Weight::kNote : Weight::kCost;
+  finding.title = "unused parameters are searched for, and there are none";
+  finding.sentence = fmt::format(
+      "Every step searches the graph for parameters that take no part, and asks the other ranks, "
+      "for {:.2f} ms ({:.2f} to {:.2f}); in {} steps it found none.",
+      interval->mean, interval->low, interval->high, samples.size());
+  finding.remedy = "Set ddp.find_unused_parameters = false.";
+  finding.settings = {{"ddp.find_unused_parameters", "false"}};
+  finding.savingMs = interval;
+  finding.place.phase = "forward";
+  return {finding};
+}
+
+}  // namespace lockstep::diagnosis

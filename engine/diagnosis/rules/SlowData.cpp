@@ -1,0 +1,46 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "engine/analysis/SlowLink.h"
+#include "engine/diagnosis/rules/Judges.h"
+
+namespace lockstep::diagnosis {
+
+std::vector<Finding> judgeData(const Evidence& evidence) {
+  constexpr double kTail = 0.005;
+  // The least that any rank takes: what one takes longer than the others is that rank's lateness.
+  std::map<std::uint32_t, double> least;
+  for (const RankWork& rank : evidence.work) {
+    for (const auto& [number, parts] : rank.steps) {
+      const auto data = parts.find({WorkPart::Kind::kData, 0});
+      const double ms = data == parts.end() ? 0 : data->second;
+      const auto [at, isFirst] = least.try_emplace(number, ms);
+      at->second = std::min(at->second, ms);
+    }
+  }
+  std::vector<double> samples;
+  for (const auto& [number, ms] : least) {
+    samples.push_back(ms);
+  }
+  const auto interval = cost::meanInterval(samples, kTail);
+  if (!interval || interval->low < analysis::kTellingShare * evidence.stepMs) {
+    return {};
+  }
+  Finding finding;
+  finding.weight = Weight::kCost;
+  finding.title = "making batches takes long";
+  finding.sentence = fmt::format(
+      "Every rank takes {:.2f} ms a step ({:.2f} to {:.2f}) of {:.2f} ms to make its batch, and "
+      "nothing else goes on meanwhile.",
+      interval->mean, interval->low, interval->high, evidence.stepMs);
+  finding.remedy =
+      "Make the next batch while this one is trained on: workers of a data loader, prefetching.";
+  finding.savingMs = interval;
+  finding.atMost = true;
+  finding.place.phase = "data";
+  return {finding};
+}
+
+}  // namespace lockstep::diagnosis

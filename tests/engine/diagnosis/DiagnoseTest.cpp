@@ -1,0 +1,68 @@
+#include "engine/diagnosis/Diagnose.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep::diagnosis {
+namespace {
+
+TEST(DiagnoseTest, TellsWhatIsWrongFirstAndThenWhatCostsMost) {
+  Evidence evidence;
+  evidence.measuredSteps = 20;
+  evidence.info.state = trace::RunState::kFailed;
+  evidence.info.failure = "rank 0 said so";
+  evidence.run.lateness = {{0, 5, cost::MeanInterval{5, 4, 6}, true},
+                           {2, 9, cost::MeanInterval{9, 8, 10}, true}};
+  const Diagnosis diagnosis = diagnose(evidence);
+  ASSERT_EQ(diagnosis.findings.size(), 3u);
+  EXPECT_EQ(diagnosis.findings[0].rule, "failed");
+  EXPECT_EQ(diagnosis.findings[1].place.rank, 2);
+  EXPECT_EQ(diagnosis.findings[2].place.rank, 0);
+  const std::string text = textOf(diagnosis);
+  EXPECT_NE(text.find("1. The run failed\n   Rank 0 said so.\n2. Rank 2 is late\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("Without it a step takes at most 9.00 ms less (8.00 to 10.00)."),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(headlineOf(diagnosis.findings[1]),
+            "rank 2 is late: at most 9.00 ms a step (8.00 to 10.00)");
+}
+
+TEST(DiagnoseTest, OfAShortRunSaysThatItCannotTell) {
+  Evidence evidence;
+  evidence.measuredSteps = 3;
+  EXPECT_EQ(diagnose(evidence).nothing,
+            "This run cannot tell, because only 3 of its steps are measured, and 8 are needed to "
+            "tell a cause from chance.");
+}
+
+TEST(DiagnoseTest, OfAHealthyRunSaysThatNothingStandsOutAndWhatItCannotTell) {
+  Evidence evidence;
+  evidence.measuredSteps = 20;
+  evidence.stepMs = 12.5;
+  evidence.forecaster =
+      base::Error{base::ExitCode::kBadInput, "its buckets were never rebuilt", ""};
+  EXPECT_EQ(diagnose(evidence).nothing,
+            "Nothing stands out in 20 measured steps of 12.50 ms. Whether other buckets would be "
+            "faster this run cannot tell, because its buckets were never rebuilt.");
+}
+
+TEST(DiagnoseTest, OfARunWithoutCoresSaysWhatItsWaitsHide) {
+  Evidence evidence;
+  evidence.measuredSteps = 20;
+  evidence.stepMs = 12.5;
+  for (std::uint32_t step = 1; step <= 20; ++step) {
+    analysis::StepOverlap& of = evidence.steps.emplace_back();
+    of.times.step = step;
+    of.times.coreWaitMs = 1.2;
+  }
+  evidence.forecaster = base::Error{base::ExitCode::kBadInput, "it is short", ""};
+  EXPECT_EQ(
+      diagnose(evidence).nothing,
+      "Nothing stands out in 20 measured steps of 12.50 ms. Threads waited for cores, 1.20 ms a "
+      "step: a rank that is late by less than 3.60 ms this run cannot tell. Whether other "
+      "buckets would be faster this run cannot tell, because it is short.");
+}
+
+}  // namespace
+}  // namespace lockstep::diagnosis

@@ -1,0 +1,95 @@
+#include "engine/diagnosis/RankWork.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/engine/analysis/HandMadeRun.h"
+
+namespace lockstep::diagnosis {
+namespace {
+
+using Kind = WorkPart::Kind;
+using trace::EventKind;
+
+/// Ten steps of 100 ms: 5 of data, 20 of forward of which 8 broadcast buffers, gradients of
+/// parameters 1 and 0 after 10 and 15 of the backward. Rank 2 needs 30 more before parameter 0.
+analysis::RunData threeRanks() {
+  analysis::HandMadeRun run(3);
+  for (std::uint32_t step = 0; step < 10; ++step) {
+    for (int rank = 0; rank < 3; ++rank) {
+      const std::uint64_t at = step * 100'000;
+      const std::uint64_t later = rank == 2 ? 30'000 : 0;
+      run.add(rank, EventKind::kStep, at, at + 100'000, step);
+      run.add(rank, EventKind::kData, at, at + 5'000, step);
+      run.add(rank, EventKind::kForward, at + 5'000, at + 25'000, step);
+      run.add(rank, EventKind::kBroadcastBuffers, at + 6'000, at + 14'000, step);
+      run.add(rank, EventKind::kBackward, at + 25'000, at + 80'000, step);
+      run.add(rank, EventKind::kGradientReady, at + 35'000, at + 35'000, step, 1);
+      run.add(rank, EventKind::kGradientReady, at + 40'000 + later, at + 40'000 + later, step, 0);
+      run.add(rank, EventKind::kOptimizer, at + 90'000, at + 92'000, step);
+    }
+  }
+  return run.data();
+}
+
+TEST(RankWorkTest, IsWithoutWhatWaitsForOthers) {
+  const auto work = rankWork(threeRanks(), 0);
+  ASSERT_EQ(work.size(), 3u);
+  const WorkMs& step = work[0].steps.at(4);
+  EXPECT_EQ(step.at({Kind::kData, 0}), 5);
+  EXPECT_EQ(step.at({Kind::kForward, 0}), 12);
+  EXPECT_EQ(step.at({Kind::kGradient, 1}), 10);
+  EXPECT_EQ(step.at({Kind::kGradient, 0}), 5);
+  EXPECT_EQ(step.at({Kind::kOptimizer, 0}), 2);
+}
+
+TEST(RankWorkTest, LeavesOutStepsBeforeTheFirstAndStepsThatGoOn) {
+  auto data = threeRanks();
+  const auto work = rankWork(data, 3);
+  EXPECT_EQ(work[0].steps.begin()->first, 3u);
+  EXPECT_EQ(work[0].steps.size(), 7u);
+}
+
+TEST(ExcessTest, NamesTheGradientThatOneRankTakesLongerFor) {
+  const auto excess = excessOf(rankWork(threeRanks(), 0), 2);
+  ASSERT_FALSE(excess.empty());
+  EXPECT_EQ(excess.front().part, (WorkPart{Kind::kGradient, 0}));
+  EXPECT_EQ(excess.front().meanMs, 30);
+  EXPECT_EQ(excess.front().steps.size(), 10u);
+  for (const Excess& other : excess) {
+    EXPECT_TRUE(other.part == excess.front().part || other.meanMs == 0);
+  }
+}
+
+TEST(ExcessTest, IsTakenFromTheMiddleOneOfTheOthers) {
+  const auto excess = excessOf(rankWork(threeRanks(), 0), 0);
+  // Of ranks 1 and 2, which take 5 and 35 ms for it, the middle is 20.
+  EXPECT_EQ(excess.back().part, (WorkPart{Kind::kGradient, 0}));
+  EXPECT_EQ(excess.back().meanMs, 5 - 20);
+}
+
+TEST(PeriodTest, IsTheDistanceOfTheFewStepsThatAreFarAboveTheRest) {
+  std::vector<std::uint32_t> steps;
+  std::vector<double> ms;
+  for (std::uint32_t step = 0; step < 40; ++step) {
+    steps.push_back(step);
+    ms.push_back(step % 8 == 3 ? 30 : 1);
+  }
+  const auto period = periodOf(steps, ms);
+  ASSERT_TRUE(period);
+  EXPECT_EQ(period->first, 3u);
+  EXPECT_EQ(period->every, 8u);
+}
+
+TEST(PeriodTest, IsNoneWhereStepsAreAlikeOrStrikeAtRandom) {
+  std::vector<std::uint32_t> steps{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  EXPECT_FALSE(periodOf(steps, std::vector<double>(12, 5)));
+  std::vector<double> random(12, 1);
+  random[1] = random[4] = random[10] = 20;
+  EXPECT_FALSE(periodOf(steps, random));
+  EXPECT_FALSE(periodOf({}, {}));
+}
+
+}  // namespace
+}  // namespace lockstep::diagnosis

@@ -51,7 +51,7 @@ CAUSES = {
     "one bucket handed over late": ([], DELAY.format(rank=1, ms=20) + "bucket = 2\n", "late_rank",
                                     {"rank": 1}, None),
     "slow link": (["link.bandwidth_gbps=0.3"], "", "transfer", {}, "hook.name"),
-    "tiny buckets": ([*SLEEPING, "link.bandwidth_gbps=10", "link.latency_us=2000",
+    "tiny buckets": ([*SLEEPING, "link.bandwidth_gbps=4", "link.latency_us=2000",
                       "ddp.bucket_cap_mb=0.01", "ddp.first_bucket_mb=0.01"], "", "buckets", {},
                      "ddp.bucket_cap_mb"),
     "one giant bucket": ([*SLEEPING, "link.bandwidth_gbps=4", "ddp.bucket_cap_mb=1000",

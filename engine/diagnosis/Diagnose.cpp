@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <numeric>
 #include <utility>
 
-#include "engine/analysis/SlowLink.h"
+#include "engine/analysis/Lateness.h"
 #include "engine/diagnosis/Rule.h"
 
 namespace lockstep::diagnosis {
@@ -28,19 +29,6 @@ std::string savingText(const Finding& finding) {
                            saving.mean, saving.low, saving.high);
 }
 
-/// The mean over the measured steps of the longest wait of any rank.
-double longestCoreWaitMs(const Evidence& evidence) {
-  double sum = 0;
-  std::size_t steps = 0;
-  for (const auto& [step, ms] : analysis::longestCoreWaits(evidence.steps)) {
-    if (step >= evidence.run.warmUp.firstMeasured) {
-      sum += ms;
-      steps += 1;
-    }
-  }
-  return steps == 0 ? 0 : sum / static_cast<double>(steps);
-}
-
 std::string nothingOf(const Evidence& evidence) {
   if (evidence.measuredSteps < cost::kFewestForBootstrap) {
     return fmt::format(
@@ -51,8 +39,10 @@ std::string nothingOf(const Evidence& evidence) {
   }
   std::string text = fmt::format("Nothing stands out in {} measured steps of {:.2f} ms.",
                                  evidence.measuredSteps, evidence.stepMs);
-  if (const double waitMs = longestCoreWaitMs(evidence);
-      waitMs > kWorthSpeakingOf * evidence.stepMs) {
+  const std::vector<double> waits = evidence.longestCoreWaitsMs();
+  const double waitMs = std::accumulate(waits.begin(), waits.end(), 0.0) /
+                        static_cast<double>(std::max<std::size_t>(waits.size(), 1));
+  if (waitMs > kWorthSpeakingOf * evidence.stepMs) {
     text += fmt::format(
         " Threads waited for cores, {:.2f} ms a step: a rank that is late by less than {:.2f} ms "
         "this "

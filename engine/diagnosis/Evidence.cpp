@@ -28,6 +28,21 @@ void measure(Evidence& evidence) {
 
 }  // namespace
 
+std::vector<double> Evidence::longestCoreWaitsMs() const {
+  std::map<std::uint32_t, double> longest;  // by step
+  for (const analysis::StepOverlap& step : steps) {
+    if (isMeasured(step.times)) {
+      double& ms = longest[step.times.step];
+      ms = std::max(ms, step.times.coreWaitMs + step.times.stolenMs);
+    }
+  }
+  std::vector<double> waits;
+  for (const auto& [step, ms] : longest) {
+    waits.push_back(ms);
+  }
+  return waits;
+}
+
 std::string Evidence::parameter(std::uint32_t index) const {
   return index < data.parameters.size() ? data.parameters[index].name
                                         : fmt::format("parameter {}", index);

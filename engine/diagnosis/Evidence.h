@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,6 +53,9 @@ struct Evidence {
   [[nodiscard]] bool isMeasured(const analysis::StepTimes& step) const {
     return step.step >= run.warmUp.firstMeasured && !step.incomplete;
   }
+  /// The longest that any rank's step thread waited for a core, with what a hypervisor may have
+  /// taken of it, in ms: one value for each measured step, in their order.
+  [[nodiscard]] std::vector<double> longestCoreWaitsMs() const;
   /// The name of a parameter, or "parameter 7".
   [[nodiscard]] std::string parameter(std::uint32_t index) const;
 };

@@ -23,6 +23,10 @@ std::string_view name(Weight weight);
 /// step.
 inline constexpr double kWorthSpeakingOf = 0.03;
 
+/// What the interval of a finding that rests on a run's own steps leaves out on either side: it is
+/// one of 99 %.
+inline constexpr double kIntervalTail = 0.005;
+
 /// Where to look at it.
 struct Place {
   std::optional<int> rank{};

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 #include <utility>
 
+#include "engine/cost/Sample.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::diagnosis {
@@ -80,15 +80,6 @@ WorkMs workOf(const StepSpans& step, double msPerTick) {
     }
   }
   return work;
-}
-
-double middleOf(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 != 0) {
-    return *middle;
-  }
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
 }  // namespace
@@ -175,7 +166,7 @@ std::vector<Excess> excessOf(const std::vector<RankWork>& work, int rank) {
         Excess& excess = parts[part];
         excess.part = part;
         excess.steps.push_back(number);
-        excess.ms.push_back(ms - middleOf(std::move(theirs)));
+        excess.ms.push_back(ms - cost::median(std::move(theirs)).value_or(ms));
       }
     }
   }

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "engine/cost/Replay.h"
+#include "engine/diagnosis/Finding.h"
 
 namespace lockstep::diagnosis {
 namespace {
 
 constexpr double kNsPerMs = 1e6;
-constexpr double kTail = 0.005;  // of 99 %
 
 /// A rank that takes results before it waits for them has them by then.
 void keepWaitsBehind(cost::StepRecord& step, std::size_t r) {
@@ -103,7 +103,7 @@ std::optional<cost::MeanInterval> savingWithout(const cost::Forecaster& forecast
     const double changedNs = meanStepNs(without.next(step, changed));
     savedMs.push_back((measuredNs - changedNs) / kNsPerMs);
   }
-  auto saving = cost::meanInterval(savedMs, kTail);
+  auto saving = cost::meanInterval(savedMs, kIntervalTail);
   if (saving) {
     const double wider = missedShare(forecaster) * std::abs(saving->mean);
     saving->low -= wider;

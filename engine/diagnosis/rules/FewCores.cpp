@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "engine/analysis/SlowLink.h"
 #include "engine/base/NumberText.h"
@@ -10,19 +9,7 @@
 namespace lockstep::diagnosis {
 
 std::vector<Finding> judgeCores(const Evidence& evidence) {
-  constexpr double kTail = 0.005;
-  std::map<std::uint32_t, double> longest;  // of any rank, by step
-  for (const analysis::StepOverlap& step : evidence.steps) {
-    if (evidence.isMeasured(step.times)) {
-      double& ms = longest[step.times.step];
-      ms = std::max(ms, step.times.coreWaitMs + step.times.stolenMs);
-    }
-  }
-  std::vector<double> waits;
-  for (const auto& [step, ms] : longest) {
-    waits.push_back(ms);
-  }
-  const auto interval = cost::meanInterval(waits, kTail);
+  const auto interval = cost::meanInterval(evidence.longestCoreWaitsMs(), kIntervalTail);
   if (!interval || interval->low < analysis::kTellingShare * evidence.stepMs) {
     return {};
   }

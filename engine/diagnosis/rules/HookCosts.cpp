@@ -40,7 +40,6 @@ std::optional<double> plainMs(const Evidence& evidence) {
 }  // namespace
 
 std::vector<Finding> judgeHook(const Evidence& evidence) {
-  constexpr double kTail = 0.005;
   if (!evidence.experiment || evidence.experiment->hook.isOwn()) {
     return {};
   }
@@ -71,7 +70,7 @@ std::vector<Finding> judgeHook(const Evidence& evidence) {
     mean.workMs += of.workMs / static_cast<double>(steps.size());
     mean.transferMs += of.transferMs / static_cast<double>(steps.size());
   }
-  const auto interval = cost::meanInterval(beyond, kTail);
+  const auto interval = cost::meanInterval(beyond, kIntervalTail);
   if (!interval || interval->low < kWorthSpeakingOf * evidence.stepMs) {
     return {};
   }

@@ -9,7 +9,6 @@ namespace lockstep::diagnosis {
 
 std::vector<Finding> judgeSearch(const Evidence& evidence) {
   using trace::EventKind;
-  constexpr double kTail = 0.005;
   if (!evidence.experiment || !evidence.experiment->ddp.findUnusedParameters) {
     return {};
   }
@@ -27,7 +26,7 @@ std::vector<Finding> judgeSearch(const Evidence& evidence) {
   for (const auto& [step, sum] : ms) {
     samples.push_back(sum / static_cast<double>(evidence.info.worldSize));
   }
-  const auto interval = cost::meanInterval(samples, kTail);
+  const auto interval = cost::meanInterval(samples, kIntervalTail);
   if (!interval || interval->low <= 0) {
     return {};
   }

@@ -9,7 +9,6 @@
 namespace lockstep::diagnosis {
 
 std::vector<Finding> judgeData(const Evidence& evidence) {
-  constexpr double kTail = 0.005;
   // The least that any rank takes: what one takes longer than the others is that rank's lateness.
   std::map<std::uint32_t, double> least;
   for (const RankWork& rank : evidence.work) {
@@ -24,7 +23,7 @@ std::vector<Finding> judgeData(const Evidence& evidence) {
   for (const auto& [number, ms] : least) {
     samples.push_back(ms);
   }
-  const auto interval = cost::meanInterval(samples, kTail);
+  const auto interval = cost::meanInterval(samples, kIntervalTail);
   if (!interval || interval->low < analysis::kTellingShare * evidence.stepMs) {
     return {};
   }

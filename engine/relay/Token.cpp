@@ -101,20 +101,22 @@ base::Result<RunToken> tokenFromText(std::string_view text, const std::string& w
 }
 
 base::Status writeTicket(const std::filesystem::path& path, const Ticket& ticket) {
-  // Made with its rights, and only if it is new: never readable by others, not even for a moment.
-  const posix::Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!file.open()) {
-    return systemError(ExitCode::kEnvironment, "cannot write the run token", path.string());
-  }
   const std::string text =
       fmt::format("{}{}\n{}{}\n", kRecorderLine, ticket.recorder, kTokenLine, toText(ticket.token));
-  if (!posix::writeAll(file, text)) {
-    const auto failed =
-        systemError(ExitCode::kEnvironment, "cannot write the run token", path.string());
-    unlink(path.c_str());
-    return failed;
+  // Made with its rights, so that others cannot read it, not even for a moment; and under another
+  // name, so that a relay that waits for the file finds it whole.
+  const std::string part = fmt::format("{}.{}", path.string(), getpid());
+  const posix::Descriptor file(open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  // A link, unlike a renamed file, replaces nothing that is there.
+  const bool written =
+      file.open() && posix::writeAll(file, text) && link(part.c_str(), path.c_str()) == 0;
+  const base::Status status =
+      written ? base::Status()
+              : systemError(ExitCode::kEnvironment, "cannot write the run token", path.string());
+  if (file.open()) {
+    unlink(part.c_str());
   }
-  return {};
+  return status;
 }
 
 base::Result<Ticket> readTicket(const std::filesystem::path& path) {

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 
 #include "engine/base/ExitCodes.h"
 #include "engine/store/HashStore.h"
@@ -41,8 +43,13 @@ class Mpi : public testing::Test {
   }
 
   MpiJob run(int ranks, const std::vector<std::string>& arguments) {
-    return runMpi(ranks, binary("lockstep_mpi_ranks"), arguments,
-                  {{kStoreVariable, folder_ / "store"}}, seconds(100));
+    const std::string store = folder_ / "store";
+    MpiJob job = runMpi(ranks, binary("lockstep_mpi_ranks"), arguments, {{kStoreVariable, store}},
+                        seconds(100));
+    std::ostringstream said;
+    said << std::ifstream(saidFile(store)).rdbuf();
+    job.output += said.str();
+    return job;
   }
   MpiJob role(int ranks, const std::string& name, std::vector<std::string> arguments = {}) {
     arguments.insert(arguments.begin(), support::childRoleArgument(name));

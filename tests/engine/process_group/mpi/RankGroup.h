@@ -12,6 +12,12 @@ namespace lockstep::process_group {
 /// Variables of the environment of a process that mpirun has started for a test.
 inline constexpr const char* kStoreVariable = "LOCKSTEP_TEST_STORE";  ///< file of the common store
 
+/// The file, beside the common store, of what the ranks say: mpirun may drop what a rank wrote to
+/// it shortly before another one failed.
+inline std::string saidFile(const std::string& store) {
+  return store + ".said";
+}
+
 /// This process's rank among those mpirun has started, and how many they are.
 int processRank();
 int processCount();

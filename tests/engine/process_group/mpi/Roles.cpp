@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <future>
 #include <thread>
@@ -34,6 +35,7 @@ void say(fmt::format_string<T...> text, T&&... values) {
       fmt::format("rank {}: {}\n", processRank(), fmt::format(text, std::forward<T>(values)...));
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fflush(stdout);
+  std::ofstream(saidFile(std::getenv(kStoreVariable)), std::ios::app) << line;
 }
 
 // Waits until each of `ranks` has come here, without MPI.

@@ -11,7 +11,8 @@ using trace::FaultKind;
 namespace {
 
 bool isOfWholeBucket(EventKind kind, std::uint16_t detail) {
-  return kind == EventKind::kCopyIn && (detail & trace::kWholeBucket) != 0;
+  return (kind == EventKind::kCopyIn || kind == EventKind::kGradientCheck) &&
+         (detail & trace::kWholeBucket) != 0;
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ struct Reducer::Parts : ReducerContext {
   GradientChecks checks{*this};
   GradientCopies copies{*this, used, checks};
   ReadyGradients ready{*this};
-  BucketPipeline pipeline{*this, buckets, used, copies};
+  BucketPipeline pipeline{*this, buckets, used, copies, checks};
   DeferredParameters deferred{*this, copies};
 
   [[nodiscard]] std::vector<buckets::TensorSpec> plannedSpecs() const {

@@ -135,7 +135,8 @@ base::Result<std::uint64_t> writeFingerprints(const TableSource& source, OutputF
 }
 
 base::Result<std::uint64_t> writeGradients(const TableSource& source, OutputFile& file) {
-  Csv csv(file, {"step", "rank", "bucket", "norm", "largest", "nans", "infinities", "parameter"});
+  Csv csv(file, {"step", "rank", "bucket", "norm", "largest", "nans", "infinities", "parameter",
+                 "reduced_norm", "reduced_hash"});
   const auto& known = source.survey.parameters;
   const base::Status read = eachRow<trace::GradientRow>(
       source, &trace::RunUpdate::gradients, [&](const trace::GradientRow& row) {
@@ -146,6 +147,9 @@ base::Result<std::uint64_t> writeGradients(const TableSource& source, OutputFile
           csv.text(!of.parameter                  ? std::string()
                    : *of.parameter < known.size() ? known[*of.parameter].name
                                                   : std::to_string(*of.parameter));
+          of.reduced ? csv.real(of.reduced->norm) : csv.nothing();
+          csv.text(of.reduced && of.reduced->hash ? fmt::format("{:016x}", *of.reduced->hash)
+                                                  : std::string());
           csv.end();
         }
       });

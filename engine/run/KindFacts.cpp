@@ -56,7 +56,8 @@ constexpr KindFacts kFacts[] = {
     // a copy-out waits for it
     {Kind::kUsedMap, Lane::kGradients, kOwnRow, Is::kOfItsOwn, kAnalysed | kService | kWaits},
     {Kind::kBucketOptimizer, Lane::kGradients, kOwnRow, Is::kBytes, kAnalysed | kAside},
-    {Kind::kGradientCheck, Lane::kGradients, 2, Is::kParameter, kAnalysed | kService},
+    // of a bucket that came back it lies in kFinalize
+    {Kind::kGradientCheck, Lane::kGradients, 3, Is::kParameter, kAnalysed | kService},
     {Kind::kUserPhase, Lane::kPhases, 1, Is::kOfItsOwn, kOfScript},
     {Kind::kHookEncode, Lane::kHook, 0, Is::kBytes, kAnalysed | kService | kHookPhase},
     // around a step it is service, too: countedAs

@@ -48,7 +48,8 @@ enum class EventKind : std::uint16_t {
   kMarkedUnused = 37,     ///< instant: counted as ready without a gradient; value = parameter index
   kUsedMap = 38,          ///< span: wait for the map of parameters that any rank used
   kBucketOptimizer = 39,  ///< span: optimizer step of one bucket or parameter in the backward
-  kGradientCheck = 40,    ///< span: a gradient's size and non-finite values; value as kCopyIn
+  kGradientCheck = 40,  ///< span: a gradient's size and non-finite values; value as kCopyIn, where
+                        ///< detail = kWholeBucket: of the bucket that the hook gave back
 
   kUserPhase = 41,  ///< span: a part of its work that the training script names; value =
                     ///< userPhaseNumber (UserPhases.h)

@@ -14,7 +14,7 @@ enum class FaultKind : std::uint16_t;
 enum class StartupStage : std::uint16_t;
 enum class CounterId : std::uint16_t;
 
-inline constexpr std::uint16_t kWholeBucket = 1;  ///< detail of kCopyIn
+inline constexpr std::uint16_t kWholeBucket = 1;  ///< detail of kCopyIn, kGradientCheck
 /// Bit of the detail of a hook's phases: its times were not reported, but derived from what was
 /// seen around it.
 inline constexpr std::uint16_t kDerived = 0x4000;

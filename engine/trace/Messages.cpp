@@ -122,6 +122,12 @@ json encode(const GradientsMessage& message) {
     if (b.parameter) {
       bucket["parameter"] = *b.parameter;
     }
+    if (b.reduced) {
+      bucket["reduced_norm"] = fromNumber(b.reduced->norm);
+      if (b.reduced->hash) {
+        bucket["reduced_hash"] = *b.reduced->hash;
+      }
+    }
     buckets.push_back(std::move(bucket));
   }
   return {{"type", "gradients"}, {"step", message.step}, {"buckets", std::move(buckets)}};
@@ -139,6 +145,12 @@ GradientsMessage decodeGradients(const json& object) {
     bucket.infinities = b.at("infinities").get<std::uint64_t>();
     if (b.contains("parameter")) {
       bucket.parameter = b["parameter"].get<std::uint32_t>();
+    }
+    if (b.contains("reduced_norm")) {
+      bucket.reduced.emplace().norm = toNumber(b["reduced_norm"]);
+      if (b.contains("reduced_hash")) {
+        bucket.reduced->hash = b["reduced_hash"].get<std::uint64_t>();
+      }
     }
   }
   return message;
@@ -248,8 +260,10 @@ Message decode(const std::string& type, const json& object) {
     return decodeGradients(object);
   }
   if (type == "bad_loss") {
-    return BadLossMessage{object.at("step").get<std::uint32_t>(), toNumber(object.at("loss")),
-                          toNumber(object.at("before")), toNumber(object.at("least")),
+    return BadLossMessage{object.at("step").get<std::uint32_t>(),
+                          toNumber(object.at("loss")),
+                          toNumber(object.at("before")),
+                          toNumber(object.at("least")),
                           object.at("finite").get<std::uint64_t>(),
                           object.at("hook").get<std::string>()};
   }

@@ -76,8 +76,8 @@ struct BadLossMessage {
 /// What a rank says at the end of a run that finished.
 struct SummaryMessage {
   std::uint32_t steps = 0;
-  double loss = 0;             ///< of the last step on this rank
-  std::string parameterHash;   ///< 16 hex digits over names, dtypes, shapes and bytes
+  double loss = 0;            ///< of the last step on this rank
+  std::string parameterHash;  ///< 16 hex digits over names, dtypes, shapes and bytes
 };
 
 /// A sentence for the Problems list.
@@ -105,7 +105,8 @@ struct FingerprintMessage {
   std::vector<double> sketch;         ///< base::CountSketch of all of them
 };
 
-/// A rank's own gradients of one backward, each as it went into its bucket, before the reduction.
+/// A rank's own gradients of one backward, each as it went into its bucket, before the reduction,
+/// and what became of the bucket.
 struct GradientsMessage {
   struct Bucket {
     std::uint16_t bucket = 0;  ///< kNoBucket: the parameters that are averaged apart
@@ -114,6 +115,14 @@ struct GradientsMessage {
     std::uint64_t nans = 0;
     std::uint64_t infinities = 0;
     std::optional<std::uint32_t> parameter;  ///< the first that came with either
+
+    /// What the communication hook made of it, as this rank got it.
+    struct Reduced {
+      double norm = 0;                    ///< Euclidean, of the finite elements
+      std::optional<std::uint64_t> hash;  ///< XXH64 of its bytes; none: they lie on a device
+      bool operator==(const Reduced&) const = default;
+    };
+    std::optional<Reduced> reduced{};  ///< none: no hook had it
     bool operator==(const Bucket&) const = default;
   };
   std::uint32_t step = 0;

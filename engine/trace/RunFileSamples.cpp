@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/trace/RunFileSchema.h"
 #include "engine/trace/RunFileTables.h"
 
 namespace lockstep::trace {
@@ -21,7 +22,7 @@ SampleWriter::SampleWriter(Database& database)
       sketch_(database, "INSERT INTO sketches(rank, step, counters) VALUES(?, ?, ?)"),
       gradient_(database,
                 "INSERT INTO gradients(rank, step, bucket, norm, largest, nans, infinities, "
-                "parameter) VALUES(?, ?, ?, ?, ?, ?, ?, ?)") {}
+                "parameter, reduced_norm, reduced_hash) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") {}
 
 void SampleWriter::write(int rank, const FingerprintMessage& fingerprint) {
   for (std::size_t i = 0; i < fingerprint.hashes.size(); ++i) {
@@ -54,6 +55,16 @@ void SampleWriter::write(int rank, const GradientsMessage& gradients) {
       gradient_.bind(8, *bucket.parameter);
     } else {
       gradient_.bindNull(8);
+    }
+    if (bucket.reduced) {
+      gradient_.bind(9, bucket.reduced->norm);
+    } else {
+      gradient_.bindNull(9);
+    }
+    if (bucket.reduced && bucket.reduced->hash) {
+      gradient_.bind(10, *bucket.reduced->hash);
+    } else {
+      gradient_.bindNull(10);
     }
     gradient_.run();
   }
@@ -119,8 +130,12 @@ void SampleReader::readSketches(Database& database, RunUpdate& update) {
 
 void SampleReader::readGradients(Database& database, RunUpdate& update) {
   Statement select(database,
-                   "SELECT id, rank, step, bucket, norm, largest, nans, infinities, parameter "
-                   "FROM gradients WHERE id > ? ORDER BY id");
+                   schema::hasReducedBuckets(database)
+                       ? "SELECT id, rank, step, bucket, norm, largest, nans, infinities, "
+                         "parameter, reduced_norm, reduced_hash FROM gradients WHERE id > ? "
+                         "ORDER BY id"
+                       : "SELECT id, rank, step, bucket, norm, largest, nans, infinities, "
+                         "parameter, NULL, NULL FROM gradients WHERE id > ? ORDER BY id");
   select.bind(1, lastGradient_);
   while (select.row()) {
     GradientRow& row = update.gradients.emplace_back();
@@ -135,6 +150,12 @@ void SampleReader::readGradients(Database& database, RunUpdate& update) {
     row.gradients.infinities = static_cast<std::uint64_t>(select.integer(7));
     if (!select.isNull(8)) {
       row.gradients.parameter = static_cast<std::uint32_t>(select.integer(8));
+    }
+    if (!select.isNull(9)) {
+      row.gradients.reduced.emplace().norm = select.number(9);
+    }
+    if (row.gradients.reduced && !select.isNull(10)) {
+      row.gradients.reduced->hash = static_cast<std::uint64_t>(select.integer(10));
     }
   }
 }

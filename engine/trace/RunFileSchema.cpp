@@ -46,7 +46,7 @@ CREATE TABLE sketches(id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, step INTEGE
   counters BLOB NOT NULL);
 CREATE TABLE gradients(id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, step INTEGER NOT NULL,
   bucket INTEGER, norm REAL, largest REAL, nans INTEGER NOT NULL, infinities INTEGER NOT NULL,
-  parameter INTEGER);
+  parameter INTEGER, reduced_norm REAL, reduced_hash INTEGER);
 CREATE TABLE parameters(parameter INTEGER PRIMARY KEY, name TEXT NOT NULL, shape TEXT NOT NULL,
   dtype TEXT NOT NULL, numel INTEGER NOT NULL, bytes INTEGER NOT NULL);
 CREATE TABLE layouts(layout INTEGER PRIMARY KEY, step INTEGER NOT NULL, reason TEXT NOT NULL);
@@ -76,7 +76,9 @@ constexpr std::array kAdditions{Addition{1, "fault_kinds", ""},
                                 Addition{3, "clocks", "host"},
                                 Addition{3, "clocks", "offset_ns"},
                                 Addition{3, "clocks", "uncertainty_ns"},
-                                Addition{3, "metrics", "host"}};
+                                Addition{3, "metrics", "host"},
+                                Addition{6, "gradients", "reduced_norm"},
+                                Addition{6, "gradients", "reduced_hash"}};
 
 // For people with a SQL prompt or pandas: names for numbers, nanoseconds for ticks. A CROSS JOIN is
 // an inner one that SQLite runs in the order given: rows come as they stand in the file.
@@ -140,6 +142,10 @@ std::int64_t pragma(sqlite::Database& database, const char* sql) {
   sqlite::Statement statement(database, sql);
   const std::int64_t value = statement.row() ? statement.integer(0) : 0;
   return value;
+}
+
+std::int64_t minorOf(sqlite::Database& database) {
+  return pragma(database, "PRAGMA user_version") % 1000;
 }
 
 using Columns = std::set<std::pair<std::string, std::string>>;  // table, column
@@ -213,7 +219,7 @@ base::Status check(sqlite::Database& database, const std::filesystem::path& path
 }
 
 base::Status checkTables(sqlite::Database& database, const std::filesystem::path& path) {
-  const std::int64_t minor = pragma(database, "PRAGMA user_version") % 1000;
+  const std::int64_t minor = minorOf(database);
   const Columns found = columnsOf(database);
   if (!database.ok()) {
     return database.status();
@@ -235,7 +241,12 @@ base::Status checkTables(sqlite::Database& database, const std::filesystem::path
 
 bool hasHosts(sqlite::Database& database) {
   constexpr std::int64_t kSinceMinor = 3;
-  return pragma(database, "PRAGMA user_version") % 1000 >= kSinceMinor;
+  return minorOf(database) >= kSinceMinor;
+}
+
+bool hasReducedBuckets(sqlite::Database& database) {
+  constexpr std::int64_t kSinceMinor = 6;
+  return minorOf(database) >= kSinceMinor;
 }
 
 }  // namespace lockstep::trace::schema

@@ -11,7 +11,7 @@ namespace lockstep::trace::schema {
 
 inline constexpr std::int32_t kApplicationId = 0x4C4B5354;  ///< "LKST"
 inline constexpr std::int32_t kMajor = 1;                   ///< another major cannot be read
-inline constexpr std::int32_t kMinor = 5;                   ///< a minor only adds
+inline constexpr std::int32_t kMinor = 6;                   ///< a minor only adds
 
 /// PRAGMA user_version of what is written now.
 inline constexpr std::int32_t kUserVersion = kMajor * 1000 + kMinor;
@@ -43,5 +43,9 @@ base::Status checkTables(sqlite::Database& database, const std::filesystem::path
 /// Says whether a run file knows of hosts, as 1.3 and later do: the table `hosts`, and the columns
 /// `host` of ranks, clocks and metrics.
 bool hasHosts(sqlite::Database& database);
+
+/// Says whether a run file knows of reduced buckets, as 1.6 and later do: the columns
+/// `reduced_norm` and `reduced_hash` of gradients.
+bool hasReducedBuckets(sqlite::Database& database);
 
 }  // namespace lockstep::trace::schema

@@ -74,7 +74,7 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
   }
   RunFileWriter& writer = *created.value();
   RunInfo info;
-  info.runId = "golden-1.5";
+  info.runId = "golden-1.6";
   info.name = "golden";
   info.experimentToml = "[experiment]\nname = \"golden\"\n";
   info.state = RunState::kDiverged;
@@ -145,7 +145,7 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
   for (int rank = 0; rank < 2; ++rank) {
     const auto own = static_cast<std::uint64_t>(rank);
     writer.addFingerprint(rank, {2, {0xFEDC'BA98'7654'3210, own}, {1.5, 2.5}, {0.25, -4}});
-    writer.addGradients(rank, {2, {{0, 3, 2, 0, 0, {}}, {1, 4, 1.5, own, 0, {}}}});
+    writer.addGradients(rank, {2, {{0, 3, 2, 0, 0, {}, {{2.5, 0xFEDC}}}, {1, 4, 1.5, own, 0, {}}}});
   }
   writer.addMetric(MetricRow{0, 0, "test_accuracy", 2, 13'000'000, 0.75});
   writer.addLog({0, -1, 9'000'000, "two ranks started"});

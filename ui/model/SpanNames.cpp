@@ -26,11 +26,14 @@ QString faultTitle(const ParameterTable& parameters, const Span& span) {
   switch (static_cast<FaultKind>(span.detail)) {
     case FaultKind::kDelay:
       return QStringLiteral("delay of ") + formatDuration(static_cast<double>(span.value));
-    case FaultKind::kStop: return QStringLiteral("rank %1 stopped").arg(span.rank());
-    case FaultKind::kKill: return QStringLiteral("rank %1 killed").arg(span.rank());
+    case FaultKind::kStop:
+      return QStringLiteral("rank %1 stopped").arg(span.rank());
+    case FaultKind::kKill:
+      return QStringLiteral("rank %1 killed").arg(span.rank());
     case FaultKind::kFlipBit:
       return QStringLiteral("bit %1 of %2 flipped").arg(span.value & 0xFF).arg(parameter());
-    case FaultKind::kNan: return QStringLiteral("NaN in the gradient of ") + parameter();
+    case FaultKind::kNan:
+      return QStringLiteral("NaN in the gradient of ") + parameter();
     case FaultKind::kUneven:
       return QStringLiteral("inputs end %1 samples early").arg(span.value);
   }
@@ -41,10 +44,14 @@ QString faultTitle(const ParameterTable& parameters, const Span& span) {
 
 QString titleOf(LaneRole role) {
   switch (role) {
-    case LaneRole::kPhases: return QStringLiteral("Phases");
-    case LaneRole::kGradients: return QStringLiteral("Gradients");
-    case LaneRole::kHook: return QStringLiteral("Hook");
-    case LaneRole::kCommunication: return QStringLiteral("Communication");
+    case LaneRole::kPhases:
+      return QStringLiteral("Phases");
+    case LaneRole::kGradients:
+      return QStringLiteral("Gradients");
+    case LaneRole::kHook:
+      return QStringLiteral("Hook");
+    case LaneRole::kCommunication:
+      return QStringLiteral("Communication");
   }
   return {};
 }
@@ -66,9 +73,13 @@ QString faultName(const Span& span) {
   return words(trace::name(static_cast<FaultKind>(span.detail)));
 }
 
-QString operationName(const Span& span) { return words(name(trace::operationOf(span.detail))); }
+QString operationName(const Span& span) {
+  return words(name(trace::operationOf(span.detail)));
+}
 
-QString kindName(EventKind kind) { return words(name(kind)); }
+QString kindName(EventKind kind) {
+  return words(name(kind));
+}
 
 namespace {
 
@@ -85,37 +96,52 @@ QString titleOf(const ParameterTable& parameters, const Span& span) {
   const QString bucket =
       span.hasBucket() ? QStringLiteral(", bucket %1").arg(span.bucket) : QString();
   switch (span.kind) {
-    case EventKind::kStep: return QStringLiteral("iteration %1").arg(span.step);
+    case EventKind::kStep:
+      return QStringLiteral("iteration %1").arg(span.step);
     case EventKind::kStartup:
       return QStringLiteral("start-up: ") +
              words(trace::name(static_cast<trace::StartupStage>(span.detail)));
-    case EventKind::kSearchUnused: return QStringLiteral("search for unused parameters");
-    case EventKind::kJoinShadow: return QStringLiteral("out of inputs: answers the others");
-    case EventKind::kSyncBatchNorm: return QStringLiteral("exchange of batch statistics");
-    case EventKind::kZeroBroadcast: return QStringLiteral("exchange of stepped parameters");
-    case EventKind::kScatter: return QStringLiteral("scatter to the devices");
-    case EventKind::kReplicate: return QStringLiteral("copy of the model to the devices");
+    case EventKind::kSearchUnused:
+      return QStringLiteral("search for unused parameters");
+    case EventKind::kJoinShadow:
+      return QStringLiteral("out of inputs: answers the others");
+    case EventKind::kSyncBatchNorm:
+      return QStringLiteral("exchange of batch statistics");
+    case EventKind::kZeroBroadcast:
+      return QStringLiteral("exchange of stepped parameters");
+    case EventKind::kScatter:
+      return QStringLiteral("scatter to the devices");
+    case EventKind::kReplicate:
+      return QStringLiteral("copy of the model to the devices");
     case EventKind::kParallelApply:
       return QStringLiteral("device %1, %2")
           .arg(span.detail)
           .arg(span.value == kForwardHalf ? QStringLiteral("forward") : QStringLiteral("backward"));
-    case EventKind::kGather: return QStringLiteral("gather from the devices");
-    case EventKind::kReduceGradients: return QStringLiteral("sum of the devices' gradients");
+    case EventKind::kGather:
+      return QStringLiteral("gather from the devices");
+    case EventKind::kReduceGradients:
+      return QStringLiteral("sum of the devices' gradients");
     case EventKind::kMarkedUnused:
       return QStringLiteral("unused: ") + parameterName(parameters, span.value);
-    case EventKind::kUsedMap: return QStringLiteral("wait for the map of used parameters");
+    case EventKind::kUsedMap:
+      return QStringLiteral("wait for the map of used parameters");
     case EventKind::kBucketOptimizer:
       return span.hasBucket() ? QStringLiteral("optimizer") + bucket
                               : QStringLiteral("bucket optimizer");
-    case EventKind::kCollective: return operationName(span) + bucket;
+    case EventKind::kCollective:
+      return operationName(span) + bucket;
     case EventKind::kCollectiveQueued:
       return operationName(span) + QStringLiteral(" queued") + bucket;
-    case EventKind::kChecked: return QStringLiteral("check of ") + operationName(span) + bucket;
-    case EventKind::kShaped: return QStringLiteral("link: ") + operationName(span) + bucket;
-    case EventKind::kNcclCall: return QStringLiteral("call of NCCL: ") + operationName(span) + bucket;
+    case EventKind::kChecked:
+      return QStringLiteral("check of ") + operationName(span) + bucket;
+    case EventKind::kShaped:
+      return QStringLiteral("link: ") + operationName(span) + bucket;
+    case EventKind::kNcclCall:
+      return QStringLiteral("call of NCCL: ") + operationName(span) + bucket;
     case EventKind::kNcclKernel:
       return QStringLiteral("NCCL's kernel: ") + operationName(span) + bucket;
-    case EventKind::kFingerprint: return QStringLiteral("fingerprint of the parameters");
+    case EventKind::kFingerprint:
+      return QStringLiteral("fingerprint of the parameters");
     case EventKind::kKernels:
       return span.value == 1 ? QStringLiteral("a kernel of the device")
                              : QStringLiteral("%1 kernels of the device").arg(span.value);
@@ -132,12 +158,18 @@ QString titleOf(const ParameterTable& parameters, const Span& span) {
     case EventKind::kUserPhase:
     case EventKind::kOperator:
     case EventKind::kDeviceKernel:
-    case EventKind::kDeviceCopy: return userPhase(span);
-    case EventKind::kHookEncode: return QStringLiteral("encode") + bucket;
-    case EventKind::kHookCommunicate: return QStringLiteral("communicate") + bucket;
-    case EventKind::kHookDecode: return QStringLiteral("decode") + bucket;
-    case EventKind::kFault: return QStringLiteral("fault: ") + faultTitle(parameters, span);
-    default: return kindName(span.kind) + bucket;
+    case EventKind::kDeviceCopy:
+      return userPhase(span);
+    case EventKind::kHookEncode:
+      return QStringLiteral("encode") + bucket;
+    case EventKind::kHookCommunicate:
+      return QStringLiteral("communicate") + bucket;
+    case EventKind::kHookDecode:
+      return QStringLiteral("decode") + bucket;
+    case EventKind::kFault:
+      return QStringLiteral("fault: ") + faultTitle(parameters, span);
+    default:
+      return kindName(span.kind) + bucket;
   }
 }
 
@@ -167,7 +199,7 @@ std::optional<std::uint64_t> titleKey(const Span& span) {
     case EventKind::kGradientCheck:
     case EventKind::kMarkedUnused:
     case EventKind::kParallelApply:
-      if (span.kind == EventKind::kCopyIn && !parameterOf(span)) {
+      if (span.kind != EventKind::kGradientReady && !parameterOf(span)) {
         return base;
       }
       // An index beyond 24 bits would run into the detail.
@@ -179,15 +211,22 @@ std::optional<std::uint64_t> titleKey(const Span& span) {
 
 QString nameOf(const Span& span) {
   switch (span.kind) {
-    case EventKind::kStep: return QStringLiteral("iteration");
-    case EventKind::kOffCore: return QStringLiteral("without a core");
-    case EventKind::kKernels: return QStringLiteral("kernels of the device");
-    case EventKind::kMarkedUnused: return QStringLiteral("unused parameter");
+    case EventKind::kStep:
+      return QStringLiteral("iteration");
+    case EventKind::kOffCore:
+      return QStringLiteral("without a core");
+    case EventKind::kKernels:
+      return QStringLiteral("kernels of the device");
+    case EventKind::kMarkedUnused:
+      return QStringLiteral("unused parameter");
     case EventKind::kGradientReady:
     case EventKind::kGradientCheck:
-    case EventKind::kCopyIn: return kindName(span.kind);
-    case EventKind::kFault: return QStringLiteral("fault: ") + faultName(span);
-    default: break;
+    case EventKind::kCopyIn:
+      return kindName(span.kind);
+    case EventKind::kFault:
+      return QStringLiteral("fault: ") + faultName(span);
+    default:
+      break;
   }
   // A title without its bucket; parameters and numbers were taken out above.
   Span alone = span;
@@ -198,88 +237,111 @@ QString nameOf(const Span& span) {
 QString meaningOf(const Span& span) {
   switch (span.kind) {
     case EventKind::kBroadcastBuffers:
-      return QStringLiteral("Rank 0 hands its buffers to all ranks, so that their modules stay equal.");
+      return QStringLiteral(
+          "Rank 0 hands its buffers to all ranks, so that their modules stay equal.");
     case EventKind::kRebuildBuckets:
-      return QStringLiteral("The ranks agree on buckets in the order in which gradients got ready.");
+      return QStringLiteral(
+          "The ranks agree on buckets in the order in which gradients got ready.");
     case EventKind::kSearchUnused:
-      return QStringLiteral("The graph of this forward is walked for parameters that take no part "
-                            "in it (ddp.find_unused_parameters).");
+      return QStringLiteral(
+          "The graph of this forward is walked for parameters that take no part "
+          "in it (ddp.find_unused_parameters).");
     case EventKind::kJoinShadow:
-      return QStringLiteral("This rank has no inputs left; it takes part in the collectives of the "
-                            "others with zeros (ddp.join).");
+      return QStringLiteral(
+          "This rank has no inputs left; it takes part in the collectives of the "
+          "others with zeros (ddp.join).");
     case EventKind::kSyncBatchNorm:
-      return QStringLiteral("The ranks add up the statistics of their batches "
-                            "(ddp.sync_batch_norm).");
+      return QStringLiteral(
+          "The ranks add up the statistics of their batches "
+          "(ddp.sync_batch_norm).");
     case EventKind::kZeroBroadcast:
-      return QStringLiteral("Each rank steps a part of the parameters and hands it to the others "
-                            "(optimizer.zero).");
+      return QStringLiteral(
+          "Each rank steps a part of the parameters and hands it to the others "
+          "(optimizer.zero).");
     case EventKind::kScatter:
-      return QStringLiteral("The batch, or the gradient of the outputs, is cut and copied to the "
-                            "devices. No device computes meanwhile.");
+      return QStringLiteral(
+          "The batch, or the gradient of the outputs, is cut and copied to the "
+          "devices. No device computes meanwhile.");
     case EventKind::kReplicate:
-      return QStringLiteral("All parameters and buffers are copied to every device, in each "
-                            "iteration anew. No device computes meanwhile.");
+      return QStringLiteral(
+          "All parameters and buffers are copied to every device, in each "
+          "iteration anew. No device computes meanwhile.");
     case EventKind::kParallelApply:
       return QStringLiteral("One device runs its replica of the model, on a thread of its own.");
     case EventKind::kGather:
-      return QStringLiteral("The outputs of all devices are copied to one. No device computes "
-                            "meanwhile.");
+      return QStringLiteral(
+          "The outputs of all devices are copied to one. No device computes "
+          "meanwhile.");
     case EventKind::kReduceGradients:
-      return QStringLiteral("The gradients of all replicas are copied to device 0 and summed when "
-                            "the whole backward is over: nothing is left to hide it behind.");
+      return QStringLiteral(
+          "The gradients of all replicas are copied to device 0 and summed when "
+          "the whole backward is over: nothing is left to hide it behind.");
     case EventKind::kMarkedUnused:
-      return QStringLiteral("Took no part in this forward: counted as ready without a gradient, so "
-                            "that its bucket can go.");
+      return QStringLiteral(
+          "Took no part in this forward: counted as ready without a gradient, so "
+          "that its bucket can go.");
     case EventKind::kUsedMap:
-      return QStringLiteral("The ranks learn which parameters any of them used; the gradients of "
-                            "all others stay as they are.");
+      return QStringLiteral(
+          "The ranks learn which parameters any of them used; the gradients of "
+          "all others stay as they are.");
     case EventKind::kBucketOptimizer:
       return QStringLiteral("The optimizer steps these parameters while the backward goes on.");
     case EventKind::kChecked:
-      return QStringLiteral("The ranks compare what they are about to do before data moves "
-                            "(processes.checked). The wait for late ranks is no cost of it: the "
-                            "call itself would wait for them.");
+      return QStringLiteral(
+          "The ranks compare what they are about to do before data moves "
+          "(processes.checked). The wait for late ranks is no cost of it: the "
+          "call itself would wait for them.");
     case EventKind::kFingerprint:
-      return QStringLiteral("Hashes, norms and a sketch of the parameters, to compare the replicas "
-                            "by (capture.fingerprint_every).");
+      return QStringLiteral(
+          "Hashes, norms and a sketch of the parameters, to compare the replicas "
+          "by (capture.fingerprint_every).");
     case EventKind::kKernels:
-      return QStringLiteral("The device computes, by its own clock: kernels that follow each other "
-                            "without a gap. Those that communicate are collectives.");
+      return QStringLiteral(
+          "The device computes, by its own clock: kernels that follow each other "
+          "without a gap. Those that communicate are collectives.");
     case EventKind::kOffCore:
-      return QStringLiteral("The thread was ready to run, and another one had the core. The kernel "
-                            "tells for how long and not when: it was somewhere in this span.");
+      return QStringLiteral(
+          "The thread was ready to run, and another one had the core. The kernel "
+          "tells for how long and not when: it was somewhere in this span.");
     case EventKind::kGradientCheck:
-      return QStringLiteral("This rank's own gradient is measured before it is averaged "
-                            "(capture.gradient_check_every).");
+      return QStringLiteral(
+          "This rank's own gradient is measured before it is averaged "
+          "(capture.gradient_check_every).");
     case EventKind::kShaped:
       return QStringLiteral("What the modelled link adds to the backend's own time ([link]).");
     case EventKind::kNcclCall:
-      return QStringLiteral("From the call of NCCL's function until its kernel was on the stream. "
-                            "Where NCCL does not tell of the call, it is an instant.");
+      return QStringLiteral(
+          "From the call of NCCL's function until its kernel was on the stream. "
+          "Where NCCL does not tell of the call, it is an instant.");
     case EventKind::kNcclKernel:
-      return QStringLiteral("The kernel of a collective, by the GPU's own clock, as NCCL's "
-                            "profiler plugin told of it. It waits for late ranks within. How late "
-                            "it may stand on the host's clock is the metric "
-                            "nccl.N.late_by_at_most_ns of its communicator N.");
+      return QStringLiteral(
+          "The kernel of a collective, by the GPU's own clock, as NCCL's "
+          "profiler plugin told of it. It waits for late ranks within. How late "
+          "it may stand on the host's clock is the metric "
+          "nccl.N.late_by_at_most_ns of its communicator N.");
     case EventKind::kUserPhase:
       return QStringLiteral("The training script calls it so (lockstep.phase).");
     case EventKind::kOperator:
-      return QStringLiteral("What PyTorch did on this thread, as its profiler traced it "
-                            "(lockstep capture). A traced iteration takes longer than others.");
+      return QStringLiteral(
+          "What PyTorch did on this thread, as its profiler traced it "
+          "(lockstep capture). A traced iteration takes longer than others.");
     case EventKind::kDeviceKernel:
     case EventKind::kDeviceCopy:
-      return QStringLiteral("What the device did on this stream, by its own clock, as PyTorch's "
-                            "profiler traced it (lockstep capture).");
+      return QStringLiteral(
+          "What the device did on this stream, by its own clock, as PyTorch's "
+          "profiler traced it (lockstep capture).");
     case EventKind::kHookEncode:
     case EventKind::kHookDecode:
       return (span.detail & trace::kDerived) == 0
                  ? QString()
-                 : QStringLiteral("Derived: the hook does not say so itself. It encodes until its "
-                                  "first collective is queued, and decodes from the end of its "
-                                  "last one until its result is there.");
+                 : QStringLiteral(
+                       "Derived: the hook does not say so itself. It encodes until its "
+                       "first collective is queued, and decodes from the end of its "
+                       "last one until its result is there.");
     case EventKind::kFault:
       return QStringLiteral("Done on purpose, by [[faults]] of the experiment.");
-    default: return {};
+    default:
+      return {};
   }
 }
 

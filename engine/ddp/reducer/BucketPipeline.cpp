@@ -122,7 +122,14 @@ void BucketPipeline::writeResults(bool shadow) {
     }
     const auto waiting = lane.now();
     const at::Tensor result = awaitResult(number);
-    const auto copying = lane.now();
+    const auto arrived = lane.now();
+    auto copying = arrived;
+    if (!shadow) {
+      std::lock_guard lock(context_.mutex);
+      if (checks_.measureReduced(number, result, bucket.bytes())) {
+        copying = lane.now();
+      }
+    }
     // A rank without inputs waits like the others, so that the hook and its state end the step as
     // theirs do, and drops the result.
     if (!shadow) {
@@ -133,7 +140,7 @@ void BucketPipeline::writeResults(bool shadow) {
     std::lock_guard lock(context_.mutex);
     if (lane.enabled() && !shadow) {
       const std::uint16_t event = eventBucket(number);
-      lane.between(trace::EventKind::kWait, waiting, copying, event, bucket.bytes());
+      lane.between(trace::EventKind::kWait, waiting, arrived, event, bucket.bytes());
       lane.between(trace::EventKind::kCopyOut, copying, lane.now(), event, bucket.bytes());
     }
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/ddp/reducer/BucketSet.h"
+#include "engine/ddp/reducer/GradientChecks.h"
 #include "engine/ddp/reducer/GradientCopies.h"
 #include "engine/ddp/reducer/ReducerContext.h"
 #include "engine/ddp/reducer/UsedMap.h"
@@ -22,8 +23,9 @@ class BucketPipeline {
  public:
   using Lock = std::unique_lock<std::mutex>;
 
-  BucketPipeline(ReducerContext& context, BucketSet& buckets, UsedMap& used, GradientCopies& copies)
-      : context_(context), buckets_(buckets), used_(used), copies_(copies) {}
+  BucketPipeline(ReducerContext& context, BucketSet& buckets, UsedMap& used, GradientCopies& copies,
+                 GradientChecks& checks)
+      : context_(context), buckets_(buckets), used_(used), copies_(copies), checks_(checks) {}
 
   // With the Reducer's mutex held.
   /// Forgets the last iteration.
@@ -52,6 +54,7 @@ class BucketPipeline {
   BucketSet& buckets_;
   UsedMap& used_;
   GradientCopies& copies_;
+  GradientChecks& checks_;
   std::size_t next_ = 0;    // first that is not launched
   bool launching_ = false;  // a thread is in launchReady
 };

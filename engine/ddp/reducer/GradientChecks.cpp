@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "engine/base/Clock.h"
+#include "engine/base/Xxh64.h"
 #include "engine/hooks/HookTrace.h"
 #include "engine/trace/Event.h"
 #include "engine/trace/Messages.h"
@@ -24,6 +25,8 @@ bool GradientChecks::isDue() {
 
 void GradientChecks::begin(std::size_t buckets) {
   tallies_.assign(isDue() ? buckets + 1 : 0, {});
+  reduced_.clear();
+  reduced_.resize(buckets);
 }
 
 void GradientChecks::measure(std::size_t index, const Bucket& bucket, std::size_t slot,
@@ -42,6 +45,25 @@ void GradientChecks::measure(std::size_t index, const Bucket& bucket, std::size_
                          number ? hooks::eventBucket(*number) : trace::kNoBucket, index);
 }
 
+bool GradientChecks::measureReduced(std::size_t number, const at::Tensor& result,
+                                    std::uint64_t bytes) {
+  if (tallies_.empty()) {
+    return false;
+  }
+  const std::uint64_t startTicks = base::ticks();
+  Reduced& reduced = reduced_[number].emplace();
+  reduced.tally.add(0, result, 1);
+  // A device would have to be waited for, with every bucket.
+  if (result.is_cpu()) {
+    base::Xxh64 hash;
+    hash.update(result.data_ptr(), result.nbytes());
+    reduced.hash = hash.digest();
+  }
+  context_.lane.hostSpan(trace::EventKind::kGradientCheck, startTicks, hooks::eventBucket(number),
+                         bytes, trace::kWholeBucket);
+  return true;
+}
+
 void GradientChecks::send(bool deferred) {
   if (tallies_.empty()) {
     return;
@@ -49,7 +71,10 @@ void GradientChecks::send(bool deferred) {
   trace::GradientsMessage message;
   message.step = context_.lane.step();
   for (std::size_t i = 0; i + 1 < tallies_.size(); ++i) {
-    message.buckets.push_back(tallies_[i].of(hooks::eventBucket(i)));
+    auto& bucket = message.buckets.emplace_back(tallies_[i].of(hooks::eventBucket(i)));
+    if (reduced_[i]) {
+      bucket.reduced = {reduced_[i]->tally.of(bucket.bucket).norm, reduced_[i]->hash};
+    }
   }
   if (deferred) {
     message.buckets.push_back(tallies_.back().of(trace::kNoBucket));

@@ -11,8 +11,9 @@
 
 namespace lockstep::ddp {
 
-/// Measures this rank's gradients as they go into their buckets, in every k-th iteration
-/// (ReducerOptions::gradientCheckEvery). Guarded by the Reducer's mutex.
+/// Measures this rank's gradients as they go into their buckets, and what the communication hook
+/// made of each bucket, in every k-th iteration (ReducerOptions::gradientCheckEvery). Guarded by
+/// the Reducer's mutex.
 class GradientChecks {
  public:
   explicit GradientChecks(ReducerContext& context) : context_(context) {}
@@ -24,6 +25,9 @@ class GradientChecks {
   /// as if it were not.
   void measure(std::size_t index, const Bucket& bucket, std::size_t slot,
                std::optional<std::size_t> number, bool shares);
+  /// What the hook gave back for bucket `number`, whose gradients are so many bytes. Returns false
+  /// where this iteration is not checked.
+  bool measureReduced(std::size_t number, const at::Tensor& result, std::uint64_t bytes);
   /// At the end. `deferred`: there are deferred parameters.
   void send(bool deferred);
 
@@ -33,6 +37,12 @@ class GradientChecks {
   ReducerContext& context_;
   std::optional<std::int64_t> reducedPeriod_;  // of gradientCheckEvery, at the last reduction
   std::vector<GradientTally> tallies_;  // by bucket, then the deferred; none: not in this step
+
+  struct Reduced {
+    GradientTally tally;
+    std::optional<std::uint64_t> hash;
+  };
+  std::vector<std::optional<Reduced>> reduced_;  // by bucket; none: it was sparse, or not used
 };
 
 }  // namespace lockstep::ddp

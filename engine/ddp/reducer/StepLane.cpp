@@ -44,8 +44,8 @@ void StepLane::writeDevice() {
 }
 
 void StepLane::hostSpan(trace::EventKind kind, std::uint64_t startTicks, std::uint16_t bucket,
-                        std::uint64_t value) {
-  lane_.span(kind, startTicks, step_, bucket, value);
+                        std::uint64_t value, std::uint16_t detail) {
+  lane_.span(kind, startTicks, step_, bucket, value, detail);
 }
 
 void StepLane::hostInstant(trace::EventKind kind, std::uint64_t value) {

@@ -42,7 +42,8 @@ class StepLane {
 
   // By the host's clock.
   void hostSpan(trace::EventKind kind, std::uint64_t startTicks,
-                std::uint16_t bucket = trace::kNoBucket, std::uint64_t value = 0);
+                std::uint16_t bucket = trace::kNoBucket, std::uint64_t value = 0,
+                std::uint16_t detail = 0);
   void hostInstant(trace::EventKind kind, std::uint64_t value);
   /// Records how long the calling thread has waited for a core since it last recorded that.
   void coreWait();

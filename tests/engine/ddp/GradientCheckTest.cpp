@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -100,6 +101,40 @@ TEST_P(GradientCheckTest, TellsEachRanksOwnGradientsAndNotTheirAverage) {
       EXPECT_NEAR(normOf(message), std::sqrt(squares), 1e-5);
     }
   });
+}
+
+TEST_P(GradientCheckTest, TellsWhatBecameOfEachBucketTheSameOnAllRanks) {
+  std::array<std::vector<trace::GradientsMessage>, 2> told;
+  test::runRanksWell(2, [&](auto group) {
+    Recording recording;
+    DdpOptions options = test::withCaps(40, 100, GetParam());
+    options.tracer = &recording.tracer();
+    options.gradientCheckEvery = 1;
+    auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 6, 2});
+    DistributedDataParallel ddp(net, group, options);
+    // The second step has the buckets of the rebuild, which are two.
+    for (std::uint32_t step = 0; step < 2; ++step) {
+      ddp.setStep(step);
+      ddp.forward<Net>(at::full({2, 4}, 0.5 + group->rank())).sum().backward();
+    }
+    double squares = 0;
+    for (const at::Tensor& gradient : test::gradients(*net)) {
+      squares += gradient.square().sum().template item<double>();
+    }
+    auto& own = told[static_cast<std::size_t>(group->rank())];
+    own = gradientsOf(recording);
+    double reduced = 0;
+    for (const auto& bucket : own.at(1).buckets) {
+      reduced += bucket.reduced->norm * bucket.reduced->norm;
+    }
+    EXPECT_NEAR(std::sqrt(reduced), std::sqrt(squares), 1e-5) << "the averaged gradients'";
+  });
+  ASSERT_EQ(told[0].at(1).buckets.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(told[0][1].buckets[i].reduced->hash);
+    EXPECT_EQ(told[0][1].buckets[i].reduced, told[1].at(1).buckets[i].reduced);
+    EXPECT_NE(told[0][1].buckets[i].norm, told[1][1].buckets[i].norm);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Views, GradientCheckTest, testing::Bool(), [](const auto& view) {

@@ -86,19 +86,20 @@ TEST_P(GoldenTest, AnswersSqlByItsViews) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, GoldenTest,
-                         testing::Values("1.0", "1.1", "1.2", "1.3", "1.4", "1.5"),
+                         testing::Values("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6"),
                          [](const auto& version) {
                            return version.param == "1.0"   ? "OneZero"
                                   : version.param == "1.1" ? "OneOne"
                                   : version.param == "1.2" ? "OneTwo"
                                   : version.param == "1.3" ? "OneThree"
                                   : version.param == "1.4" ? "OneFour"
-                                                           : "OneFive";
+                                  : version.param == "1.5" ? "OneFive"
+                                                           : "OneSix";
                          });
 
 class LatestGoldenTest : public GoldenTest {
  protected:
-  void SetUp() override { take("1.5"); }
+  void SetUp() override { take("1.6"); }
 };
 
 TEST_P(LatestGoldenTest, HoldsFaultsAndShapedTime) {
@@ -130,6 +131,8 @@ TEST_P(LatestGoldenTest, HoldsSamplesOfParametersAndGradients) {
   EXPECT_EQ(run.sketches[1].counters, (std::vector<double>{0.25, -4}));
   ASSERT_EQ(run.gradients.size(), 4);
   EXPECT_EQ(run.gradients[3].gradients.nans, 1);
+  EXPECT_EQ(run.gradients[2].gradients.reduced, (GradientsMessage::Bucket::Reduced{2.5, 0xFEDC}));
+  EXPECT_FALSE(run.gradients[3].gradients.reduced);
   EXPECT_EQ(query(path_, "SELECT * FROM parameters_differ"), "2|fc.bias|2");
 }
 
@@ -195,7 +198,7 @@ TEST_P(LatestGoldenTest, IsWhatTodaysWriterWrites) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Latest, LatestGoldenTest, testing::Values("1.5"),
+INSTANTIATE_TEST_SUITE_P(Latest, LatestGoldenTest, testing::Values("1.6"),
                          [](const auto&) { return "OneFive"; });
 
 }  // namespace

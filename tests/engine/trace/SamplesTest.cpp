@@ -22,7 +22,10 @@ FingerprintMessage fingerprint() {
 }
 
 GradientsMessage gradients() {
-  return {60, {{0, 3, 2, 0, 0, {}}, {kNoBucket, 4, 1.5, 2, 1, 9u}}};
+  return {60,
+          {{0, 3, 2, 0, 0, {}, {{2.5, 0xFFFF'FFFF'FFFF'FFFE}}},
+           {1, 3, 2, 0, 0, {}, {{2.5, {}}}},
+           {kNoBucket, 4, 1.5, 2, 1, 9u}}};
 }
 
 TEST(SamplesTest, MessagesKeepEveryBit) {
@@ -62,9 +65,10 @@ TEST(SamplesTest, ReachTheReaderThroughTheRecorder) {
   ASSERT_EQ(run.sketches.size(), 1);
   EXPECT_EQ(run.sketches[0].rank, 1);
   EXPECT_THAT(run.sketches[0].counters, ElementsAre(-0.1, 1e300));
-  ASSERT_EQ(run.gradients.size(), 2);
-  EXPECT_EQ(run.gradients[0].gradients, gradients().buckets[0]);
-  EXPECT_EQ(run.gradients[1].gradients, gradients().buckets[1]);
+  ASSERT_EQ(run.gradients.size(), 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(run.gradients[i].gradients, gradients().buckets[i]);
+  }
   EXPECT_TRUE(run.spans.empty()) << "samples are no spans";
   ASSERT_EQ(valuesOf(run, "gradient_norm", 1).size(), 1);
   EXPECT_TRUE(std::isnan(valuesOf(run, "gradient_norm", 1)[0])) << "of a gradient with NaNs";

@@ -84,7 +84,8 @@ class Run:
                                 step that uses it; a bucket of it: bytes, limit_bytes (0: none)
         bucket_parameters       where a parameter lies in its bucket: byte_offset
         fingerprints, sketches  samples of the replicas; counters is an array of floats
-        gradients               norm and largest of a rank's own gradients of a bucket
+        gradients               norm and largest of a rank's own gradients of a bucket, and
+                                reduced_norm of what the hook made of it
         parameters_differ       how many variants of a parameter there were among the ranks
         logs, problems          a piece of output: at_ns; a sentence of the list of problems
         meta, environment       facts about the run, and about what a rank ran on

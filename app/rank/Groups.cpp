@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/rank/TimeAllreduces.h"
+#include "app/rank/TimePeers.h"
 #include "engine/base/Try.h"
 #include "engine/cost/LinkSettings.h"
 #include "engine/process_group/ProcessGroupFactory.h"
@@ -74,11 +75,11 @@ process_group::GroupOptions Groups::silentOptions(std::string name, std::uint8_t
   return silent;
 }
 
-Result<std::vector<cost::TransferSample>> Groups::probe() {
+Result<Groups::Probe> Groups::probe() {
   auto made = LOCKSTEP_TRY(makeWorld(silentOptions("probe", 0)));
-  auto times = timeAllreduces(*made);
+  Probe probe{timeAllreduces(*made), timeNextPeer(*made)};
   worlds_.pop_back();
-  return times;
+  return probe;
 }
 
 Result<Groups::Group> Groups::makeDefault() {

@@ -41,7 +41,11 @@ class Groups {
 
   /// Meets them in a group over the same backend and link, of which nothing is recorded, and times
   /// it (Note [The probe of a run]). Throws CommError.
-  base::Result<std::vector<cost::TransferSample>> probe();
+  struct Probe {
+    std::vector<cost::TransferSample> allreduces;
+    std::vector<cost::TransferSample> nextPeer;  ///< timeNextPeer()
+  };
+  base::Result<Probe> probe();
 
   /// Wakes whoever waits on any of them.
   void abort(const std::string& reason);

@@ -99,8 +99,9 @@ Status RankRun::measureNetwork() {
   if (!experiment_.capture.enabled || !device_.is_cpu() || environment_.worldSize < 2) {
     return {};
   }
-  const auto probes = LOCKSTEP_TRY(groups_->probe());
-  probe_ = cost::probeText(probes);
+  const auto probe = LOCKSTEP_TRY(groups_->probe());
+  probe_ = cost::probeText(probe.allreduces);
+  nextPeer_ = cost::probeText(probe.nextPeer);
   return {};
 }
 
@@ -221,6 +222,9 @@ void RankRun::sendEnvironment(std::int64_t firstStep, std::int64_t plannedSteps)
   };
   if (!probe_.empty()) {
     message.values["probe"] = probe_;
+  }
+  if (!nextPeer_.empty()) {
+    message.values["next_peer"] = nextPeer_;
   }
   tracer_->send(trace::toJson(message));
 }

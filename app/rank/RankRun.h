@@ -55,7 +55,8 @@ class RankRun {
   std::shared_ptr<store::Store> store_;
   std::unique_ptr<Groups> groups_;
   std::shared_ptr<process_group::ProcessGroup> group_;  // the default one
-  std::string probe_;  // what measureNetwork() found; empty: nothing
+  std::string probe_;     // what measureNetwork() found; empty: nothing
+  std::string nextPeer_;  // the same, of the link to the next rank
 };
 
 }  // namespace lockstep::rank

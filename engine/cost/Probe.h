@@ -13,7 +13,9 @@ namespace lockstep::cost {
 // of its own over the same backend and link, so that one with a single size of buckets tells
 // latency from bandwidth. What it found stands in the run file: environment "probe" of each rank,
 // as BYTES:NANOSECONDS, separated by blanks, of the rank that came last to each and so waited for
-// nobody.
+// nobody. With three ranks or more each also times messages to the next one of the ring, which
+// stands in "next_peer" the same way: an allreduce is as slow as the slowest link, and does not say
+// whose that is.
 
 /// Writes what a probe measured.
 std::string probeText(const std::vector<TransferSample>& probes);

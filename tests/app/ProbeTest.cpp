@@ -65,6 +65,29 @@ TEST_F(ProbeTest, ASlowLinkIsProbedWithFewBytes) {
   }
 }
 
+TEST_F(ProbeTest, ThreeRanksTimeTheLinkOfEachToTheNext) {
+  train({"processes.world_size=3", "link.bandwidth_gbps=8", "link.slow_ranks=[1]",
+         "link.slow_bandwidth_gbps=1"});
+  const Json ranks = Json::parse(lockstep({"info", "r.lockstep", "--json"}).out)["ranks"];
+  ASSERT_EQ(ranks.size(), 3u);
+  for (const Json& rank : ranks) {
+    const auto samples = cost::probesFrom(rank["environment"].value("next_peer", ""));
+    ASSERT_EQ(samples.size(), 10u);
+    EXPECT_EQ(samples.front().bytes, 4096u);
+    EXPECT_EQ(samples.back().bytes, 262'144u);
+    // 256 KiB take 0.26 ms over the fast link and 2.1 ms over the slow ones, to and from rank 1.
+    const double quickest =
+        std::min_element(samples.begin() + 5, samples.end(),
+                         [](const auto& one, const auto& other) { return one.ns < other.ns; })
+            ->ns;
+    if (rank["rank"] == 2) {
+      EXPECT_GE(quickest, 0.26e6);
+    } else {
+      EXPECT_GE(quickest, 2.09e6);
+    }
+  }
+}
+
 TEST_F(ProbeTest, NothingOfItIsRecordedAsARunsOwn) {
   train({});
   auto reader = trace::RunFileReader::open(folder / "r.lockstep");

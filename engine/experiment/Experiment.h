@@ -78,7 +78,7 @@ struct DdpConfig {
   bool batchedGradCopy = false;
   bool broadcastBuffers = true;    ///< at the start and before forwards
   bool forwardSyncBuffers = true;  ///< before forwards; off: at the start alone
-  int syncEvery = 1;  ///< steps accumulated under no_sync before each reduction
+  int syncEvery = 1;               ///< steps accumulated under no_sync before each reduction
   bool findUnusedParameters = false;
   bool staticGraph = false;
   bool skipAllReduceUnusedParams = false;
@@ -200,7 +200,8 @@ struct FaultConfig {
   std::int64_t from = 0;               ///< delay: the first,
   std::optional<std::int64_t> to;      ///< the last (none: the run's)
   std::int64_t every = 1;              ///< and how many apart
-  std::string layer;                   ///< delay: before this module's gradients; "" = the forward
+  std::string phase = "forward";       ///< delay without layer and bucket: data forward optimizer
+  std::string layer;                   ///< delay: before this module's gradients; "" = in the phase
   std::optional<std::int64_t> bucket;  ///< delay: before this bucket is handed over
   double milliseconds = 0;             ///< delay
   double jitterMs = 0;                 ///< delay: drawn evenly from +- this

@@ -256,6 +256,7 @@ void TrainLoop::step(bool synchronised) {
   Batch batch;
   {
     const ScopedSpan span(parts_.lane, EventKind::kData, number, &words);
+    suffer("data");
     batch = batches_.next().to(deviceOf(parameters_));
   }
   if (parts_.fingerprint != nullptr) {
@@ -264,9 +265,7 @@ void TrainLoop::step(bool synchronised) {
   at::Tensor loss;
   {
     const Phase phase(*this, EventKind::kForward);
-    if (parts_.faults != nullptr) {
-      parts_.faults->inForward();
-    }
+    suffer("forward");
     loss = parts_.strategy.loss(batch, synchronised);
   }
   {
@@ -276,6 +275,7 @@ void TrainLoop::step(bool synchronised) {
   }
   if (synchronised) {
     const Phase phase(*this, EventKind::kOptimizer);
+    suffer("optimizer");
     updateParameters();
     zeroGradients();
   }
@@ -294,6 +294,12 @@ void TrainLoop::step(bool synchronised) {
   noteLoss(before);
 }
 
+void TrainLoop::suffer(std::string_view phase) {
+  if (parts_.faults != nullptr) {
+    parts_.faults->inPhase(phase);
+  }
+}
+
 void TrainLoop::noteLoss(double before) {
   if (std::isfinite(loss_)) {
     leastLoss_ = std::min(leastLoss_.value_or(loss_), loss_);
@@ -303,10 +309,9 @@ void TrainLoop::noteLoss(double before) {
   } else if (!lossIsLost_) {
     lossIsLost_ = true;
     constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-    parts_.tracer.send(
-        trace::toJson(trace::BadLossMessage{stepNumber(), loss_, leastLoss_ ? before : kNone,
-                                            leastLoss_.value_or(kNone), finiteLosses_,
-                                            parts_.hook == nullptr ? "" : parts_.hook->name()}));
+    parts_.tracer.send(trace::toJson(trace::BadLossMessage{
+        stepNumber(), loss_, leastLoss_ ? before : kNone, leastLoss_.value_or(kNone), finiteLosses_,
+        parts_.hook == nullptr ? "" : parts_.hook->name()}));
   }
 }
 

@@ -48,7 +48,7 @@ struct TrainParts {
   ddp::ZeroRedundancyOptimizer* zero = nullptr;  ///< steps in place of `optimizer`
   /// Steps in the backward, in place of `optimizer`, which takes its state for checkpoints.
   optim::ParameterOptimizer* inBackward = nullptr;
-  DdpLog* log = nullptr;  ///< told of each synchronised step
+  DdpLog* log = nullptr;               ///< told of each synchronised step
   Fingerprint* fingerprint = nullptr;  ///< told of each step before its forward, and of the end
   /// Called around each step, and perhaps in place of the optimizer; its state is part of
   /// checkpoints. Null: the engine's own hook.
@@ -103,6 +103,8 @@ class TrainLoop {
   void refuseBrokenGroup();
   void updateParameters();
   /// Tells the recorder of the first loss that is no finite number.
+  /// What the experiment does to this rank in a phase of the step.
+  void suffer(std::string_view phase);
   void noteLoss(double before);
   void zeroGradients();
   void change(const experiment::SettingChange& wanted);

@@ -73,10 +73,15 @@ std::vector<FaultRow> makeRows() {
       row<&F::to>("to", T::kInteger, "Last iteration; left out: to the end.", delay), 0, kSteps));
   rows.push_back(within(row<&F::every>("every", T::kInteger, "Each so many iterations.", delay), 1,
                         kSteps, "steps"));
+  auto phase =
+      row<&F::phase>("phase", T::kChoice,
+                     "What is held up, without layer and bucket: data is loading slowly.", delay);
+  phase.field.choices = {"data", "forward", "optimizer"};
+  rows.push_back(phase);
   rows.push_back(row<&F::layer>(
       "layer", T::kText,
       "Module before whose gradients the backward is held up; without layer and bucket the "
-      "forward is.",
+      "phase is.",
       delay));
   rows.push_back(
       within(row<&F::bucket>("bucket", T::kInteger,
@@ -147,6 +152,8 @@ std::vector<BrokenRule> brokenRules(const FaultConfig& fault, const Experiment& 
            fmt::format("must not be above faults.milliseconds = {}", fault.milliseconds));
     expect(fault.layer.empty() || !fault.bucket, {"faults.bucket"},
            "write either faults.layer or faults.bucket, not both");
+    expect(fault.phase == "forward" || (fault.layer.empty() && !fault.bucket), {"faults.phase"},
+           "write either faults.phase or faults.layer or faults.bucket");
     expect(!fault.step || (fault.from == 0 && !fault.to && fault.every == 1),
            {"faults.step", "faults.from", "faults.to", "faults.every"},
            "write either faults.step or faults.from, to and every");

@@ -284,10 +284,10 @@ void FaultInjector::beginStep(std::uint32_t step) {
   }
 }
 
-void FaultInjector::inForward() {
+void FaultInjector::inPhase(std::string_view phase) {
   for (std::size_t i = 0; i < state_->faults().size(); ++i) {
     const FaultConfig& fault = state_->faults()[i];
-    if (fault.kind == "delay" && fault.layer.empty() && !fault.bucket &&
+    if (fault.kind == "delay" && fault.phase == phase && fault.layer.empty() && !fault.bucket &&
         happensIn(fault, state_->step())) {
       state_->delay(i);
     }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/Result.h"
@@ -36,8 +37,8 @@ class FaultInjector {
   /// As step `step` begins: kills or stops this process, flips bits.
   void beginStep(std::uint32_t step);
 
-  /// In its forward: delays without a layer or bucket.
-  void inForward();
+  /// In a phase of it, "data", "forward" or "optimizer": delays without a layer or bucket.
+  void inPhase(std::string_view phase);
 
   /// The samples by which this rank's inputs end early.
   [[nodiscard]] std::int64_t samplesLeftOut() const;

@@ -70,7 +70,7 @@ TEST(Faults, AreWrittenSoThatTheyReadTheSame) {
 TEST(Faults, HaveEachMistakeAtItsPlace) {
   EXPECT_THAT(
       faultMistakes("[[faults]]\nkind = \"dealy\"\nmilliseconds = \"ten\"\n"
-                 "[[faults]]\nkind = \"kill\"\nstep = 3\nbit = 4\nrnak = 1\n"),
+                    "[[faults]]\nkind = \"kill\"\nstep = 3\nbit = 4\nrnak = 1\n"),
       ElementsAre("e.toml:4:8: faults.kind: must be one of delay, stop, kill, flip_bit, nan, "
                   "uneven, not \"dealy\"; did you mean \"delay\"?",
                   "e.toml:5:16: faults.milliseconds: must be a number from 0 to 3600000, not "
@@ -102,6 +102,8 @@ TEST(Faults, DoNotContradictThemselves) {
   const std::string delay = "[[faults]]\nkind = \"delay\"\nmilliseconds = 1\n";
   EXPECT_THAT(faultMistakes(delay + "layer = \"a\"\nbucket = 0\n"),
               ElementsAre(HasSubstr("either faults.layer or faults.bucket")));
+  EXPECT_THAT(faultMistakes(delay + "phase = \"data\"\nlayer = \"a\"\n"),
+              ElementsAre(HasSubstr("either faults.phase or faults.layer or faults.bucket")));
   EXPECT_THAT(faultMistakes(delay + "step = 1\nevery = 2\n"),
               ElementsAre(HasSubstr("either faults.step or faults.from")));
   EXPECT_THAT(faultMistakes(delay + "from = 5\nto = 4\n"),

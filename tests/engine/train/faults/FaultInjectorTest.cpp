@@ -62,7 +62,7 @@ TEST(FaultInjector, DelaysTheForwardInTheStepsAskedFor) {
   ASSERT_TRUE(injector.watch(rank.parameters).ok());
   for (std::uint32_t step = 0; step < 10; ++step) {
     injector.beginStep(step);
-    injector.inForward();
+    injector.inPhase("forward");
   }
   const auto events = rank.faults();
   ASSERT_EQ(events.size(), 3u);
@@ -74,13 +74,26 @@ TEST(FaultInjector, DelaysTheForwardInTheStepsAskedFor) {
   }
 }
 
+TEST(FaultInjector, DelaysThePhaseThatItNames) {
+  Rank rank;
+  FaultConfig fault = delay(1);
+  fault.phase = "data";
+  FaultInjector injector(with(fault), 0, rank.recording.tracer());
+  injector.beginStep(0);
+  injector.inPhase("forward");
+  injector.inPhase("optimizer");
+  EXPECT_TRUE(rank.faults().empty());
+  injector.inPhase("data");
+  EXPECT_EQ(rank.faults().size(), 1u);
+}
+
 TEST(FaultInjector, LeavesOtherRanksAlone) {
   Rank rank;
   FaultConfig fault = delay(1000);
   fault.rank = 1;
   FaultInjector injector(with(fault), 0, rank.recording.tracer());
   injector.beginStep(0);
-  injector.inForward();
+  injector.inPhase("forward");
   EXPECT_TRUE(rank.faults().empty());
 }
 
@@ -93,7 +106,7 @@ TEST(FaultInjector, DrawsTheSameJitterInEachRun) {
     FaultInjector injector(with(fault), 0, rank.recording.tracer());
     for (std::uint32_t step = 0; step < 20; ++step) {
       injector.beginStep(step);
-      injector.inForward();
+      injector.inPhase("forward");
     }
     for (const auto& event : rank.faults()) {
       EXPECT_LE(event.value, 1'000'000u);
@@ -114,7 +127,7 @@ TEST(FaultInjector, DelaysTheBackwardBeforeTheGradientsOfALayer) {
   ASSERT_TRUE(injector.watch(rank.parameters).ok());
   for (std::uint32_t step = 0; step < 3; ++step) {
     injector.beginStep(step);
-    injector.inForward();
+    injector.inPhase("forward");
     EXPECT_TRUE(rank.faults().empty());
     rank.backward();
     EXPECT_EQ(rank.faults().size(), step == 1 ? 1u : 0u);  // drained by the look
@@ -142,7 +155,7 @@ TEST(FaultInjector, DelaysOneBucketAndPassesAllOn) {
   EXPECT_EQ(hook->name(), "counting");
   EXPECT_TRUE(hook->takesShares());
   injector.beginStep(0);
-  injector.inForward();
+  injector.inPhase("forward");
   for (std::size_t index = 0; index < 3; ++index) {
     hooks::GradBucket bucket(index, 3, 0, torch::ones({4}), {0}, {4}, {{4}}, {torch::ones({4})},
                              {0});

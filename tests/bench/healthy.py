@@ -43,12 +43,20 @@ def busy(loops):
             loop.wait()
 
 
+def accuses(finding):
+    return (finding["rule"] != "few_cores" and finding["weight"] != "note"
+            and ("rank" in finding["place"] or finding["settings"]
+                 or finding["rule"] in ("transfer", "slow_rank_link")))
+
+
 def accusations(info):
-    """What `lockstep info --json` says against anything: a rank, the link, a setting, the file."""
+    """What `lockstep info --json` says against anything: a rank, the link, a setting, the file.
+    That there are not enough cores may be so, and is nobody's fault."""
     found = [f"rank {rank['rank']} late" for rank in info["ranks"]
              if rank["figures"] and rank["figures"]["late"]]
     found += [f"{problem['severity']}: {problem['text'][:60]}" for problem in info["problems"]]
     found += [cause["title"] for cause in info.get("causes", []) if cause["accuses"]]
+    found += [finding["title"] for finding in info["diagnosis"] if accuses(finding)]
     return found
 
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/analysis/RunData.h"
+#include "engine/base/Try.h"
 #include "engine/cost/LinkSettings.h"
 #include "engine/cost/Probe.h"
 #include "engine/experiment/Parse.h"
@@ -145,11 +146,8 @@ base::Result<RecordedSteps> recordedSteps(const RunData& data, const trace::RunI
 }
 
 base::Result<RecordedSteps> readRecordedSteps(const std::filesystem::path& path) {
-  const auto summary = trace::readRunSummary(path);
-  if (!summary.ok()) {
-    return summary.error();
-  }
-  const std::uint32_t last = summary.value().lastStep;
+  const auto summary = LOCKSTEP_TRY(trace::readRunSummary(path));
+  const std::uint32_t last = summary.lastStep;
   const std::uint32_t first = last - std::min(last, kMostSteps - 1);
   RunData data;
   const base::Status whole = trace::readWholeRun(path, [&](trace::RunUpdate& update) {
@@ -160,8 +158,8 @@ base::Result<RecordedSteps> readRecordedSteps(const std::filesystem::path& path)
   if (!whole.ok()) {
     return whole.error();
   }
-  auto recorded = recordedSteps(data, summary.value().info, summary.value().ranks, path);
-  if (recorded.ok() && summary.value().info.kind != trace::RunKind::kExperiment) {
+  auto recorded = recordedSteps(data, summary.info, summary.ranks, path);
+  if (recorded.ok() && summary.info.kind != trace::RunKind::kExperiment) {
     return cannotRead(path, "it is a job of PyTorch: no experiment says its caps and its link");
   }
   return recorded;

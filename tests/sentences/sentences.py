@@ -65,7 +65,6 @@ engine/process_group/WorkState.cpp
 engine/process_group/operation/*.cpp
 engine/process_group/shared_memory/Agreement.cpp
 engine/process_group/shared_memory/Watch.cpp
-engine/process_group/gloo/Watch.cpp
 engine/hooks/plugin/PluginHook.cpp
 engine/hooks/plugin/detail/PluginSession*.cpp
 app/cli/Compare.cpp

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QString>
+#include <vector>
 
 namespace lockstep::ui {
 
@@ -9,6 +10,17 @@ namespace lockstep::ui {
 struct Fact {
   QString name;
   QString value;
+};
+
+/// Facts that are put together one by one.
+struct Facts : std::vector<Fact> {
+  void add(const char* name, const QString& value) { push_back({QString::fromUtf8(name), value}); }
+  /// Where there is a value.
+  void addKnown(const char* name, const QString& value) {
+    if (!value.isEmpty()) {
+      add(name, value);
+    }
+  }
 };
 
 }  // namespace lockstep::ui

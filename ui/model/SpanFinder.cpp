@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "ui/model/Follow.h"
+
 namespace lockstep::ui {
 namespace {
 
@@ -19,10 +21,7 @@ SpanFinder::SpanFinder(QObject* parent) : QObject(parent), timer_(new QTimer(thi
 }
 
 void SpanFinder::setModel(RunModel* model) {
-  if (model_ != nullptr) {
-    model_->disconnect(this);
-  }
-  model_ = model;
+  follow(model_, model, this);
   if (model_ != nullptr) {
     connect(model_, &RunModel::changed, this, &SpanFinder::modelChanged);
     connect(model_, &RunModel::infoChanged, this, &SpanFinder::infoChanged);
@@ -157,30 +156,26 @@ std::optional<Span> SpanFinder::next(const std::optional<Span>& from, double ns,
                from->row, from->id};
     }
   }
+  const bool onward = direction > 0;
   std::optional<Key> best;
   std::optional<Key> around;  // the one at the other end
+  const auto take = [onward](std::optional<Key>& kept, const Key& key) {
+    if (!kept || (onward ? key < *kept : key > *kept)) {
+      kept = key;
+    }
+  };
   for (const auto& [place, matches] : found_) {
     const auto keyOf = [&place = place](const Match& match) {
       return Key{match.startTicks, place.first, place.second, match.id};
     };
-    const auto after =
-        std::partition_point(matches.begin(), matches.end(), [&](const Match& match) {
-          return direction > 0 ? keyOf(match) <= start : keyOf(match) < start;
-        });
-    if (direction > 0) {
-      if (after != matches.end() && (!best || keyOf(*after) < *best)) {
-        best = keyOf(*after);
-      }
-      if (!matches.empty() && (!around || keyOf(matches.front()) < *around)) {
-        around = keyOf(matches.front());
-      }
-    } else {
-      if (after != matches.begin() && (!best || keyOf(*(after - 1)) > *best)) {
-        best = keyOf(*(after - 1));
-      }
-      if (!matches.empty() && (!around || keyOf(matches.back()) > *around)) {
-        around = keyOf(matches.back());
-      }
+    const auto after = std::partition_point(
+        matches.begin(), matches.end(),
+        [&](const Match& match) { return onward ? keyOf(match) <= start : keyOf(match) < start; });
+    if (after != (onward ? matches.end() : matches.begin())) {
+      take(best, keyOf(onward ? *after : *(after - 1)));
+    }
+    if (!matches.empty()) {
+      take(around, keyOf(onward ? matches.front() : matches.back()));
     }
   }
   const std::optional<Key>& found = best ? best : around;

@@ -87,9 +87,7 @@ bool SpanSlices::stand(const RunModel& model) const {
 }
 
 const SpanSlices::Slice& SpanSlices::sliceOf(std::uint32_t number) const {
-  const auto after =
-      std::upper_bound(slices_.begin(), slices_.end(), number,
-                       [](std::uint32_t n, const Slice& slice) { return n < slice.first; });
+  const auto after = std::ranges::upper_bound(slices_, number, {}, &Slice::first);
   return *(after - 1);
 }
 

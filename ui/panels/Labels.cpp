@@ -17,7 +17,9 @@ QLabel* muted(const QString& text, const char* name) {
 QLabel* bold(const QString& text, double scale) {
   auto* label = new QLabel(text);
   QFont font = label->font();
-  font.setPointSizeF(font.pointSizeF() * scale);
+  if (scale != 1) {  // else it follows the size of the application
+    font.setPointSizeF(font.pointSizeF() * scale);
+  }
   font.setBold(true);
   label->setFont(font);
   return label;

@@ -33,5 +33,7 @@ void add(QBoxLayout& layout, std::initializer_list<Part> parts);
 
 /// Fills a widget, up to its edges where no margins are given; returns it.
 QWidget* fill(QWidget* widget, QLayout* layout, const QMargins& margins = {});
+/// Returns a frameless area that scrolls a widget which may be higher than its place.
+QWidget* scrolled(QWidget* widget);
 
 }  // namespace lockstep::ui

@@ -82,18 +82,14 @@ const LogLines::Line& LogLines::line(std::size_t row) const {
 
 QString LogLines::text(std::size_t row, std::size_t column) const {
   const Line& of = line(row);
-  switch (column) {
-    case kTime: {  // "12.345 s", or nothing
-      const auto ns = times_ && of.ticks != 0 ? times_(of.ticks) : std::nullopt;
-      return ns ? QStringLiteral("%1 s").arg(*ns / 1e9, 0, 'f', 3) : QString();
-    }
-    case kRank:
-      return of.rank < 0 ? tr("run") : QString::number(of.rank);
-    case kLevel:
-      return nameOf(of.level);
-    default:
-      return of.text;
+  if (column == kTime) {  // "12.345 s", or nothing
+    const auto ns = times_ && of.ticks != 0 ? times_(of.ticks) : std::nullopt;
+    return ns ? QStringLiteral("%1 s").arg(*ns / 1e9, 0, 'f', 3) : QString();
   }
+  return column == kLevel  ? nameOf(of.level)
+         : column != kRank ? of.text
+         : of.rank < 0     ? tr("run")
+                           : QString::number(of.rank);
 }
 
 std::optional<double> LogLines::number(std::size_t row, std::size_t column) const {

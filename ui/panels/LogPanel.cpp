@@ -24,7 +24,7 @@ LogPanel::LogPanel(QWidget* parent)
       pattern_(
           toolButton(QStringLiteral(".*"), tr("The text is a regular expression"), "logPattern")),
       words_(named(new ElidedLabel, "logWords")),
-      view_(named(new TableView(tr("Log")), "logLines", tr("Log"))) {
+      view_(named(new TableView(tr("Log")), "logLines")) {
   setObjectName("logPanel");
   level_->addItem(tr("All lines"), static_cast<int>(LineLevel::kNone));
   level_->addItem(tr("Info and above"), static_cast<int>(LineLevel::kInfo));
@@ -32,8 +32,8 @@ LogPanel::LogPanel(QWidget* parent)
   level_->addItem(tr("Errors"), static_cast<int>(LineLevel::kError));
   pattern_->setCheckable(true);
   pattern_->setAccessibleName(tr("The text is a regular expression"));
-  auto* write = new QPushButton(tr("Export CSV…"));
-  write->setToolTip(tr("Write the lines shown into a file"));
+  auto* write =
+      named(new QPushButton(tr("Export CSV…")), "", {}, tr("Write the lines shown into a file"));
 
   view_->rowsModel().setPage(std::numeric_limits<int>::max());  // its end is followed
   view_->setRows(lines_);

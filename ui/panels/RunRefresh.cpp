@@ -5,6 +5,8 @@
 #include <QWidget>
 #include <algorithm>
 
+#include "ui/model/Follow.h"
+
 namespace lockstep::ui {
 namespace {
 
@@ -35,14 +37,8 @@ RunRefresh::RunRefresh(QWidget& panel, int restPerWork)
 }
 
 void RunRefresh::setRun(RunModel* model, ViewState* state) {
-  if (model_ != nullptr) {
-    model_->disconnect(this);
-  }
-  if (state_ != nullptr) {
-    state_->disconnect(this);
-  }
-  model_ = model;
-  state_ = state;
+  follow(model_, model, this);
+  follow(state_, state, this);
   if (model_ != nullptr && state_ != nullptr) {
     wasLive_ = model_->isLive();
     connect(model_, &RunModel::changed, this, [this] {

@@ -28,7 +28,7 @@ RunsPanel::RunsPanel(const QString& folder, QWidget* parent)
     : QWidget(parent),
       folder_(folder),
       line_(filterLine("runsFilter", tr("Filter: mlp backend:gloo world>2"), tr("Filter runs"))),
-      view_(named(new TableView(tr("Runs")), "runsTable", tr("Runs"))) {
+      view_(named(new TableView(tr("Runs")), "runsTable")) {
   setObjectName("runsPanel");
   qRegisterMetaType<std::vector<RunEntry>>();
   line_->setToolTip(
@@ -98,8 +98,7 @@ void RunsPanel::refresh() {
 
 void RunsPanel::takeEntries(std::vector<RunEntry> entries) {
   scanning_ = false;
-  const bool anyLive =
-      std::any_of(entries.begin(), entries.end(), [](const RunEntry& e) { return e.live(); });
+  const bool anyLive = std::ranges::any_of(entries, &RunEntry::live);
   runs_ = std::make_shared<RunsTable>(std::move(entries));
   view_->setRows(runs_);
   page_->setEmpty(runs_->size() == 0);

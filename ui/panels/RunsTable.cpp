@@ -103,8 +103,7 @@ std::vector<TableRows::Column> runColumns() {
 
 RunsTable::RunsTable(std::vector<RunEntry> entries)
     : TableRows(runColumns()), entries_(std::move(entries)) {
-  std::sort(entries_.begin(), entries_.end(),
-            [](const RunEntry& a, const RunEntry& b) { return a.path < b.path; });
+  std::ranges::sort(entries_, {}, &RunEntry::path);
 }
 
 QString RunsTable::widestText(std::size_t column) {
@@ -121,9 +120,7 @@ QString stateText(trace::RunState state) {
 
 std::optional<std::size_t> RunsTable::placeOf(const TableRows& before, std::size_t row) const {
   const QString& path = static_cast<const RunsTable&>(before).entry(row).path;
-  const auto at = std::lower_bound(
-      entries_.begin(), entries_.end(), path,
-      [](const RunEntry& entry, const QString& wanted) { return entry.path < wanted; });
+  const auto at = std::ranges::lower_bound(entries_, path, {}, &RunEntry::path);
   return at != entries_.end() && at->path == path
              ? std::optional(static_cast<std::size_t>(at - entries_.begin()))
              : std::nullopt;
@@ -164,20 +161,10 @@ QVariant RunsTable::look(std::size_t row, std::size_t column, int role) const {
   if (column == kDrops || !run.problem.isEmpty()) {
     return colors.error;
   }
-  switch (run.state) {
-    case trace::RunState::kStarting:
-    case trace::RunState::kRunning:
-      return run.failure.isEmpty() ? currentAccent() : colors.error;
-    case trace::RunState::kFinished:
-      return colors.good;
-    case trace::RunState::kStopped:
-      return colors.textMuted;
-    case trace::RunState::kFailed:
-    case trace::RunState::kDiverged:
-    case trace::RunState::kRecorderDied:
-      return colors.error;
-  }
-  return {};
+  return run.live() && run.failure.isEmpty()       ? currentAccent()
+         : run.state == trace::RunState::kFinished ? colors.good
+         : run.state == trace::RunState::kStopped  ? colors.textMuted
+                                                   : colors.error;
 }
 
 RunsFilter::RunsFilter(const QString& line) {
@@ -228,8 +215,7 @@ bool RunsFilter::accepts(const Term& term, const RunsTable& runs, std::size_t ro
 }
 
 bool RunsFilter::accepts(const RunsTable& runs, std::size_t row) const {
-  return std::all_of(terms_.begin(), terms_.end(),
-                     [&](const Term& term) { return accepts(term, runs, row); });
+  return std::ranges::all_of(terms_, [&](const Term& term) { return accepts(term, runs, row); });
 }
 
 }  // namespace lockstep::ui

@@ -4,7 +4,6 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QFileDialog>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QItemSelectionModel>
 #include <QPushButton>
@@ -165,9 +164,9 @@ void EventsPanel::rowChosen() {
   syncing_ = true;
   const TimeRange range = state_->range();
   if (span->endNs() < range.startNs || span->startNs > range.endNs) {
-    const double half = range.lengthNs() / 2;
-    const double middle = (span->startNs + span->endNs()) / 2;
-    state_->setRange({middle - half, middle + half}, ViewState::RangeChange::kPan);
+    const TimeRange all{span->startNs, span->endNs()};
+    state_->setRange(TimeRange::about(all.middleNs(), range.lengthNs()),
+                     ViewState::RangeChange::kPan);
   }
   state_->select(span);
   emit chosen(*span);

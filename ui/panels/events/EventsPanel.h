@@ -1,7 +1,6 @@
 #pragma once
 
 #include <QString>
-#include <cstdint>
 
 #include "ui/panels/RunTablePanel.h"
 #include "ui/panels/events/EventPages.h"

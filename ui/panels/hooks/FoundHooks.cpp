@@ -1,6 +1,5 @@
 #include "ui/panels/hooks/FoundHooks.h"
 
-#include <QDateTime>
 #include <QFileInfo>
 #include <algorithm>
 
@@ -127,8 +126,7 @@ void FoundHooks::rebuild() {
 }
 
 std::optional<std::size_t> FoundHooks::find(const QString& id) const {
-  const auto at =
-      std::find_if(rows_.begin(), rows_.end(), [&](const HookRow& row) { return row.id == id; });
+  const auto at = std::ranges::find(rows_, id, &HookRow::id);
   return at == rows_.end() ? std::nullopt
                            : std::optional(static_cast<std::size_t>(at - rows_.begin()));
 }

@@ -86,19 +86,21 @@ QString factsOf(const HookRow& row) {
 
 }  // namespace
 
-HookDetails::HookDetails(QWidget* parent) : QWidget(parent) {
+HookDetails::HookDetails(QWidget* parent)
+    : QWidget(parent),
+      title_(bold()),
+      facts_(makeText("hookFacts")),
+      parametersTitle_(bold(tr("Parameters"))),
+      parameters_(
+          makeTable("hookParameters", tr("Parameters of the hook"),
+                    {tr("Key"), tr("Begins with"), tr("Allowed"), tr("Live"), tr("What it does")})),
+      verdictTitle_(bold(tr("Verification"))),
+      verdict_(
+          makeTable("hookVerdict", tr("What the verification of the hook found"),
+                    {tr("Ranks"), tr("Verdict"), tr("Off the mean"), tr("Promised"),
+                     tr("Same on all ranks"), tr("A step"), tr("Allreduce"), tr("Sent a step")})),
+      findings_(makeText("hookFindings")) {
   setObjectName("hookDetails");
-  title_ = bold();
-  facts_ = makeText("hookFacts");
-  parametersTitle_ = bold(tr("Parameters"));
-  parameters_ =
-      makeTable("hookParameters", tr("Parameters of the hook"),
-                {tr("Key"), tr("Begins with"), tr("Allowed"), tr("Live"), tr("What it does")});
-  verdictTitle_ = bold(tr("Verification"));
-  verdict_ = makeTable("hookVerdict", tr("What the verification of the hook found"),
-                       {tr("Ranks"), tr("Verdict"), tr("Off the mean"), tr("Promised"),
-                        tr("Same on all ranks"), tr("A step"), tr("Allreduce"), tr("Sent a step")});
-  findings_ = makeText("hookFindings");
   fill(this,
        inColumn({title_, facts_, verdictTitle_, verdict_, findings_, parametersTitle_, parameters_,
                  Part::rest()}),

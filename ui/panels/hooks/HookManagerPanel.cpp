@@ -4,7 +4,6 @@
 #include <QFileInfo>
 #include <QHeaderView>
 #include <QPushButton>
-#include <QScrollArea>
 #include <QSplitter>
 #include <QTimer>
 #include <utility>
@@ -39,10 +38,6 @@ HookManagerPanel::HookManagerPanel(const HookManagerOptions& options, QWidget* p
   setObjectName("hookManager");
   setAccessibleName(tr("Hooks"));
   setAcceptDrops(true);
-  auto* scroll = new QScrollArea;
-  scroll->setWidget(details_);
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
   auto* empty =
       new EmptyState(tr("No hooks were found in %1. Drop a library (.so) here, or load one.")
                          .arg(QString::fromStdString(plugin::pathsText(plugin::pluginFolders()))),
@@ -51,7 +46,7 @@ HookManagerPanel::HookManagerPanel(const HookManagerOptions& options, QWidget* p
   auto* splitter = new QSplitter(Qt::Vertical);
   page_ = new ViewOrEmpty(view_, empty);
   splitter->addWidget(page_);
-  splitter->addWidget(scroll);
+  splitter->addWidget(scrolled(details_));
   splitter->setStretchFactor(0, 1);
   splitter->setStretchFactor(1, 1);
   splitter->setChildrenCollapsible(false);
@@ -115,8 +110,7 @@ QHBoxLayout* HookManagerPanel::makeButtons() {
 }
 
 TableView* HookManagerPanel::makeTable() const {
-  auto* view =
-      named(new TableView(tr("Hooks that were found")), "hooksFound", tr("Hooks that were found"));
+  auto* view = named(new TableView(tr("Hooks that were found")), "hooksFound");
   view->setRows(foundRows(hooks_.rows()));
   view->sortFromTheStart(FoundColumn::kName, Qt::AscendingOrder);
   view->setSelectionMode(QAbstractItemView::SingleSelection);
@@ -242,7 +236,6 @@ void HookManagerPanel::takeScan(std::vector<plugin::FoundLibrary> libraries) {
     show(std::exchange(afterScan_, QString()));
   }
   changed();
-  emit reloaded();
   loader_->hold(false);
 }
 

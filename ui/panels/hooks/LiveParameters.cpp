@@ -50,14 +50,12 @@ std::string jsonOf(const HookParam& param, const HookValue& value) {
     return nlohmann::json(*text).dump();
   }
   const double number = std::get<double>(value);
-  switch (param.type) {
-    case HookParam::Type::kBool:
-      return number != 0 ? "1.0" : "0.0";
-    case HookParam::Type::kInteger:
-      return nlohmann::json(static_cast<std::int64_t>(number)).dump();
-    default:
-      return nlohmann::json(number).dump();
+  if (param.type == HookParam::Type::kBool) {
+    return number != 0 ? "1.0" : "0.0";
   }
+  return param.type == HookParam::Type::kInteger
+             ? nlohmann::json(static_cast<std::int64_t>(number)).dump()
+             : nlohmann::json(number).dump();
 }
 
 QString textOf(const HookParam& param, const HookValue& value) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/launch/ControlSocket.h"
+#include "ui/model/Follow.h"
 #include "ui/model/RunModel.h"
 #include "ui/panels/Labels.h"
 #include "ui/panels/Layouts.h"
@@ -37,10 +38,7 @@ LiveParametersPanel::LiveParametersPanel(Sender sender, Finder finder, QWidget* 
 }
 
 void LiveParametersPanel::setRun(RunModel* model) {
-  if (model_ != nullptr) {
-    model_->disconnect(this);
-  }
-  model_ = model;
+  follow(model_, model, this);
   clear();
   if (model_ != nullptr) {
     connect(model_, &RunModel::infoChanged, this, &LiveParametersPanel::consider);
@@ -176,13 +174,9 @@ void LiveParametersPanel::readChanges() {
 }
 
 void LiveParametersPanel::showState(Control& control, const QString& since) {
-  if (!control.wanted.isEmpty()) {
-    control.state->setText(tr("asked for %1…").arg(control.wanted));
-  } else if (!since.isEmpty()) {
-    control.state->setText(tr("%1 %2").arg(control.held, since));
-  } else {
-    control.state->setText(tr("%1 so far").arg(control.held));
-  }
+  control.state->setText(!control.wanted.isEmpty() ? tr("asked for %1…").arg(control.wanted)
+                         : !since.isEmpty()        ? tr("%1 %2").arg(control.held, since)
+                                                   : tr("%1 so far").arg(control.held));
 }
 
 }  // namespace lockstep::ui

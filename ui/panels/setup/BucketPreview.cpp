@@ -7,7 +7,6 @@
 #include <QToolTip>
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -155,11 +154,8 @@ void BucketPreview::pointerMoved(const PointerInput& input) {
   const QString text =
       BucketPreviewScene(forecast_, showsRebuilt(), currentPalette(), canvas_->width())
           .describe(input.position);
-  if (text.isEmpty()) {
-    QToolTip::hideText();
-  } else {
-    QToolTip::showText(canvas_->mapToGlobal(input.position.toPoint()), text, canvas_);
-  }
+  // An empty one hides what is shown.
+  QToolTip::showText(canvas_->mapToGlobal(input.position.toPoint()), text, canvas_);
 }
 
 void BucketPreview::pointerLeft() {

@@ -148,8 +148,8 @@ void BucketPreviewScene::draw(DisplayList& list) const {
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
     const auto& bucket = plan_.buckets[i];
     const QRectF whole = bar(i);
-    list.text(QRectF(kMargin, whole.top(), kName - 6, kBar), QString::number(i), palette_.textMuted,
-              FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+    list.note(QRectF(kMargin, whole.top(), kName - 6, kBar), QString::number(i), palette_,
+              kToTheRight);
     double left = whole.left();
     const QColor colour = palette_.bucket(static_cast<int>(i));
     // Cells that are too narrow to be told apart are one.
@@ -174,10 +174,10 @@ void BucketPreviewScene::draw(DisplayList& list) const {
       }
     }
     const QRectF figures(width_ - kFigures, whole.top(), kFigures - kMargin, kBar);
-    list.text(
+    list.label(
         figures,
         QStringLiteral("%1 · %2").arg(formatBytes(bucket.bytes)).arg(bucket.parameters.size()),
-        palette_.text, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+        palette_, kToTheRight);
   }
 }
 
@@ -216,16 +216,6 @@ QString BucketPreviewScene::describe(QPointF at) const {
     left = right;
   }
   return lines.join('\n');
-}
-
-Picture bucketPreviewPicture(const BucketForecast& forecast, bool afterRebuild, Theme theme,
-                             double width) {
-  const BucketPreviewScene scene(forecast, afterRebuild, Palette::of(theme), width);
-  Picture picture;
-  picture.title = tr("Bucket preview");
-  picture.size = QSizeF(width, scene.height());
-  scene.draw(picture.list);
-  return picture;
 }
 
 }  // namespace lockstep::ui

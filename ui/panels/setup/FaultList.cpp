@@ -35,10 +35,7 @@ std::vector<experiment::ExperimentText::Pair> firstKeys(const std::string& kind)
 
 }  // namespace
 
-FaultList::FaultList(SetupDraft& draft, QWidget* parent)
-    : QWidget(parent), draft_(draft), layout_(new QVBoxLayout(this)) {
-  layout_->setContentsMargins(0, 0, 0, 0);
-  layout_->setSpacing(4);
+FaultList::FaultList(SetupDraft& draft, QWidget* parent) : QWidget(parent), draft_(draft) {
   none_ = muted(tr("No faults: every rank does as well as it can."));
   auto* add = toolButton(tr("Add a fault"), {}, "addFault");
   add->setPopupMode(QToolButton::InstantPopup);
@@ -49,7 +46,8 @@ FaultList::FaultList(SetupDraft& draft, QWidget* parent)
     });
   }
   add->setMenu(menu);
-  ui::add(*layout_, {none_, inRow({add, Part::rest()})});
+  layout_ = inColumn({none_, inRow({add, Part::rest()})}, 4);
+  fill(this, layout_);
   refresh();
 }
 

@@ -255,12 +255,9 @@ QString FieldEditor::mistake() const {
 
 bool FieldEditor::matches(const QString& needle) const {
   const QString all = text(field_.key + ' ' + field_.label + ' ' + field_.help);
-  for (const QString& word : needle.split(' ', Qt::SkipEmptyParts)) {
-    if (!all.contains(word, Qt::CaseInsensitive)) {
-      return false;
-    }
-  }
-  return true;
+  return std::ranges::all_of(needle.split(' ', Qt::SkipEmptyParts), [&](const QString& word) {
+    return all.contains(word, Qt::CaseInsensitive);
+  });
 }
 
 void FieldEditor::offer(const QStringList& texts) {
@@ -283,6 +280,17 @@ void FieldEditor::edits(SetupDraft& draft, const std::function<void(const std::s
 
 void FieldEditor::edits(SetupDraft& draft) {
   edits(draft, [this, &draft](const std::string& toml) { draft.setKey(field_, toml); });
+}
+
+void FieldEditor::showFrom(const SetupDraft& draft) {
+  show(draft.text().value(field_.key));
+  setMistake(draft.mistakeOf(field_.key));
+}
+
+bool FieldEditor::wanted(const SetupDraft& draft, const QString& needle, bool advanced) const {
+  return !needle.isEmpty() ? matches(needle)
+                           : advanced || !field_.advanced ||
+                                 draft.text().value(field_.key).has_value() || !mistake().isEmpty();
 }
 
 void FieldEditor::focusEditor() {

@@ -42,6 +42,11 @@ class FieldEditor : public QWidget {
   /// Has what is typed or reset here change a draft, by `set` or as the key that it is.
   void edits(SetupDraft& draft, const std::function<void(const std::string& toml)>& set);
   void edits(SetupDraft& draft);
+  /// Shows what a draft holds of its key, and what is wrong with that.
+  void showFrom(const SetupDraft& draft);
+  /// Returns whether it is asked for: by the words looked for or, without any, by being of use
+  /// often, written or wrong.
+  [[nodiscard]] bool wanted(const SetupDraft& draft, const QString& needle, bool advanced) const;
 
  signals:
   /// A value in TOML, or empty to leave the key out.

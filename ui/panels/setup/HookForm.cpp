@@ -35,14 +35,13 @@ Field fieldAt(const char* key, const std::string& prefix) {
 }  // namespace
 
 HookForm::HookForm(SetupDraft& draft, const HookCatalog& catalog, QWidget* parent)
-    : QWidget(parent), draft_(draft), catalog_(catalog), layout_(new QVBoxLayout(this)) {
-  layout_->setContentsMargins(0, 0, 0, 0);
-  layout_->setSpacing(0);
+    : QWidget(parent), draft_(draft), catalog_(catalog) {
   addInner_ = named(new QPushButton(tr("Add a hook inside")), "addInnerHook", {},
                     tr("Writes [hook.inner]: the hook above does its part and leaves the "
                        "communication to this one."));
   removeInner_ = named(new QPushButton(tr("Remove the innermost hook")), "removeInnerHook");
-  layout_->addLayout(inRow({addInner_, removeInner_, Part::rest()}));
+  layout_ = inColumn({inRow({addInner_, removeInner_, Part::rest()})}, 0);
+  fill(this, layout_);
   connect(addInner_, &QPushButton::clicked, this, [this] {
     const std::string prefix = levels_.back().prefix + "inner.";
     draft_.edit(prefix, [&](auto& text) { text.set(prefix + "name", "\"allreduce\""); });
@@ -183,8 +182,7 @@ void HookForm::refresh() {
       level.name->offer(names);
     }
     for (FieldEditor* editor : level.fields()) {
-      editor->show(draft_.text().value(editor->field().key));
-      editor->setMistake(draft_.mistakeOf(editor->field().key));
+      editor->showFrom(draft_);
     }
   }
   offered_ = names;
@@ -209,11 +207,7 @@ int HookForm::filter(const QString& needle, bool advanced) {
   int shown = 0;
   for (Level& level : levels_) {
     for (FieldEditor* editor : level.fields()) {
-      const bool wanted = needle.isEmpty()
-                              ? advanced || !editor->field().advanced ||
-                                    draft_.text().value(editor->field().key).has_value() ||
-                                    !editor->mistake().isEmpty()
-                              : editor->matches(needle);
+      const bool wanted = editor->wanted(draft_, needle, advanced);
       editor->setVisible(wanted);
       shown += wanted ? 1 : 0;
     }

@@ -73,14 +73,9 @@ QVariant RunQueue::data(const QModelIndex& index, int role) const {
     return {};
   }
   const QString& file = files_[index.row()];
-  switch (role) {
-    case Qt::DisplayRole:
-      return QFileInfo(file).completeBaseName();
-    case Qt::ToolTipRole:
-      return file;
-    default:
-      return {};
-  }
+  return role == Qt::DisplayRole   ? QVariant(QFileInfo(file).completeBaseName())
+         : role == Qt::ToolTipRole ? QVariant(file)
+                                   : QVariant();
 }
 
 void RunQueue::runStarted() {

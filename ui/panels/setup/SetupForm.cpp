@@ -1,7 +1,6 @@
 #include "ui/panels/setup/SetupForm.h"
 
 #include <QTimer>
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -128,9 +127,7 @@ bool SetupForm::shows(const experiment::Mistake& mistake) const {
 
 void SetupForm::refresh() {
   for (const auto& [editor, group] : editors_) {
-    const std::string& key = editor->field().key;
-    editor->show(draft_.text().value(key));
-    editor->setMistake(draft_.mistakeOf(key));
+    editor->showFrom(draft_);
   }
   hooks_->refresh();
   faults_->refresh();
@@ -144,13 +141,10 @@ void SetupForm::filter(const QString& needle, bool advanced) {
   std::map<FieldGroup*, int> shown;
   for (const auto& [editor, group] : editors_) {
     const experiment::Field& field = editor->field();
-    const bool written = draft_.text().value(field.key).has_value();
-    const bool relevant = draft_.applies(field) || written;
-    const bool wanted =
-        searching ? editor->matches(needle)
-                  : !field.advanced || advanced || written || !editor->mistake().isEmpty();
-    editor->setVisible(relevant && wanted);
-    shown[group] += relevant && wanted ? 1 : 0;
+    const bool relevant = draft_.applies(field) || draft_.text().value(field.key).has_value();
+    const bool wanted = relevant && editor->wanted(draft_, needle, advanced);
+    editor->setVisible(wanted);
+    shown[group] += wanted ? 1 : 0;
   }
   shown[hookGroup_] = hooks_->filter(needle, advanced);
   shown[faultGroup_] = searching ? faults_->filter(needle) : 1;

@@ -9,7 +9,6 @@
 #include <QPushButton>
 #include <QSplitter>
 #include <QTabWidget>
-#include <algorithm>
 #include <utility>
 
 #include "ui/panels/CurrentPalette.h"

@@ -78,9 +78,7 @@ QString shownText(const Field& field, const std::string& toml) {
 }  // namespace
 
 SweepEditor::SweepEditor(SetupDraft& draft, const HookCatalog& catalog, QWidget* parent)
-    : QWidget(parent), draft_(draft), catalog_(catalog), layout_(new QVBoxLayout(this)) {
-  layout_->setContentsMargins(0, 0, 0, 0);
-  layout_->setSpacing(4);
+    : QWidget(parent), draft_(draft), catalog_(catalog) {
   about_ = muted({}, "aboutSweep");
   auto* add = toolButton(tr("Vary a key"), tr("Runs the experiment with each of a list of values"),
                          "varyKey");
@@ -88,7 +86,8 @@ SweepEditor::SweepEditor(SetupDraft& draft, const HookCatalog& catalog, QWidget*
   menu_ = new QMenu(add);
   connect(menu_, &QMenu::aboutToShow, this, &SweepEditor::fillMenu);
   add->setMenu(menu_);
-  ui::add(*layout_, {about_, inRow({add, Part::rest()})});
+  layout_ = inColumn({about_, inRow({add, Part::rest()})}, 4);
+  fill(this, layout_);
   refresh();
 }
 
@@ -177,9 +176,7 @@ void SweepEditor::refresh() {
       keys.push_back(key.substr(kSweep.size()));
     }
   }
-  const bool same = keys.size() == axes_.size() &&
-                    std::equal(keys.begin(), keys.end(), axes_.begin(),
-                               [](const auto& key, const Axis& axis) { return key == axis.key; });
+  const bool same = std::ranges::equal(keys, axes_, {}, {}, &Axis::key);
   if (!same) {
     for (const Axis& axis : axes_) {
       layout_->removeWidget(axis.box);
@@ -217,8 +214,7 @@ bool SweepEditor::matches(const QString& needle) const {
 }
 
 bool SweepEditor::hasMistake() const {
-  return std::any_of(axes_.begin(), axes_.end(),
-                     [](const Axis& axis) { return !axis.mistake->isHidden(); });
+  return std::ranges::any_of(axes_, [](const Axis& axis) { return !axis.mistake->isHidden(); });
 }
 
 }  // namespace lockstep::ui

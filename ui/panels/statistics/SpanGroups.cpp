@@ -133,8 +133,7 @@ void SpanGroups::notePhase(const Span& span) {
 
 void SpanGroups::endPhases() {
   for (auto& [rank, phases] : phases_) {
-    std::sort(phases.begin(), phases.end(),
-              [](const Phase& a, const Phase& b) { return a.startNs < b.startNs; });
+    std::ranges::sort(phases, {}, &Phase::startNs);
   }
 }
 
@@ -142,9 +141,7 @@ std::uint32_t SpanGroups::phaseOf(int rank, double ns) {
   const auto found = phases_.find(rank);
   if (found != phases_.end()) {
     const auto& phases = found->second;
-    const auto after =
-        std::upper_bound(phases.begin(), phases.end(), ns,
-                         [](double at, const Phase& phase) { return at < phase.startNs; });
+    const auto after = std::ranges::upper_bound(phases, ns, {}, &Phase::startNs);
     if (after != phases.begin() && ns < (after - 1)->endNs) {
       return (after - 1)->group;
     }

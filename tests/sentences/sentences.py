@@ -82,7 +82,6 @@ ui/shell/RunReport.cpp
 ui/views/buckets/BucketFacts.cpp
 ui/views/buckets/BucketStory.cpp
 ui/views/buckets/BucketTexts.cpp
-ui/views/buckets/BucketsSentence.cpp
 ui/views/buckets/WhatIf.cpp
 ui/views/compare/CompareResult.cpp
 ui/views/compare/CompareScene.cpp

@@ -21,10 +21,6 @@ namespace {
 using analysis::CallSequence;
 using Shown = std::shared_ptr<const DivergenceFacts>;
 
-QString inCount(double count) {
-  return formatCount(static_cast<std::uint64_t>(count));
-}
-
 std::optional<double> bucketOf(std::uint16_t bucket) {
   return bucket == trace::kNoBucket ? std::nullopt : std::optional<double>(bucket);
 }
@@ -279,9 +275,7 @@ class StripRows : public FactRows {
   void add(const StripData& strip, const StepSeries& series) {
     const Number number = [this, &series](std::size_t row) {
       const auto& pieces = series.pieces();
-      const auto at = std::lower_bound(
-          pieces.begin(), pieces.end(), steps_[row],
-          [](const StepSeries::Piece& piece, std::uint32_t step) { return piece.step < step; });
+      const auto at = std::ranges::lower_bound(pieces, steps_[row], {}, &StepSeries::Piece::step);
       return at != pieces.end() && at->step == steps_[row] ? std::optional<double>(at->last)
                                                            : std::nullopt;
     };

@@ -10,13 +10,12 @@
 namespace lockstep::ui {
 DivergenceView::DivergenceView(QWidget* parent)
     : RunView(parent),
-      tabs_(new QTabWidget),
+      tabs_(named(new QTabWidget, "divergenceTabs")),
       parameters_(new ParameterTab),
       calls_(new SequenceTab),
       buckets_(new BucketTab) {
   setObjectName("divergenceView");
   setAccessibleName(tr("Divergence"));
-  tabs_->setObjectName("divergenceTabs");
   tabs_->setDocumentMode(true);
   tabs_->addTab(parameters_, tr("Parameters"));
   tabs_->addTab(calls_, tr("Calls side by side"));

@@ -6,8 +6,7 @@
 namespace lockstep::ui {
 
 StepSeries::StepSeries(int rank, std::vector<SeriesPoint> points) : rank_(rank) {
-  std::stable_sort(points.begin(), points.end(),
-                   [](const SeriesPoint& a, const SeriesPoint& b) { return a.step < b.step; });
+  std::ranges::stable_sort(points, {}, &SeriesPoint::step);
   // Before they are taken out: the lines are of finite values alone.
   for (const SeriesPoint& point : points) {
     if (!std::isfinite(point.value)) {
@@ -32,9 +31,7 @@ StepSeries::StepSeries(int rank, std::vector<SeriesPoint> points) : rank_(rank) 
 }
 
 std::optional<double> StepSeries::at(std::uint32_t step) const {
-  const auto behind =
-      std::upper_bound(pieces_.begin(), pieces_.end(), step,
-                       [](std::uint32_t s, const Piece& piece) { return s < piece.step; });
+  const auto behind = std::ranges::upper_bound(pieces_, step, {}, &Piece::step);
   return behind == pieces_.begin() ? std::nullopt : std::optional<double>(std::prev(behind)->last);
 }
 

@@ -94,7 +94,7 @@ std::vector<LegendEntry> OverlapScene::legendEntries() const {
   for (int i = 0; i < kOverlapParts; ++i) {
     const auto part = static_cast<OverlapPart>(i);
     // Only what there is: most runs have three or four of the seven.
-    if (std::any_of(content_.ranks.begin(), content_.ranks.end(), [&](const auto& rank) {
+    if (std::ranges::any_of(content_.ranks, [&](const auto& rank) {
           return rank.sums.back()[static_cast<std::size_t>(i)] > 0;
         })) {
       entries.push_back({swatchOf(part, palette_), nameOf(part)});

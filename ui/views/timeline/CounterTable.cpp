@@ -103,8 +103,7 @@ CounterTable::CounterTable(std::vector<CounterRow> rows)
   time(tr("Last at"), &CounterRow::lastNs);
   figures(
       centred(tr("Values")),
-      [this](std::size_t row) { return static_cast<double>(rows_[row].summary.count); },
-      [](double count) { return formatCount(static_cast<std::uint64_t>(count)); });
+      [this](std::size_t row) { return static_cast<double>(rows_[row].summary.count); }, inCount);
 }
 
 bool CounterTable::continues(const TableRows& before) const {

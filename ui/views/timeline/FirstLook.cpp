@@ -66,16 +66,13 @@ TimeRange typicalRange(const RunModel& model) {
     std::vector<double> sorted = lengths;
     const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
     std::nth_element(sorted.begin(), middle, sorted.end());
-    const auto typical = std::min_element(
-        lengths.begin(), lengths.end(),
-        [&](double a, double b) { return std::abs(a - *middle) < std::abs(b - *middle); });
+    const auto typical = std::ranges::min_element(
+        lengths, {}, [&](double length) { return std::abs(length - *middle); });
     const auto i = static_cast<std::size_t>(typical - lengths.begin());
-    const double margin = *typical * kFirstLookMargin;
-    return {steps[i].startNs - margin, steps[i + kIterationsShown - 1].endNs + margin};
+    return TimeRange{steps[i].startNs, steps[i + kIterationsShown - 1].endNs}.widened(
+        kFirstLookMargin);
   }
-  const TimeRange all = model.extent();
-  const double margin = all.lengthNs() * kFirstLookMargin;
-  return {all.startNs - margin, all.endNs + margin};
+  return model.extent().widened(kFirstLookMargin);
 }
 
 std::optional<TimeRange> faultRange(const RunModel& model) {
@@ -94,8 +91,7 @@ std::optional<TimeRange> faultRange(const RunModel& model) {
   const double to = after    ? after->endNs
                     : during ? std::max(during->endNs, fault->endNs())
                              : fault->endNs() + 2 * each;
-  const double margin = (to - from) * kFirstLookMargin;
-  return TimeRange{from - margin, to + margin};
+  return TimeRange{from, to}.widened(kFirstLookMargin);
 }
 
 TimeRange firstLook(const RunModel& model) {

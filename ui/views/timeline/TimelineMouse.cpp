@@ -129,14 +129,11 @@ void TimelineMouse::updateHover() {
 }
 
 Qt::CursorShape TimelineMouse::cursor() const {
-  switch (drag_) {
-    case Drag::kPan:
-      return Qt::ClosedHandCursor;
-    case Drag::kMeasure:
-    case Drag::kFilter:
-      return Qt::SizeHorCursor;
-    default:
-      break;
+  if (drag_ == Drag::kPan) {
+    return Qt::ClosedHandCursor;
+  }
+  if (drag_ == Drag::kMeasure || drag_ == Drag::kFilter) {
+    return Qt::SizeHorCursor;
   }
   const bool over = pointer_ && (timeline_.headerAt(*pointer_) || timeline_.markAt(*pointer_));
   return over ? Qt::PointingHandCursor : Qt::ArrowCursor;

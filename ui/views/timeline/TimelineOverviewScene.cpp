@@ -156,10 +156,8 @@ void drawOverview(DisplayList& list, const QRectF& rect, const RunModel& model,
   const TimeRange all = model.extent();
   const bool waits = frame.colourBy == ColourBy::kWait;
   const QRectF label(rect.left() + 10, rect.top() + 5, kLabelWidth - 14, 17);
-  list.text(label, waits ? QStringLiteral("Exposed share") : QStringLiteral("Whole run"),
-            palette.text, FontRole::kBold);
-  list.text(label.translated(0, 18), formatDuration(all.lengthNs()), palette.textMuted,
-            FontRole::kSmall);
+  list.title(label, waits ? QStringLiteral("Exposed share") : QStringLiteral("Whole run"), palette);
+  list.note(label.translated(0, 18), formatDuration(all.lengthNs()), palette);
   const TimeAxis axis = overviewAxis(model, rect);
   const QRectF area(axis.left(), rect.top() + kColumnMargin, axis.width(),
                     rect.height() - 2 * kColumnMargin - 1);

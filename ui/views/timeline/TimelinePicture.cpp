@@ -60,9 +60,7 @@ Picture timelinePicture(const RunModel& model, QSize size, Theme theme,
 
   DisplayList& list = picture.list;
   drawPictureHead(picture, subtitle(model, shown), palette);
-  DisplayList body;
-  TimelineScene(model, layout, palette, frame).draw(body);
-  list.append(body, QPointF(0, above));
+  list.append(drawn(TimelineScene(model, layout, palette, frame)), QPointF(0, above));
   if (model.spanCount() > 0) {
     OverviewFrame overview;
     overview.shown = shown;

@@ -1,16 +1,14 @@
 #include "ui/views/timeline/TimelineScene.h"
 
 #include "ui/views/timeline/layers/CountersLayer.h"
-#include "ui/views/timeline/layers/FilterLayer.h"
 #include "ui/views/timeline/layers/GroundLayer.h"
 #include "ui/views/timeline/layers/LanesLayer.h"
-#include "ui/views/timeline/layers/MeasureLayer.h"
 #include "ui/views/timeline/layers/NotesLayer.h"
+#include "ui/views/timeline/layers/Overlays.h"
 #include "ui/views/timeline/layers/PointerLayer.h"
 #include "ui/views/timeline/layers/RanksLayer.h"
 #include "ui/views/timeline/layers/RibbonsLayer.h"
 #include "ui/views/timeline/layers/RulerLayer.h"
-#include "ui/views/timeline/layers/SelectionLayer.h"
 #include "ui/views/timeline/layers/WorldLayer.h"
 
 namespace lockstep::ui {

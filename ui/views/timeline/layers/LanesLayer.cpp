@@ -144,10 +144,8 @@ void LanesLayer::drawMatches(DisplayList& list, const Lane& lane,
     return;
   }
   const auto firstFrom = [&](double ns) {
-    return std::partition_point(matches->begin(), matches->end(),
-                                [ticks = model_.toTicks(ns)](const SpanFinder::Match& match) {
-                                  return match.startTicks < ticks;
-                                });
+    return std::ranges::lower_bound(*matches, model_.toTicks(ns), {},
+                                    &SpanFinder::Match::startTicks);
   };
   constexpr double kTick = 3;
   for (auto match = firstFrom(axis_.startNs()); match != matches->end();) {

@@ -68,10 +68,10 @@ void RanksLayer::drawHeader(DisplayList& list, const TimelineLayout::RankBox& ra
   } else {
     list.polygon({{7, y - 2.5}, {16, y - 2.5}, {11.5, y + 3}}, palette_.textMuted);
   }
-  list.text(QRectF(24, header.top(), kLabelWidth - 28, header.height()),
-            QStringLiteral("Rank %1").arg(rank.rank), palette_.text, FontRole::kBold);
-  list.text(QRectF(kLabelWidth + 8, header.top(), axis_.width() - 16, header.height()),
-            factsOf(rank.rank).join(QStringLiteral(" · ")), palette_.textMuted, FontRole::kSmall);
+  list.title(QRectF(24, header.top(), kLabelWidth - 28, header.height()),
+             QStringLiteral("Rank %1").arg(rank.rank), palette_);
+  list.note(QRectF(kLabelWidth + 8, header.top(), axis_.width() - 16, header.height()),
+            factsOf(rank.rank).join(QStringLiteral(" · ")), palette_);
 }
 
 QStringList RanksLayer::factsOf(int rank) const {

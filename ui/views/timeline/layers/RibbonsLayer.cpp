@@ -52,9 +52,9 @@ void RibbonsLayer::drawAll(DisplayList& list, const Meeting* selected) const {
     }
   }
   if (tooMany) {
-    list.text(QRectF(axis_.left() + 8, sight_.lanesArea().top() + 4, axis_.width() - 16, 16),
-              QStringLiteral("Zoom in to see ribbons: too many collectives are in sight."),
-              palette_.text, FontRole::kBold);
+    list.title(QRectF(axis_.left() + 8, sight_.lanesArea().top() + 4, axis_.width() - 16, 16),
+               QStringLiteral("Zoom in to see ribbons: too many collectives are in sight."),
+               palette_);
     return;
   }
   for (const Meeting* meeting : wide) {

@@ -170,8 +170,7 @@ void SpanBars::drawBucketMark(DisplayList& list, const Span& span, double x, con
   const QString text = QStringLiteral("b%1").arg(span.bucket);
   const double width = textWidth(text, FontRole::kSmall);
   if (roomRight - x > width + h + 3) {
-    list.text(QRectF(x + h, row.top() - 2, width + 2, row.height() + 3), text, palette_.textMuted,
-              FontRole::kSmall);
+    list.note(QRectF(x + h, row.top() - 2, width + 2, row.height() + 3), text, palette_);
   }
 }
 

@@ -76,7 +76,7 @@ void WorldLayer::draw(DisplayList& list) const {
   list.clip(sight_.belowRuler());
   const QRectF place(0, sight_.yOf(world.top), kLabelWidth, world.height);
   list.fill(place, palette_.surface);
-  list.text(place.adjusted(10, 0, -6, 0), QStringLiteral("World"), palette_.text, FontRole::kBold);
+  list.title(place.adjusted(10, 0, -6, 0), QStringLiteral("World"), palette_);
   list.fill(QRectF(kLabelWidth - 1, place.top(), 1, place.height()), palette_.gridStrong);
   list.unclip();
 }

@@ -78,7 +78,6 @@ app/cli/WhatIf.cpp
 ui/model/SpanFacts.cpp
 ui/shell/JobEnding.cpp
 ui/shell/RunEnding.cpp
-ui/shell/RunReport.cpp
 ui/views/buckets/BucketFacts.cpp
 ui/views/buckets/BucketStory.cpp
 ui/views/buckets/BucketTexts.cpp

@@ -46,12 +46,9 @@ Appearance::Appearance(QObject* parent) : QObject(parent) {
 }
 
 Theme Appearance::theme() const {
-  switch (choice_) {
-    case ThemeChoice::kLight: return Theme::kLight;
-    case ThemeChoice::kDark: return Theme::kDark;
-    case ThemeChoice::kSystem: break;
-  }
-  return system_;
+  return choice_ == ThemeChoice::kSystem ? system_
+         : choice_ == ThemeChoice::kDark ? Theme::kDark
+                                         : Theme::kLight;
 }
 
 void Appearance::setChoice(ThemeChoice choice) {

@@ -2,14 +2,15 @@
 
 #include <QApplication>
 #include <QKeyEvent>
-#include <QLineEdit>
 #include <QListView>
 #include <QPainter>
 #include <QStandardItemModel>
 #include <QStyledItemDelegate>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <vector>
+
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
 
 namespace lockstep::ui {
 namespace {
@@ -76,24 +77,19 @@ int matchScore(const QString& typed, const QString& text) {
 
 CommandPalette::CommandPalette(QWidget* parent)
     : QDialog(parent, Qt::Popup | Qt::FramelessWindowHint),
-      line_(new QLineEdit),
+      line_(filterLine("commandLine",
+                       tr("Type a command, a view, an experiment, a run or an iteration"), {})),
       list_(new QListView),
       model_(new QStandardItemModel(this)) {
   setObjectName("commandPalette");
   setWindowTitle(tr("Commands"));
-  line_->setObjectName("commandLine");
-  line_->setPlaceholderText(tr("Type a command, a view, an experiment, a run or an iteration"));
-  line_->setClearButtonEnabled(true);
   list_->setModel(model_);
   list_->setItemDelegate(new LineDelegate(list_));
   list_->setEditTriggers(QAbstractItemView::NoEditTriggers);
   list_->setUniformItemSizes(true);
   list_->setFocusPolicy(Qt::NoFocus);
   line_->installEventFilter(this);
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(6, 6, 6, 6);
-  column->addWidget(line_);
-  column->addWidget(list_, 1);
+  fill(this, inColumn({line_, {list_, 1}}), {6, 6, 6, 6});
   connect(line_, &QLineEdit::textEdited, this, &CommandPalette::refresh);
   connect(line_, &QLineEdit::returnPressed, this, &CommandPalette::act);
   connect(list_, &QListView::clicked, this, &CommandPalette::act);

@@ -3,7 +3,6 @@
 #include <QApplication>
 #include <QIconEngine>
 #include <QPainter>
-#include <QPainterPath>
 #include <QPalette>
 
 #include "ui/panels/CurrentPalette.h"

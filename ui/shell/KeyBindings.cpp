@@ -29,9 +29,7 @@ QString KeyBindings::idOf(const QAction* action) {
 }
 
 const KeyBindings::Command* KeyBindings::find(const QAction* action) const {
-  const auto at =
-      std::find_if(commands_.begin(), commands_.end(),
-                   [action](const Command& command) { return command.action == action; });
+  const auto at = std::ranges::find(commands_, action, &Command::action);
   return at == commands_.end() ? nullptr : &*at;
 }
 

@@ -2,7 +2,6 @@
 
 #include <QDialogButtonBox>
 #include <QGridLayout>
-#include <QScrollArea>
 #include <optional>
 #include <utility>
 
@@ -107,13 +106,9 @@ KeySheet::KeySheet(const std::vector<Group>& groups, QWidget* parent) : QDialog(
 
   auto* content = new QWidget;
   content->setLayout(row);
-  auto* scroll = new QScrollArea;
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setWidgetResizable(true);
-  scroll->setWidget(content);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
-  setLayout(inColumn({{scroll, 1}, buttons}));
+  setLayout(inColumn({{scrolled(content), 1}, buttons}));
   const QSize wish = content->sizeHint() + QSize(48, 72);
   resize(wish.boundedTo(QSize(1240, 800)));
 }

@@ -1,14 +1,46 @@
 #include "ui/shell/RunEnding.h"
 
+#include <cmath>
+
+#include "ui/model/Format.h"
 #include "ui/panels/ProblemsPanel.h"
+#include "ui/panels/RunEntry.h"
 #include "ui/shell/MessageBar.h"
-#include "ui/shell/RunReport.h"
 #include "ui/shell/RunSession.h"
 
 namespace lockstep::ui {
 namespace {
 
 const QString kEndMessage = QStringLiteral("end");
+
+std::optional<double> lastOf(const RunModel& model, const std::string& name) {
+  const auto& points = model.metric(name, 0);
+  return points.empty() || !std::isfinite(points.back().value) ? std::nullopt
+                                                               : std::optional(points.back().value);
+}
+
+/// What an ended run comes to, in one line: "Finished: overlap 61 %, 3.80 ms exposed per step
+/// (median, worst rank), accuracy 97.6 %, loss 0.081". Without `figures`, only what the run itself
+/// reported.
+QString reportOf(const RunModel& model, const QString& opening,
+                 const RunFigures* figures = nullptr) {
+  QStringList parts;
+  if (figures != nullptr && figures->overlapPercent) {
+    parts << RunEnding::tr("overlap %1").arg(formatPercent(*figures->overlapPercent, 0));
+  }
+  if (figures != nullptr && figures->exposedMs) {
+    parts << RunEnding::tr("%1 ms exposed per step (median, worst rank)")
+                 .arg(*figures->exposedMs, 0, 'f', 2);
+  }
+  if (const auto accuracy = lastOf(model, "test_accuracy")) {
+    parts << RunEnding::tr("accuracy %1").arg(formatPercent(*accuracy * 100));
+  }
+  if (const auto loss = lastOf(model, "loss")) {
+    parts << RunEnding::tr("loss %1").arg(*loss, 0, 'g', 3);
+  }
+  return parts.isEmpty() ? opening
+                         : opening + QStringLiteral(": ") + parts.join(QStringLiteral(", "));
+}
 
 }  // namespace
 
@@ -50,7 +82,7 @@ void RunEnding::tell(trace::RunState state) {
                                          }};
         const auto say = [this, slowest, repeat](const RunFigures* figures) {
           messages_.show(kEndMessage, MessageBar::Kind::kGood,
-                         reportOf(session_, figures).sentence(tr("Finished")), {slowest, repeat});
+                         reportOf(*session_.model(), tr("Finished"), figures), {slowest, repeat});
         };
         say(nullptr);
         connect(&session_, &RunSession::analysed, this, [this, say](const RunFigures& figures) {
@@ -64,7 +96,7 @@ void RunEnding::tell(trace::RunState state) {
     case trace::RunState::kStopped:
       if (sawLive_) {
         messages_.show(kEndMessage, MessageBar::Kind::kInfo,
-                       reportOf(session_).sentence(tr("Stopped %1").arg(when())), {repeat});
+                       reportOf(*session_.model(), tr("Stopped %1").arg(when())), {repeat});
       }
       break;
     case trace::RunState::kFailed:

@@ -83,9 +83,8 @@ bool RunSession::showStep(std::uint32_t step, int rank) {
   if (!span) {
     return false;
   }
-  const double margin = (span->endNs - span->startNs) * 0.04;
   state_.setFollowLive(false);
-  state_.setRange({span->startNs - margin, span->endNs + margin});
+  state_.setRange(TimeRange{span->startNs, span->endNs}.widened(0.04));
   state_.setIteration(step);
   return true;
 }

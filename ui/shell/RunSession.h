@@ -2,7 +2,6 @@
 
 #include <QObject>
 #include <QString>
-#include <filesystem>
 #include <span>
 
 #include "ui/model/RunAnalyser.h"
@@ -29,8 +28,6 @@ class RunSession : public QObject {
   [[nodiscard]] QString path() const { return path_; }
   /// The experiment's name, or the file's while that is not known.
   [[nodiscard]] QString name() const;
-  /// True while the run comes up: live, and no rank has done its first steps.
-  [[nodiscard]] bool startingUp() const { return startingUp_; }
   [[nodiscard]] quint64 drops() const;
 
   /// Shows a whole iteration of a rank (of all when -1, or when that rank did not end it);
@@ -65,7 +62,7 @@ class RunSession : public QObject {
   std::size_t logSeen_ = 0;
   std::size_t problemsSeen_ = 0;
   bool infoSeen_ = false;
-  bool startingUp_ = false;
+  bool startingUp_ = false;  // live, and no rank has done its first steps
   bool startupOver_ = false;
   trace::RunState stateSeen_ = trace::RunState::kStarting;
 };

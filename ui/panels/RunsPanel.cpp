@@ -68,6 +68,8 @@ RunsPanel::RunsPanel(const QString& folder, QWidget* parent)
   connect(&thread_, &QThread::finished, scanner_, &QObject::deleteLater);
   connect(scanner_, &RunsScanner::scanned, this, &RunsPanel::takeEntries);
   connect(this, &RunsPanel::scanWanted, scanner_, &RunsScanner::scan);
+  connect(this, &RunsPanel::runShown, scanner_, &RunsScanner::setOpen);
+  connect(this, &RunsPanel::figuresKnown, scanner_, &RunsScanner::know);
   thread_.setObjectName("runs scanner");
   thread_.start(QThread::LowPriority);
 
@@ -113,8 +115,11 @@ void RunsPanel::takeEntries(std::vector<RunEntry> entries) {
 }
 
 void RunsPanel::setCurrentRun(const QString& path) {
-  markCurrent_ = markCurrent_ || currentRun_ != path;
-  currentRun_ = path;
+  if (currentRun_ != path) {
+    currentRun_ = path;
+    markCurrent_ = true;
+    emit runShown(path);
+  }
   if (!markCurrent_) {
     return;  // the user's own selection stays
   }

@@ -94,6 +94,10 @@ void CurrentRun::followNews() {
             strip->setProgress(progress);
           });
   connect(run, &RunSession::startupEnded, frame_.strip, &StepStrip::end);
+  connect(run, &RunSession::analysed, panels.runs,
+          [run, runs = panels.runs](const RunFigures& figures) {
+            emit runs->figuresKnown(run->path(), figures);
+          });
   connect(run, &RunSession::stateChanged, run, [run] {
     if (!run->model()->isLive()) {
       // Later: the timeline has still to follow to the last iteration.

@@ -90,7 +90,6 @@ void RunEnding::tell(trace::RunState state) {
             say(&figures);
           }
         });
-        session_.analyse();
       }
       break;
     case trace::RunState::kStopped:
@@ -116,6 +115,9 @@ void RunEnding::tell(trace::RunState state) {
       tellError(sentence);
       break;
     }
+  }
+  if (sawLive_ && !session_.model()->isLive()) {
+    session_.analyse();  // for what is said here and in the list of runs
   }
 }
 

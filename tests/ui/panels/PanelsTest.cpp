@@ -41,6 +41,26 @@ TEST(RunsPanel, ListsARunThatAppearsAndFollowsItsStateToTheEnd) {
   EXPECT_GT(panel.runs().entry(0).exposedMs.value_or(0), 0);
 }
 
+TEST(RunsPanel, TakesTheFiguresOfARunThatWasLiveWhileItWasOpenFromWhoReadIt) {
+  const support::TemporaryFolder folder;
+  const QString path = QString::fromStdString((folder / "new.lockstep").string());
+  RunsPanel panel(QString::fromStdString(folder.path().string()));
+  panel.setCurrentRun(path);
+  SampleRun run(folder / "new.lockstep", 10);
+  run.startUp();
+  ASSERT_TRUE(waitUntil([&] {
+    return panel.runs().size() == 1 && panel.runs().entry(0).state == trace::RunState::kRunning;
+  }));
+  run.steps(10);
+  run.finish(trace::RunState::kFinished);
+  ASSERT_TRUE(waitUntil([&] { return panel.runs().entry(0).state == trace::RunState::kFinished; }));
+  RunFigures figures;
+  figures.overlapPercent = 12.5;
+  emit panel.figuresKnown(path, figures);
+  ASSERT_TRUE(waitUntil([&] { return panel.runs().entry(0).overlapPercent.has_value(); }));
+  EXPECT_EQ(panel.runs().entry(0).overlapPercent, 12.5) << "not what the file would give";
+}
+
 TEST(RunsPanel, AFolderThatDoesNotExistYetIsWatchedOnceItDoes) {
   const support::TemporaryFolder folder;
   RunsPanel panel(QString::fromStdString((folder / "runs").string()));

@@ -45,6 +45,8 @@ const ColumnWords& wordsOf(EventColumn column) {
   return kWords[static_cast<std::size_t>(column)];
 }
 
+// What came before the first iteration carries the number 0 as well, and must not be listed under
+// it.
 bool startsUp(const Span& span, double stepStartNs) {
   return exports::isOfNoStep(span.kind, span.endNs(), stepStartNs);
 }
@@ -95,6 +97,8 @@ double numberOf(EventColumn column, const EventTerms& terms, const Span& span, d
     case EventColumn::kGroup:
       return isCollective(span.kind) ? trace::groupOf(span.detail) : nothing;
     case EventColumn::kValue: {
+      // The value that no other column shows: not bytes, a collective's number or the number of a
+      // name. A 0 says something only where it is the index of a parameter.
       const bool own = span.value != 0 || parameterOf(span).has_value();
       const bool saidElsewhere =
           isCollective(span.kind) || trace::isNamed(span.kind) ||

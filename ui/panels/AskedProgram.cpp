@@ -31,6 +31,7 @@ void AskedProgram::start(const QString& program, const QStringList& arguments, i
   tooLong_ = false;
   process_ = new QProcess(this);
   process_->setProcessChannelMode(channels_);
+  // Whoever reads from it finds the end of the input at once, and does not wait for an answer.
   process_->setStandardInputFile(QProcess::nullDevice());
   // A group of its own: what it starts ends with it.
   process_->setChildProcessModifier([] { setpgid(0, 0); });
@@ -44,6 +45,7 @@ void AskedProgram::start(const QString& program, const QStringList& arguments, i
             .errors = process_->readAllStandardError(),
             .whyNot = {}});
   });
+  // Only this error has no `finished` after it.
   connect(process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
     if (error == QProcess::FailedToStart) {
       finish({.end = ProgramAnswer::End::kNotStarted, .whyNot = process_->errorString()});
@@ -57,6 +59,8 @@ void AskedProgram::start(const QString& program, const QStringList& arguments, i
 
 void AskedProgram::finish(ProgramAnswer answer) {
   limit_.stop();
+  // Nothing is under way any more when `ended` is heard: whoever hears it may ask the next
+  // question.
   std::exchange(process_, nullptr)->deleteLater();
   emit ended(answer);
 }
@@ -65,6 +69,9 @@ void AskedProgram::end() {
   if (process_ == nullptr) {
     return;
   }
+  // The group first, for a program such as lockstep has children of its own. Just after the fork
+  // the child may not lead its group yet: then the first signal reaches nobody, and the second ends
+  // the child before it has started anything.
   if (process_->processId() > 0) {
     ::kill(-static_cast<pid_t>(process_->processId()), SIGKILL);
   }
@@ -74,6 +81,7 @@ void AskedProgram::end() {
 void AskedProgram::endKindly() {
   if (process_ != nullptr) {
     process_->terminate();
+    // The timer goes with the process: one that ends by itself is not killed afterwards.
     QTimer::singleShot(kGraceMs, process_, &QProcess::kill);
   }
 }
@@ -81,6 +89,9 @@ void AskedProgram::endKindly() {
 void AskedProgram::drop() {
   limit_.stop();
   if (process_ != nullptr) {
+    // Silent first: a drop has no answer. SIGKILL cannot be refused, so the wait is short; it
+    // spares the program a life after this object, and Qt's complaint about a process that is
+    // destroyed while it runs.
     process_->disconnect(this);
     end();
     process_->waitForFinished();

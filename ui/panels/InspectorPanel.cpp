@@ -138,6 +138,8 @@ void InspectorPanel::setRun(RunModel* model, ViewState* state) {
   state_ = state;
   if (model_ != nullptr && state_ != nullptr) {
     connect(state_, &ViewState::selectionChanged, this, &InspectorPanel::refresh);
+    // A live run grows under the selection: the other ranks' spans of its collective may still
+    // come. `changed` comes up to 30 times a second, so the tables are filled anew after a pause.
     connect(model_, &RunModel::changed, this, [this] {
       if (state_->selection() && !later_->isActive()) {
         later_->start();
@@ -167,6 +169,7 @@ void InspectorPanel::selectNeighbour(int direction) {
 void InspectorPanel::goTo(const Span& span) {
   const TimeRange range = state_->range();
   if (span.startNs < range.startNs || span.endNs() > range.endNs) {
+    // The view keeps its scale, and does not move for a span that is in sight as a whole.
     const double middle = (span.startNs + span.endNs()) / 2;
     const double half = range.lengthNs() / 2;
     state_->setRange({middle - half, middle + half});
@@ -206,6 +209,8 @@ void InspectorPanel::fillArrivals(const Span& span) {
   if (!any) {
     return;
   }
+  // From what is known least: without the record of a rank nobody can say who was last; ranks on
+  // hosts with different clocks may lie closer together than their clocks are known.
   arrivalsTitle_->setText(
       !arrivals.missing.empty()
           ? tr("No record of %1: who came last is unknown").arg(formatRanks(arrivals.missing))
@@ -237,6 +242,7 @@ void InspectorPanel::fillArrivals(const Span& span) {
 }
 
 void InspectorPanel::fillParameters(const Span& span) {
+  // The layout of the span's own iteration: after the rebuild, bucket 3 holds other parameters.
   const trace::BucketsMessage* layout = span.hasBucket() ? model_->layoutAt(span.step) : nullptr;
   const bool known = layout != nullptr && span.bucket < layout->buckets.size();
   parametersTitle_->setVisible(known);

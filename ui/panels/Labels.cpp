@@ -24,6 +24,7 @@ QLabel* bold(const QString& text, double scale) {
 }
 
 void setInk(QWidget* words, const QColor& ink) {
+  // Only where it is another colour: a new palette sends events to the widget and to all in it.
   QPalette palette = words->palette();
   if (palette.color(QPalette::WindowText) != ink) {
     palette.setColor(QPalette::WindowText, ink);

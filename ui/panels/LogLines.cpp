@@ -58,6 +58,17 @@ LogLines::LogLines(const LogLines& before, Times times) : LogLines() {
   size_ = before.size_;
 }
 
+// Note [Blocks of a log]
+//
+// The rows of a table never change once made (ui/table), so each batch of lines makes another
+// LogLines. It must not copy a log of millions of lines for that. Lines lie in blocks of 1024; full
+// blocks never change and are shared by all LogLines that hold them:
+//
+//   before   [1024] [1024] [ 300]
+//               │      │
+//   after    [1024] [1024] [ 300 + new ]   only the open block is copied
+//
+// So a batch costs its own lines, at most one block, and a pointer for each block before.
 LogLines::LogLines(const LogLines& before, std::span<const trace::LogRow> rows)
     : LogLines(before, before.times_) {
   size_ += rows.size();
@@ -98,6 +109,7 @@ QString LogLines::text(std::size_t row, std::size_t column) const {
 
 std::optional<double> LogLines::number(std::size_t row, std::size_t column) const {
   const Line& of = line(row);
+  // Ticks and not the time that is shown: they sort alike, and are known before the clock is.
   return column == kTime   ? static_cast<double>(of.ticks)
          : column == kRank ? of.rank
                            : static_cast<double>(of.level);

@@ -76,6 +76,7 @@ void LogPanel::filterText() {
 
 void LogPanel::filter() {
   const bool any = filter_.rank || filter_.lowest != LineLevel::kNone || !filter_.text.isEmpty();
+  // The filter gets a copy: a long log is filtered on a thread of the pool while the user types on.
   view_->rowsModel().setFilter(
       any ? [filter = filter_](
                 const TableRows& rows,
@@ -113,6 +114,7 @@ void LogPanel::setWorldSize(int ranks) {
   if (rank_->count() == ranks + 2) {
     return;
   }
+  // Clearing chooses "All ranks" again, and with that drops the filter by rank.
   rank_->clear();
   rank_->addItem(tr("All ranks"));
   rank_->addItem(tr("Supervisor"), -1);
@@ -122,6 +124,8 @@ void LogPanel::setWorldSize(int ranks) {
 }
 
 void LogPanel::append(std::span<const trace::LogRow> rows) {
+  // Asked before the lines come, since afterwards the end is elsewhere. A line above it still
+  // counts.
   const QScrollBar* bar = view_->verticalScrollBar();
   const bool atEnd = bar->value() >= bar->maximum() - bar->singleStep();
   setLines(std::make_shared<LogLines>(*lines_, rows));

@@ -34,6 +34,7 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
     entry.name = QString::fromStdString(summary.info.name);
   }
   entry.worldSize = summary.info.worldSize;
+  // A run that diverged need not have failed: then where it diverged is the line to show.
   entry.failure = QString::fromStdString(summary.info.failure.empty() && summary.info.divergence
                                              ? summary.info.divergence->text
                                              : summary.info.failure);

@@ -24,6 +24,20 @@ constexpr int kSettleMs = 100;  // a new file is created, then filled
 
 }  // namespace
 
+// Note [When the list of runs is read]
+//
+// A scan is made on the thread "runs scanner", so that a slow disk never holds the window. It is
+// asked for
+//
+//   100 ms after the folder changed     a run file is created first and filled then
+//   each second while a run is live     a growing run does not change its folder, and a
+//                                       supervisor that is killed changes nothing at all
+//   by the window                       when a run that it started begins or ends
+//
+// One at a time: refresh() during a scan is remembered (scanAgain_) and made good once its answer
+// is here. A scan answers more than once, first with what all files say of themselves and then
+// after each run that it has analysed. The first answer ends `scanning_`, so a new scan may be
+// asked for while runs are still being analysed: it waits in that thread's event queue.
 RunsPanel::RunsPanel(const QString& folder, QWidget* parent)
     : QWidget(parent),
       folder_(folder),
@@ -79,6 +93,7 @@ RunsPanel::RunsPanel(const QString& folder, QWidget* parent)
 }
 
 RunsPanel::~RunsPanel() {
+  // The scanner looks at this between two runs; the analysis under way is waited for.
   thread_.requestInterruption();
   thread_.quit();
   thread_.wait();
@@ -114,6 +129,8 @@ void RunsPanel::takeEntries(std::vector<RunEntry> entries) {
 }
 
 void RunsPanel::setCurrentRun(const QString& path) {
+  // The row of a run that has just begun is not in the list yet: the scan that brings it marks it.
+  // Once it is marked the choice is the user's.
   markCurrent_ = markCurrent_ || currentRun_ != path;
   currentRun_ = path;
   if (!markCurrent_) {
@@ -133,6 +150,7 @@ QStringList RunsPanel::selectedRuns() const {
   const QModelIndex current = view_->currentIndex();
   for (const QModelIndex& row : view_->selectionModel()->selectedRows()) {
     const QString& path = runs_->entry(view_->rowsModel().rowAt(row.row())).path;
+    // A comparison measures the others against the first.
     row.row() == current.row() ? paths.prepend(path) : paths.append(path);
   }
   return paths;

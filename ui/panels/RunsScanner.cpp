@@ -36,6 +36,9 @@ RunsScanner::Stamp RunsScanner::stampOf(const fs::path& path) {
 }
 
 void RunsScanner::scan() {
+  // Two passes. What files say of themselves takes milliseconds each and makes the list; figures
+  // take seconds for a long run, so they come one by one after it. A run that cannot be analysed
+  // counts as analysed, and is tried again only when its file has changed.
   std::map<fs::path, Known> found;
   std::error_code error;
   for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
@@ -46,6 +49,7 @@ void RunsScanner::scan() {
     const Stamp stamp = stampOf(path);
     const auto before = known_.find(path);
     if (before != known_.end() && before->second.stamp == stamp && !before->second.entry.live()) {
+      // With its figures.
       found.emplace(path, before->second);
     } else {
       found.emplace(path, Known{stamp, readRunEntry(path), false});

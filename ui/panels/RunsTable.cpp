@@ -32,6 +32,7 @@ QString figure(const std::optional<double>& value, int decimals, char format = '
   return value ? QLocale::c().toString(*value, format, decimals) : kUnknown;
 }
 
+// One column, in the order of RunsTable::Cell.
 struct RunColumn {
   const char* title;
   const char* key;  // in the filter line
@@ -103,6 +104,7 @@ std::vector<TableRows::Column> runColumns() {
 
 RunsTable::RunsTable(std::vector<RunEntry> entries)
     : TableRows(runColumns()), entries_(std::move(entries)) {
+  // By path, in which placeOf searches. The order that is shown is the table's business.
   std::sort(entries_.begin(), entries_.end(),
             [](const RunEntry& a, const RunEntry& b) { return a.path < b.path; });
 }
@@ -180,6 +182,17 @@ QVariant RunsTable::look(std::size_t row, std::size_t column, int role) const {
   return {};
 }
 
+// Note [The filter of runs]
+//
+// A line is cut at its blanks, and a run is shown when every piece holds for it:
+//
+//   mlp            occurs in some column of words
+//   backend:gloo   occurs in that column
+//   world>2        the number of that column is greater; also < <= = >=
+//   model=mlp      is compared with a word, so it means model:mlp
+//   foo:bar        no column is called foo: the whole piece is a word to look for
+//
+// Words are looked for in the full text of a cell (a start with its year), whatever their case.
 RunsFilter::RunsFilter(const QString& line) {
   static const QRegularExpression kTerm(R"(^([a-z]+)(:|<=|>=|<|>|=)(.+)$)");
   for (const QString& part : line.toLower().split(' ', Qt::SkipEmptyParts)) {

@@ -158,6 +158,7 @@ void HookDetails::fillVerdict(const HookRow& hook) {
   const QString promised =
       hook.info.meanError < 0 ? tr("no promise") : QString::number(hook.info.meanError, 'e', 1);
   for (const plugin::Verification& run : verdict.runs) {
+    // A refusal comes before any training, and a failure may come before any timing.
     const bool trained = run.meanError >= 0;
     const bool timed = run.stepMs > 0;
     const QString none = QStringLiteral("–");

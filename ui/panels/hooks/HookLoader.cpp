@@ -72,8 +72,17 @@ void HookLoader::next() {
       });
 }
 
-// What is told of a library that is loaded or refused has the folders scanned, which holds the
-// next.
+// Note [One library after the other]
+//
+// Each library that is brought in changes what the folders hold, so they are scanned before the
+// next one is looked at; the panel does that, and holds this meanwhile.
+//
+//   load ─▶ waiting_ ─ next ─▶ loadHook (pool) ─▶ take
+//     kLoaded, kRefused ─▶ signal ─▶ the panel: hold(true), scan, hold(false) ─▶ next
+//     kExists           ─▶ askToReplace ─ yes ─▶ to the front again, as toReplace_ ─▶ next
+//     kFailed           ─▶ next
+//
+// A yes is for one library and its next try: `next` takes toReplace_ away whatever comes of it.
 void HookLoader::take(const QString& path, const LoadedHook& loaded) {
   const QString name = QFileInfo(path).fileName();
   switch (loaded.outcome) {

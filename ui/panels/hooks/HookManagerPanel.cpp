@@ -60,6 +60,7 @@ HookManagerPanel::HookManagerPanel(const HookManagerOptions& options, QWidget* p
   message_->hide();
   fill(this, inColumn({makeButtons(), message_, {splitter, 1}}, 6), {6, 6, 6, 6});
 
+  // The program says nothing before its end, which may take minutes.
   elapsed_->setInterval(1000);
   connect(elapsed_, &QTimer::timeout, this, [this] {
     seconds_ += 1;
@@ -76,6 +77,8 @@ HookManagerPanel::HookManagerPanel(const HookManagerOptions& options, QWidget* p
   connect(loader_, &HookLoader::refused, this,
           [this](const plugin::FoundLibrary& library, const QString& name) {
             afterScan_ = name;
+            // It was not copied, so no scan finds it: its row is added to theirs until the next
+            // reload.
             rejected_.push_back(library);
             rescan();
           });
@@ -222,6 +225,7 @@ void HookManagerPanel::reload() {
 }
 
 void HookManagerPanel::rescan() {
+  // A scan asked for during another takes its place: BackgroundJob drops the earlier answer.
   scanning_ = true;
   loader_->hold(true);
   reload_->setEnabled(false);

@@ -5,6 +5,7 @@
 
 namespace lockstep::ui {
 
+// All or nothing: a text that is half understood gives no verdict on any hook.
 std::optional<std::map<QString, HookVerdict>> verdictsOf(const QByteArray& text) {
   const auto json = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
   if (!json.is_array()) {
@@ -53,6 +54,8 @@ void HookVerifier::cancel() {
 }
 
 void HookVerifier::take(const ProgramAnswer& answer) {
+  // Verdicts count whatever the exit code: it is an error too where a hook does not keep its
+  // promises.
   const auto fail = [this](const QString& sentence) { emit finished(library_, {}, sentence); };
   if (cancelled_) {
     fail(tr("it was cancelled"));

@@ -45,6 +45,7 @@ class RealBox : public QDoubleSpinBox {
     bool good = false;
     const double value = QLocale::c().toDouble(number.trimmed(), &good);
     Q_UNUSED(position);
+    // Never refused while it is typed: 0.05 begins with a 0 that may be below the range.
     return good && value >= minimum() && value <= maximum() ? QValidator::Acceptable
                                                             : QValidator::Intermediate;
   }
@@ -60,6 +61,8 @@ LiveParameterEditor makeEditor(const LiveParameter& parameter,
   const auto* number = std::get_if<double>(&parameter.value);
   const auto* text = std::get_if<std::string>(&parameter.value);
   const QString words = QString::fromStdString(text == nullptr ? param.initialText : *text);
+  // Each tells of a change when the user is done with it, not at each key: for the ranks a change
+  // is something to agree on.
   switch (param.type) {
     case HookParam::Type::kBool: {
       auto* box = new QCheckBox;

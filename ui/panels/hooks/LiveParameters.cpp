@@ -31,6 +31,7 @@ base::Result<std::vector<LiveParameter>> liveParametersOf(const trace::RunInfo& 
     return base::Error{base::ExitCode::kBadInput, parsed.mistakes.front().message(), ""};
   }
   std::vector<LiveParameter> live;
+  // From the outermost hook inwards: "hook.density", then "hook.inner.density".
   std::string table = "hook.";
   for (std::size_t i = 0; i < hooks.choice.size(); ++i) {
     for (const HookParam& param : hooks.infos[i].params) {
@@ -52,6 +53,7 @@ std::string jsonOf(const HookParam& param, const HookValue& value) {
   const double number = std::get<double>(value);
   switch (param.type) {
     case HookParam::Type::kBool:
+      // A hook takes a switch as a number.
       return number != 0 ? "1.0" : "0.0";
     case HookParam::Type::kInteger:
       return nlohmann::json(static_cast<std::int64_t>(number)).dump();

@@ -12,6 +12,7 @@ namespace fs = std::filesystem;
 
 bool sameContent(const fs::path& a, const fs::path& b) {
   std::error_code ignored;
+  // One file by two paths: it was dropped out of the folder itself, or is linked into it.
   if (fs::equivalent(a, b, ignored)) {
     return true;
   }

@@ -77,6 +77,7 @@ void StatisticsPanel::measure() {
 }
 
 void StatisticsPanel::take(const std::shared_ptr<const Statistics>& statistics) {
+  // The row is chosen again by what it is called: it may stand elsewhere now.
   const StatisticsRow* current = currentRow();
   const QString name = current != nullptr ? current->group.name : QString();
   const int scrolled = table_->verticalScrollBar()->value();

@@ -134,6 +134,7 @@ void BucketPreview::fillTable() {
 }
 
 bool BucketPreview::eventFilter(QObject* watched, QEvent* event) {
+  // The canvas is always as wide as what is seen of it: it scrolls up and down only.
   if (watched == scroll_->viewport() && event->type() == QEvent::Resize) {
     update();
   }

@@ -82,6 +82,7 @@ BucketForecast forecastBuckets(const std::vector<ModelParameter>& parameters,
     }
     const bool sparse = experiment.model.kind == "ngram" && experiment.model.sparse &&
                         parameter.name == QStringLiteral("table.weight");
+    // Buckets are divided by device. The model of an experiment lies on one, whichever it is.
     specs.push_back({parameter.bytes, parameter.dtype.toStdString(), "cpu", sparse});
     forecast.parameters.push_back(parameter);
   }
@@ -109,10 +110,14 @@ BucketForecast forecastBuckets(const std::vector<ModelParameter>& parameters,
   if (!forecast.problem.isEmpty()) {
     return forecast;
   }
+  // As in c10d: a search for unused parameters rules the rebuild out, unless the graph is static.
+  // Where there will be no rebuild, DDP gives the caps to the first buckets already.
   forecast.rebuilds = !ddp.findUnusedParameters || ddp.staticGraph;
   forecast.first = buckets::planConstruction(
       specs, forecast.rebuilds ? rule.value() : buckets::BucketRule::kC10d19, caps);
   std::vector<std::uint32_t> order(specs.size());
+  // From the last parameter to the first: what a backward through layers in their order makes
+  // ready.
   std::iota(order.rbegin(), order.rend(), 0U);
   forecast.rebuilt = forecast.rebuilds ? buckets::planRebuild(specs, order, caps) : forecast.first;
   return forecast;

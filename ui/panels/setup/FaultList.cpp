@@ -119,6 +119,8 @@ void FaultList::addBox() {
 }
 
 void FaultList::refresh() {
+  // A box belongs to a place in the list and not to a fault: where a fault in the middle is
+  // removed, the last box goes and the others show what has moved up.
   while (faults_.size() > draft_.text().faultCount()) {
     discard(faults_.back().box);
     faults_.pop_back();
@@ -142,6 +144,8 @@ void FaultList::refresh() {
       }
       editor->show(value);
       editor->setMistake(draft_.mistakeOfFault(i, leaf));
+      // A key that means nothing to this kind is shown where the file has it: it is a mistake to be
+      // seen.
       editor->setVisible(experiment::appliesFor(editor->field(), kind) || value.has_value());
     }
   }

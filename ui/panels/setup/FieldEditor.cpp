@@ -166,6 +166,9 @@ void FieldEditor::makeEditor() {
 }
 
 bool FieldEditor::eventFilter(QObject* watched, QEvent* event) {
+  // A key reaches a line twice. First Qt asks whether the line wants it (ShortcutOverride): saying
+  // yes keeps it from the window, whose Undo is that of the view. Then it comes as a key, and goes
+  // to the form instead of the line's own undo.
   if (event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress) {
     const auto* key = static_cast<QKeyEvent*>(event);
     const bool redo = key->matches(QKeySequence::Redo);
@@ -212,6 +215,8 @@ void FieldEditor::showText(const QString& shown, bool isDefault) {
     }
     combo_->setCurrentIndex(index);
   } else {
+    // Emptying a line leaves its key out, which brings the default back: not into the line in which
+    // somebody is about to type something else.
     const bool beingEmptied = line_->hasFocus() && line_->text().trimmed().isEmpty() && isDefault;
     if (!beingEmptied && line_->text() != shown) {
       const int cursor = line_->cursorPosition();
@@ -227,6 +232,7 @@ void FieldEditor::showText(const QString& shown, bool isDefault) {
 
 void FieldEditor::show(const std::optional<std::string>& written) {
   const std::string toml = written.value_or(field_.initial);
+  // What is typed comes back through the draft at each key. "1.50" must not become "1.5" meanwhile.
   const bool sameAsTyped = line_ != nullptr && line_->hasFocus() && written &&
                            experiment::tomlText(field_, line_->text().toStdString()) == *written;
   const bool isDefault =

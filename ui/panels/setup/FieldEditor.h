@@ -39,7 +39,8 @@ class FieldEditor : public QWidget {
   /// Texts that are offered while one types, of a text.
   void offer(const QStringList& texts);
   void focusEditor();
-  /// Has what is typed or reset here change a draft, by `set` or as the key that it is.
+  /// Connects the editor to a draft: what is typed, or an empty text for a reset, goes to `set`;
+  /// without it, to SetupDraft::setKey. Undo and redo are the draft's.
   void edits(SetupDraft& draft, const std::function<void(const std::string& toml)>& set);
   void edits(SetupDraft& draft);
 
@@ -47,7 +48,7 @@ class FieldEditor : public QWidget {
   /// A value in TOML, or empty to leave the key out.
   void edited(const QString& toml);
   void resetAsked();
-  /// Undo or redo was pressed; what a line of text has of its own would know nothing of the form.
+  /// Undo or redo was pressed. It is the form's, since a line's own would know only its own text.
   void undoAsked(bool redo);
 
  protected:

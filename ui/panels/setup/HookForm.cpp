@@ -34,6 +34,16 @@ Field fieldAt(const char* key, const std::string& prefix) {
 
 }  // namespace
 
+// Note [Levels of hooks]
+//
+// A hook may hand its buckets to another: [hook], in it [hook.inner], in that [hook.inner.inner].
+// Each is a Level, and there are as many as the longest prefix that the text has; the first is
+// always there.
+//
+// Name and library are fields of the level for as long as it stands. What hangs on them, the
+// plugin's words and the fields of its parameters, is made anew (describe) when the name or what is
+// known of it has changed: with each letter of a name that is typed, so the field in which it is
+// typed must not be made anew with it.
 HookForm::HookForm(SetupDraft& draft, const HookCatalog& catalog, QWidget* parent)
     : QWidget(parent), draft_(draft), catalog_(catalog), layout_(new QVBoxLayout(this)) {
   layout_->setContentsMargins(0, 0, 0, 0);
@@ -64,6 +74,7 @@ const plugin::HookInfo* HookForm::infoAt(const std::string& prefix) const {
   if (prefix == "hook.") {
     // As HookConfig::isOwn, by the text: with a mistake elsewhere there is no parsed hook.
     const auto pairs = draft_.text().pairs();
+    // With a parameter or a library the same name means a plugin's hook.
     const bool alone = std::none_of(pairs.begin(), pairs.end(), [](const auto& pair) {
       return pair.first.starts_with("hook.") && pair.first != "hook.name";
     });
@@ -156,6 +167,7 @@ void HookForm::refresh() {
   std::size_t depth = 1;
   std::string prefix = "hook.inner.";
   for (const auto& [key, value] : draft_.text().pairs()) {
+    // Keys come in the order of the file: a deep one may be the first.
     while (key.starts_with(prefix)) {
       ++depth;
       prefix += "inner.";
@@ -170,6 +182,7 @@ void HookForm::refresh() {
   }
   QStringList names = catalog_.hookNames();
   if (allowed_) {
+    // The engine's own hooks are of no plugin, and are always offered.
     names.removeIf([this](const QString& name) {
       return catalog_.find(name.toStdString()) != nullptr && !allowed_->contains(name);
     });

@@ -57,6 +57,7 @@ void ModelDescriber::ask(const experiment::Experiment& experiment) {
   if (toml == asked_) {
     return;
   }
+  // A failure is an answer too: the same model is asked about again only after setRank.
   asked_ = std::move(toml);
   toml_ = experiment::toToml(experiment);
   drop();

@@ -21,6 +21,7 @@ QString write(const QString& folder, const QString& name, const std::string& tom
     plain += kept ? letter : QChar('-');
   }
   QDir().mkpath(folder);
+  // A file of this name that says the same is used again: Run, pressed twice, leaves one file.
   for (int number = 1;; ++number) {
     const QString path = folder + '/' + plain +
                          (number == 1 ? QString() : '-' + QString::number(number)) +
@@ -46,6 +47,9 @@ QString write(const QString& folder, const QString& name, const std::string& tom
 QStringList writeRuns(const SetupDraft& draft, const HookCatalog& catalog, const QString& folder,
                       const std::function<void(const QString&)>& failed) {
   if (!draft.parsed().sweep.empty()) {
+    // Out of the answer of the plugins, in which the paths of libraries are settled and each run
+    // has its label. It has to be of this text: SetupPanel::reasonAgainstRun holds Run back while
+    // several runs are checked. The time in the group's name tells one sweep from the next.
     QStringList files;
     experiment::SweptExperiment swept = catalog.answer().swept;
     const std::string name = swept.runs.front().parsed.experiment.name;

@@ -5,6 +5,19 @@
 
 namespace lockstep::ui {
 
+// Note [Whose turn it is]
+//
+// The queue knows no processes: it asks for a start and is told of an end. `running_` is true in
+// between, and also during runs that the window started by itself.
+//
+//             add, runEnded, goOn
+//   waiting ─────────────────────▶ startRequested(first file), running_
+//      ▲                              │ runEnded                 │ putBack(file, reason)
+//      └──────────────────────────────┘                          ▼
+//                                       the file is the first again, and nothing starts
+//                                       until goOn: the next would likely fail the same way
+//
+// A file leaves the list when it is asked for: putBack may come before startRequested has returned.
 RunQueue::RunQueue(QObject* parent) : QAbstractListModel(parent) {}
 
 void RunQueue::add(const QString& tomlPath) {

@@ -73,8 +73,8 @@ class SetupDraft : public QObject {
   void redo();
   void undoOrRedo(bool redoes) { redoes ? redo() : undo(); }
 
-  /// What was found in the text as it stands by who asked the plugins, and went through the runs
-  /// of its sweep; those of the parser may be among them.
+  /// Adds what plugins and the runs of its sweep say against the text as it stands, in place of
+  /// what was added before. The parser's own mistakes may be among them.
   void addMistakes(std::vector<experiment::Mistake> mistakes);
 
  signals:

@@ -27,7 +27,7 @@ struct GroupTitle {
   const char* title;
 };
 
-// Every table of the schema is in one of them; a new one has its own name.
+// In the order of the form. A table of the schema that is missing here would have no fields.
 constexpr GroupTitle kGroups[] = {
     {"", "Experiment"},   {"model", "Model"},     {"data", "Data"},     {"processes", "Processes"},
     {"ddp", "DDP"},       {"hook", "Hook"},       {"faults", "Faults"}, {"link", "Link"},
@@ -145,6 +145,8 @@ void SetupForm::filter(const QString& needle, bool advanced) {
   for (const auto& [editor, group] : editors_) {
     const experiment::Field& field = editor->field();
     const bool written = draft_.text().value(field.key).has_value();
+    // Who searches wants every key that matches, but for those without a meaning here. Else the
+    // usual ones are shown, with those that are written or wrong: a mistake must be in sight.
     const bool relevant = draft_.applies(field) || written;
     const bool wanted =
         searching ? editor->matches(needle)
@@ -157,6 +159,7 @@ void SetupForm::filter(const QString& needle, bool advanced) {
   shown[sweepGroup_] = !searching || sweep_->matches(needle) ? 1 : 0;
   int all = 0;
   for (FieldGroup* group : groups_) {
+    // While searching a group is open by force, and as the user left it afterwards.
     group->setVisible(shown[group] > 0 || !searching);
     group->setForcedOpen(searching && shown[group] > 0);
     all += shown[group];

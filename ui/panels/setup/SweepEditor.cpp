@@ -115,6 +115,7 @@ void SweepEditor::fillMenu() {
       continue;
     }
     add(field);
+    // Here, among the keys of its table: a menu is begun where the table changes.
     if (field.key == "hook.library" && !catalog_.answer().chosen.empty()) {
       for (const plugin::HookParam& param : catalog_.answer().chosen.front().params) {
         add(plugin::fieldOf(param, "hook." + param.key));
@@ -129,6 +130,7 @@ void SweepEditor::vary(const std::string& key) {
   draft_.edit("vary " + key, [&](auto& text) {
     text.set(std::string(kSweep) + key, now.empty() ? "[]" : "[" + now + "]");
   });
+  // The row is there: the draft has changed, and with it this editor (refresh).
   for (const Axis& axis : axes_) {
     if (axis.key == key) {
       axis.values->setFocus(Qt::OtherFocusReason);
@@ -193,6 +195,7 @@ void SweepEditor::refresh() {
   for (const Axis& axis : axes_) {
     const Field field = fieldOf(axis.key, catalog_);
     const std::string toml = *draft_.text().value(std::string(kSweep) + axis.key);
+    // As in FieldEditor::show: what is being typed stays while it means what the draft has.
     const bool asTyped = axis.values->hasFocus() && tomlOf(field, axis.values->text()) == toml;
     if (!asTyped) {
       axis.values->setText(shownText(field, toml));

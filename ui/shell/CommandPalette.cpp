@@ -42,6 +42,18 @@ class LineDelegate : public QStyledItemDelegate {
 
 }  // namespace
 
+// Note [How well a text matches]
+//
+// The typed letters must occur in the text in their order; of all ways to place them the best one
+// counts. It is found letter by letter: best[at] is what the letters so far are worth when the last
+// of them is text[at], and the next letter goes on from the best place anywhere before, or from the
+// place just before, which is worth more.
+//
+//   "rs" in "Run: Stop"     R 1 + 1 + 5 (begins a word), S 1 + 5          13
+//   "rs" in "Recent runs"   r 1 + 1 + 5, s 1 + 3 (ends a word)            11
+//
+// The very first 1 tells a place from none. The cost is letters times length of the text, for a few
+// hundred entries at each key.
 int matchScore(const QString& typed, const QString& text) {
   constexpr int kLetter = 1;
   constexpr int kTogether = 6;
@@ -138,6 +150,7 @@ void CommandPalette::act() {
   if (row < 0 || !entries_[shown_[static_cast<std::size_t>(row)]].reason.isEmpty()) {
     return;
   }
+  // A copy: the command may be the palette's own, which takes other entries.
   const auto chosen = entries_[shown_[static_cast<std::size_t>(row)]].act;
   hide();
   chosen();
@@ -148,6 +161,7 @@ bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
     const int key = static_cast<QKeyEvent*>(event)->key();
     if (key == Qt::Key_Up || key == Qt::Key_Down || key == Qt::Key_PageUp ||
         key == Qt::Key_PageDown) {
+      // The keyboard is the line's as long as the palette is open; these keys move in the list.
       QApplication::sendEvent(list_, event);
       return true;
     }

@@ -31,6 +31,7 @@ QAction* make(QWidget* parent, const QString& name, const QString& text,
   return action;
 }
 
+// By the built-in key: those of the user come later (KeyBindings).
 QAction* withKey(const QList<QAction*>& actions, const QKeySequence& key) {
   for (QAction* action : actions) {
     if (action->shortcuts().contains(key)) {
@@ -92,6 +93,7 @@ Commands::Commands(QWidget* parent, const Stages& stages)
       ofViews.push_back({stages.titleOf(name), own});
     }
   }
+  // Of the timeline, but so often needed that the toolbar has them too.
   const QList<QAction*> ofTimeline = stages.view(QStringLiteral("timeline"))->viewActions();
   follow = withKey(ofTimeline, QKeySequence(Qt::Key_L));
   previousIteration = withKey(ofTimeline, QKeySequence(Qt::Key_PageUp));

@@ -28,11 +28,19 @@ void CurrentRun::open(const QString& path) {
   frame_.pages->turnTo(Pages::Page::kViews);
 }
 
+// Note [One run after another]
+//
+// Everything that shows a run lets go of the one before while that is still there (close), and only
+// then is the new session made. Its reader begins to read at once, on a thread of its own; what it
+// finds comes by the event loop, so all that is connected below hears of the run from its start.
+//
+//   clear log and problems ─▶ close ─▶ RunSession ─▶ followNews ─▶ views, panels, status
 void CurrentRun::take(const QString& path) {
   settings_.addRecentRun(path);
   frame_.panels.log->clear();
   frame_.panels.problems->clear();
-  close();  // what it cuts off is told beside the new run
+  // After the lists were cleared: an export of events that this cuts off is reported in them.
+  close();
   session_ = std::make_unique<RunSession>(path);
   followNews();
   frame_.stages->setRun(session_->open());
@@ -75,6 +83,7 @@ void CurrentRun::followNews() {
   connect(run->state(), &ViewState::selectionChanged, this, &CurrentRun::changed);
   connect(run->state(), &ViewState::followLiveChanged, this, &CurrentRun::follows);
   connect(&run->state()->undoStack(), &QUndoStack::indexChanged, this, &CurrentRun::changed);
+  // Before the first span the model knows no beginning to count from.
   panels.log->setTimes([model = run->model()](std::uint64_t ticks) {
     return model->spanCount() > 0 ? std::optional(model->toNs(ticks)) : std::nullopt;
   });
@@ -88,6 +97,7 @@ void CurrentRun::followNews() {
           });
   connect(run, &RunSession::startupChanged, frame_.strip,
           [run, strip = frame_.strip](const StartupProgress& progress) {
+            // Of a run that was started here the strip is there already, and goes on.
             if (strip->isHidden()) {
               strip->begin(run->model()->info().kind);
             }

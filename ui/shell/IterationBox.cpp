@@ -45,6 +45,7 @@ IterationBox::IterationBox(QAction* previous, QAction* next, QWidget* parent)
 
 void IterationBox::setIteration(std::optional<std::uint32_t> iteration, std::uint32_t count) {
   number_->setEnabled(count > 0);
+  // A live run goes on while somebody types a number.
   if (!number_->hasFocus()) {
     number_->setText(iteration ? QString::number(*iteration) : QString());
   }

@@ -78,6 +78,8 @@ KeySheet::KeySheet(const std::vector<Group>& groups, QWidget* parent) : QDialog(
                      {tr("Right-click"), tr("What can be done there")},
                      {tr("Double-click a note"), tr("Edit it")},
                      {tr("Drag in the overview"), tr("Move or stretch what is shown")}}});
+  // Three columns of about the same height. A group stands whole in one, and goes to the next when
+  // less than half of it would have room.
   std::size_t lines = 0;
   for (const Block& block : blocks) {
     lines += block.lines.size() + 2;

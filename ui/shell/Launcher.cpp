@@ -26,6 +26,23 @@ QString failedMessage(const QString& run) {
 
 }  // namespace
 
+// Note [A run comes up]
+//
+// A run is a process of its own, and for a while there is no file of it to open. One at a time
+// comes up here (comingUp_), the last that was started; others that were started before go on
+// unseen.
+//
+//   start, repeat, startJob, the queue ─▶ RunController ─▶ process
+//       │ begin: the open run is closed, strip and page say that one comes up
+//       │
+//       ├─ appeared: its file says what it is ─▶ CurrentRun::take, and followed from the file on
+//       ├─ endedEarly: no file ─▶ its last line is the reason; giveUp
+//       └─ ended, later ─▶ the queue's next; a failure stays in sight, for the window goes on
+//
+//   of a job (job_) also: what it prints is read from its output meanwhile (OutputFollower), for a
+//   run file comes only when a process of it attaches
+//
+// The queue goes on when no process of the studio is left, one that was started by hand included.
 Launcher::Launcher(Frame& frame, CurrentRun& run, RunController& controller, Settings& settings,
                    QObject* parent)
     : QObject(parent), frame_(frame), run_(run), controller_(controller), settings_(settings) {
@@ -75,6 +92,8 @@ void Launcher::startNext(const QString& experiment) {
 }
 
 bool Launcher::started(const base::Result<QString>& run) {
+  // A start by hand takes old messages away. The queue's next one (startNext) leaves them: one may
+  // say why the run before it failed.
   frame_.messages->dismissAll();
   if (run.ok()) {
     begin(run.value());
@@ -132,6 +151,7 @@ void Launcher::endedEarly(const QString& run, const QString& line, int exitCode)
                      : line;
   frame_.panels.problems->report(true, said);
   frame_.messages->show(failedMessage(run), MessageBar::Kind::kError, said);
+  // What would have been in the run file.
   OutputFollower all;
   connect(&all, &OutputFollower::grew, this, &Launcher::logOutput);
   all.follow(fileBeside(run, ".log"));

@@ -140,6 +140,8 @@ void linkFailures(Frame& frame) {
 
 }  // namespace
 
+// All in one place, since no part knows another: a panel says by a signal what it wants, a view
+// likewise, and only the window knows who can give it.
 void linkParts(Frame& frame, CurrentRun& run) {
   linkViews(frame);
   linkSpans(frame);

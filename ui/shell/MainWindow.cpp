@@ -39,6 +39,7 @@ struct Drop {
 Drop dropOf(const QMimeData& data) {
   Drop drop;
   for (const QString& path : localFiles(data)) {
+    // A run goes before all else that was dropped with it.
     if (path.endsWith(QStringLiteral(".lockstep"))) {
       return {path, {}};
     }
@@ -51,6 +52,17 @@ Drop dropOf(const QMimeData& data) {
 
 }  // namespace
 
+// Note [Parts of the window]
+//
+// Members are made in the order of the header, each from those before it, and nothing is connected
+// before all are there: settings and programs, what starts runs, then what stands in the window
+// (frame_), the commands for its views, their keys as the user has them, the open run and what
+// follows a run that comes up. wireXyz then says who listens to whom, a part of the window at a
+// time. The last lines put the window into its first state: docks, theme, nothing open, the start
+// page.
+//
+// They go in the other order. Widgets are an exception: they are children of the QMainWindow, which
+// outlives all members; so views must let go of the run before that (the destructor).
 MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
     : appearance_(appearance),
       build_(paths.programs),
@@ -79,6 +91,7 @@ MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
   wireView();
   wireMenus();
   wireBuild();
+  // When all that a kept arrangement names is in its place: docks and toolbar.
   frame_.docks.restore();
   for (QAction* action : commands_.layouts->actions()) {
     action->setChecked(action->data().toString() == frame_.docks.layout());
@@ -91,6 +104,7 @@ MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
 }
 
 MainWindow::~MainWindow() {
+  // Views let go of the run while it is there: they are the window's children, and go after run_.
   run_.close();
 }
 

@@ -100,6 +100,8 @@ void MessageBar::dismiss(const QString& key) {
     auto* message = qobject_cast<QWidget*>(child);
     if (message != nullptr && message->objectName() == key) {
       layout_->removeWidget(message);
+      // A child until it is deleted; without the name the next message of this key does not find
+      // it.
       message->setObjectName(QString());
       message->hide();
       message->deleteLater();  // it may be its own button that asks

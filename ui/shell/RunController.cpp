@@ -48,6 +48,18 @@ QString lastLineOf(const QString& path) {
   return lastLineIn(file.readAll());
 }
 
+// Note [The life of a run that was started here]
+//
+//   launch ─▶ no file yet ── the file says what it is ──▶ appeared ── process ended ──▶ ended
+//                  └──────── process ended ─────────────▶ endedEarly (its last line)
+//
+// Nothing tells of a file or an end, so both are looked for by a timer, more often while somebody
+// waits for a file. A file that exists is not enough: it is made empty and filled after that.
+// look() asks for the end of the process before it looks for the file: what has ended has written
+// all there is, so a run that appears and ends between two looks is told as both.
+//
+// `stop` interrupts a process without a file, whom nobody else can reach; one with a file is
+// stopped through it (`lockstep stop`), as any other run is, whoever started it.
 RunController::RunController(Programs programs, QString runsFolder, QObject* parent)
     : QObject(parent), programs_(std::move(programs)), runsFolder_(std::move(runsFolder)) {
   connect(&timer_, &QTimer::timeout, this, &RunController::look);

@@ -21,12 +21,24 @@ RunEnding::~RunEnding() {
   messages_.dismiss(kEndMessage);
 }
 
-/// Behind "Stopped" and the like.
+/// What follows "Stopped" and the like.
 QString RunEnding::when() const {
   const auto last = session_.lastStep();
   return last ? tr("after iteration %1").arg(*last) : tr("before the first iteration");
 }
 
+// Note [What is said of an end]
+//
+//   state           said                               when
+//   finished        figures, [Show slowest iteration]  it was live while it was open here
+//   stopped         after which iteration              it was live while it was open here
+//   failed          its reason                         always
+//   diverged        its reason                         always
+//   recorder died   after which iteration; a problem   always
+//
+// Whoever opens an old run that ended well wants to look at it and needs no message; that one
+// failed is worth a word whenever it is opened. All but "stopped" and "finished" lead to the list
+// of problems, all lead to another run of the same.
 void RunEnding::tell(trace::RunState state) {
   const std::string& failure = session_.model()->info().failure;
   const bool observed = session_.model()->info().kind == trace::RunKind::kObserved;
@@ -52,6 +64,8 @@ void RunEnding::tell(trace::RunState state) {
           messages_.show(kEndMessage, MessageBar::Kind::kGood,
                          reportOf(session_, figures).sentence(tr("Finished")), {slowest, repeat});
         };
+        // At once with what the run itself says; its figures, which take seconds, come into the
+        // same sentence if that still stands then.
         say(nullptr);
         connect(&session_, &RunSession::analysed, this, [this, say](const RunFigures& figures) {
           if (messages_.shows(kEndMessage)) {

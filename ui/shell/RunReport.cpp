@@ -11,6 +11,7 @@
 namespace lockstep::ui {
 namespace {
 
+// Rank 0 reports for all; a loss that is no number is not worth a line.
 std::optional<double> lastOf(const RunModel& model, const std::string& name) {
   const auto& points = model.metric(name, 0);
   if (points.empty() || !std::isfinite(points.back().value)) {

@@ -205,6 +205,8 @@ void StartPage::setRecentRuns(const std::vector<RunEntry>& runs) {
   clear(recent_);
   std::vector<const RunEntry*> latest;
   for (const RunEntry& run : runs) {
+    // A file that cannot be read is in the list of runs, with its reason; it is nothing to begin
+    // with.
     if (run.problem.isEmpty()) {
       latest.push_back(&run);
     }
@@ -261,6 +263,7 @@ void StartPage::check(bool ok, const QString& text) {
 void StartPage::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
   if (event->type() == QEvent::PaletteChange && !renderer_.isEmpty()) {
+    // Copies, since setMachine takes references and writes into both.
     setMachine(Programs(programs_), QString(renderer_));  // its marks are pixmaps
   }
 }

@@ -91,6 +91,7 @@ void StepStrip::paintEvent(QPaintEvent* /*event*/) {
       }
     }
     const QFontMetrics smallMetrics(small);
+    // Room for what the line below may grow to, so that marks stand still while it counts.
     const int width = qMax(fontMetrics().horizontalAdvance(stage.name),
                            smallMetrics.horizontalAdvance(tr("00.0 s · 0 of 0")));
     const int textX = x + kMark + 6;

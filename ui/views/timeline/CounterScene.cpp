@@ -65,6 +65,7 @@ void CounterLane::draw(DisplayList& list, const TimeAxis& axis, const Palette& p
   };
   Shape pending;
   for (const CounterColumns& columns : counterColumns(model_, series_, facts_.overInterval, axis)) {
+    // To half pixels, so that values that differ by nothing that can be seen are one rectangle.
     const Shape shape{std::max(columns.left, axis.left()), std::min(columns.right, axis.right()),
                       std::round(2 * toY(columns.maximum)) / 2,
                       std::round(2 * toY(columns.minimum)) / 2};
@@ -85,6 +86,7 @@ void CounterLane::draw(DisplayList& list, const TimeAxis& axis, const Palette& p
 
 // The largest value in sight, unless all are alike.
 void CounterLane::drawPeak(DisplayList& list, const TimeAxis& axis, const Palette& palette) const {
+  // Of what is in sight, while the scale is that of all ranks and the whole run.
   const CounterValues values = counterValuesIn(
       series_, facts_.overInterval, model_.toTicks(axis.startNs()), model_.toTicks(axis.endNs()));
   const CounterSeries::Summary sum = series_.summary(values.first, values.last);
@@ -148,6 +150,7 @@ std::vector<Fact> CounterLane::factsAt(std::size_t index, const TimeAxis& axis, 
   const CounterValues here = counterValuesIn(
       series_, facts_.overInterval, model_.toTicks(axis.toNs(x)), model_.toTicks(axis.toNs(x + 1)));
   const CounterSeries::Summary sum = series_.summary(here.first, here.last);
+  // Two may always count in a pixel, the one that ends there and the one that begins.
   if (sum.count > 2) {
     facts.push_back({QStringLiteral("In this pixel"),
                      QStringLiteral("%1 values, %2 to %3")

@@ -52,6 +52,7 @@ QString describeCounters(const RunModel& model, const QStringList& names) {
   QStringList parts;
   for (const QString& name : names) {
     const std::vector<CounterRow> rows = counterRows(model, {name}, std::nullopt);
+    // Of all ranks the one with the largest value; a list of all would be read out to its end.
     const CounterRow* highest = nullptr;
     for (const CounterRow& row : rows) {
       if (row.summary.any() &&

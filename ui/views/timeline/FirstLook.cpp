@@ -17,6 +17,8 @@ constexpr std::size_t kStepsLookedAt = 4096;
 constexpr double kFirstLookMargin = 0.015;
 constexpr std::size_t kFaultsLookedAt = 4096;
 
+// The earliest fault after the warm-up, on any rank; else the earliest of all. A fault in the
+// warm-up is seen less well, among iterations that are slow without one.
 std::optional<Span> firstFault(const RunModel& model) {
   const std::uint32_t warmUp = model.rebuildStep().value_or(model.firstStep().value_or(0));
   std::optional<Span> first;
@@ -32,7 +34,7 @@ std::optional<Span> firstFault(const RunModel& model) {
       const std::size_t count = std::min(lane->rows[row].size(), kFaultsLookedAt);
       for (std::size_t i = 0; i < count; ++i) {
         if (static_cast<EventKind>(lane->rows[row].at(i).kind) != EventKind::kFault) {
-          break;  // faults have a row of their own
+          break;  // only a row that begins with faults is looked through
         }
         const Span fault = model.spanAt(lane->id, static_cast<int>(row), i);
         first = !first || comesBefore(fault, *first) ? fault : *first;
@@ -44,6 +46,8 @@ std::optional<Span> firstFault(const RunModel& model) {
 
 }  // namespace
 
+// Of all stretches of three iterations on end, the one whose length is nearest the median: a mean
+// would be drawn away by a few very long ones, and the middle of the run need not be typical.
 TimeRange typicalRange(const RunModel& model) {
   const std::uint32_t after = model.rebuildStep().value_or(0) + 1;
   for (int rank = 0; rank < model.rankCount(); ++rank) {
@@ -85,6 +89,8 @@ std::optional<TimeRange> faultRange(const RunModel& model) {
   }
   const auto stepOf = [&](std::uint32_t number) { return model.step(fault->rank(), number); };
   const auto before = fault->step > 0 ? stepOf(fault->step - 1) : std::nullopt;
+  // From the iteration before to the one after, as far as they are there: how it should be, what
+  // the fault did, and whether the run got over it.
   const auto during = stepOf(fault->step);  // none when the rank did not live to its end
   const auto after = stepOf(fault->step + 1);
   const auto known = before ? before : during;

@@ -48,6 +48,7 @@ void NoteEditor::editAt(const std::optional<Span>& span, double ns) {
   note.ns = span ? span->startNs : ns;
   note.span = span ? span->id : -1;
   note.lane = span ? span->lane : -1;
+  // One note a span, and one a moment: where there is one it is edited.
   for (const Mark& mark : notes_.marks()) {
     const bool same =
         mark.kind == Mark::Kind::kNote && (span ? mark.span == note.span && mark.lane == note.lane
@@ -84,6 +85,7 @@ void NoteEditor::edit(const Mark& note) {
   dismiss->setShortcut(Qt::Key_Escape);
   dismiss->setShortcutContext(Qt::WidgetShortcut);
   line->addAction(dismiss);
+  // What closes the line comes from the line itself: it is deleted once its signal has returned.
   const auto close = [this, line] {
     line->disconnect(this);
     line->hide();

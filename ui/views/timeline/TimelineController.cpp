@@ -71,6 +71,15 @@ void TimelineController::setSize(QSizeF size) {
   setScroll(scrollY_);
 }
 
+// Note [Following a live run]
+//
+// While the state follows, each change of the model moves the range to the newest iterations: three
+// of the mean length of the last five, with a little room at the right. The change is silent, so it
+// makes no step to undo, and it does not end the following, as any other change of the range does
+// (ViewState::setRange). That is how a zoom, a pan, a jump or an undo by hand stops it, wherever
+// they come from; nothing here has to look for them.
+//
+//   RunModel::changed ─▶ modelChanged ─▶ follow ─▶ setRange(kSilent) ─▶ rangeChanged ─▶ repaint
 void TimelineController::modelChanged() {
   if (!ready()) {
     return;
@@ -84,6 +93,7 @@ void TimelineController::modelChanged() {
 
 void TimelineController::rangeChanged() {
   if (ready()) {
+    // Rows of groups that met only in the start-up take room only while that is in sight.
     if (startUpInSight() != laidOutStartUp_) {
       relayout();
     }
@@ -221,6 +231,7 @@ void TimelineController::focus() {
                            middle + length * (0.5 + kFocusMargin)};
     const TimeRange now = state_->range();
     const double near = wanted.lengthNs() * 1e-3;
+    // Asked for again where it is shown already, all is meant: one key goes back and forth.
     if (std::abs(now.startNs - wanted.startNs) > near ||
         std::abs(now.endNs - wanted.endNs) > near) {
       bringIntoSight(*selection);
@@ -302,6 +313,8 @@ void TimelineController::selectNeighbour(int direction, bool sameKind) {
 }
 
 void TimelineController::bringIntoSight(const Span& span) {
+  // First it gets a place, then the place is scrolled to, then the time is moved: only by as much
+  // as is needed, and with the scale as it is.
   collapsed_.erase(span.rank());
   if (onlyRank_ && *onlyRank_ != span.rank()) {
     onlyRank_.reset();
@@ -324,6 +337,7 @@ void TimelineController::bringIntoSight(const Span& span) {
 }
 
 void TimelineController::clear() {
+  // What was laid over the picture last goes first.
   if (mouse_.measured()) {
     mouse_.dropMeasured();
   } else if (state_->filter()) {

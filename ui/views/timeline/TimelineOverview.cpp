@@ -99,6 +99,7 @@ TimelineOverview::Drag TimelineOverview::partAt(double x) const {
 
 void TimelineOverview::showRange(TimeRange range, ViewState::RangeChange change) {
   const TimeRange all = model_->extent();
+  // As wide as a pixel: of the axis only its limits are wanted.
   const TimeAxis clamped =
       TimeAxis(range.startNs, std::max(range.endNs, range.startNs + TimeAxis::kMinimumNs), 0, 1)
           .clamped(all.startNs, all.endNs);
@@ -117,6 +118,7 @@ void TimelineOverview::pointerPressed(const PointerInput& input) {
   drag_ = partAt(input.position.x());
   if (drag_ == Drag::kNone) {
     const double half = state_->range().lengthNs() / 2;
+    // The window comes to the pointer and hangs on it from there: one press does both.
     showRange({ns - half, ns + half}, ViewState::RangeChange::kJump);
     drag_ = Drag::kMove;
   }

@@ -93,10 +93,14 @@ void drawColumns(DisplayList& list, const QRectF& area, const RunModel& model,
       exposed.add(x, std::round(area.bottom() - height(waited)), area.bottom());
       continue;
     }
+    // The exact sum goes on beside the rounded edges, so that roundings do not add up over the
+    // layers.
     double bottom = area.bottom();
     double exact = area.bottom();
     for (std::size_t i = 0; i < kLayers.size(); ++i) {
       double ticks = sums.of(kLayers[i].activity);
+      // Waiting for buckets is a part of the backward: it is taken from there and drawn from the
+      // top.
       if (kLayers[i].activity == Activity::kBackward) {
         ticks = std::max(0.0, ticks - waited);
       }

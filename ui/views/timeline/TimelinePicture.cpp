@@ -45,6 +45,7 @@ Picture timelinePicture(const RunModel& model, QSize size, Theme theme,
   for (const QString& name : ViewState::usualCounters()) {
     counters.push_back(name.toStdString());
   }
+  // A picture does not move in time: rows that are empty in its stretch take no room in it.
   const TimelineLayout layout(model, {}, {.within = shown, .counters = counters});
   const std::vector<LegendEntry> entries = timelineLegend(model, ColourBy::kPhase, palette);
   const double legend = kLegendPadding + legendHeight(entries, size.width() - 24);

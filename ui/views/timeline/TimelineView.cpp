@@ -181,6 +181,7 @@ void TimelineView::modelChanged() {
   controller_.modelChanged();
   updateScrollBar();
   repaintCanvas();
+  // A live run changes up to 30 times a second; nobody can be read to that fast.
   if (!described_.isValid() || described_.elapsed() > kDescribeEveryMs) {
     describe();
   }
@@ -226,7 +227,7 @@ void TimelineView::resizeEvent(QResizeEvent* event) {
   updateScrollBar();
 }
 
-// Minimised counts as hidden.
+// Qt hides the widgets of a window that is minimised, too: then nobody looks, and no frame is late.
 void TimelineView::showEvent(QShowEvent* event) {
   RunView::showEvent(event);
   latency_.watch();
@@ -355,6 +356,8 @@ void TimelineView::setFrozen(bool frozen) {
     return;
   }
   if (frozen) {
+    // Following would move the range of a picture that is to stand still; it is taken up again
+    // after.
     followedBeforeFreeze_ = state_->followsLive();
     state_->setFollowLive(false);
     return;
@@ -371,6 +374,7 @@ void TimelineView::find(const QString& text) {
   if (!text.isEmpty()) {
     findLine_->setText(text);
   }
+  // Closing the line dropped the query but left the text in it.
   if (finder_.query().text() != findLine_->text()) {
     finder_.setQuery(SpanQuery(findLine_->text()));
   }

@@ -46,6 +46,7 @@ void RanksLayer::drawNames(DisplayList& list, const TimelineLayout::RankBox& ran
   const QRectF column(0, sight_.yOf(rank.top), kLabelWidth, rank.height);
   list.fill(column, palette_.surface);
   for (const auto& lane : rank.lanes) {
+    // Its strip is too low for names.
     if (rank.collapsed) {
       break;
     }
@@ -94,6 +95,7 @@ QStringList RanksLayer::factsOf(int rank) const {
     }
   }
   if (const std::size_t steps = model_.stepCount(rank); steps > 0) {
+    // After what became of the rank, before where it ran and what it sent.
     facts.insert(facts.isEmpty() ? 0 : 1, formatCounted(steps, "iteration"));
   }
   return facts;

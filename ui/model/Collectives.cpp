@@ -5,8 +5,9 @@
 #include "ui/model/SpanFacts.h"
 
 namespace lockstep::ui {
-// A check tells for itself, since the ranks meet in it first and its numbers are its own; of the
-// marks and the link of a collective, that tells when a rank arrived.
+// A check has meetings of its own, since it is numbered apart and the ranks meet in it before they
+// do in the collective. The marks of a collective and its modelled link have none: callOf leads
+// from them to the collective.
 const Meeting* RunModel::meetingOf(const Span& span) const {
   const std::optional<run::Call> call = run::callOf(span.kind, span.detail, span.value);
   return call ? meetings_.find(*call, toTicks(span.startNs)) : nullptr;

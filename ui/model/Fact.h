@@ -4,7 +4,7 @@
 
 namespace lockstep::ui {
 
-/// One line of what is known of something: "bytes", "1.05 MiB". Without a name it goes on under the
+/// One line of what is known of something: "bytes", "1.05 MiB". Without a name it continues the
 /// line before.
 struct Fact {
   QString name;

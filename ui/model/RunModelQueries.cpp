@@ -231,7 +231,8 @@ std::vector<GapSpan> RunModel::gaps(int lane, TimeRange within, double closeNs) 
     while (gap != track.gaps.end() && gap->startTicks <= until) {
       const auto first = gap;
       ++gap;
-      // As far as the next lies close to those taken; at each turn all that do are taken at once.
+      // Goes on while the next gap is close to the last one that was taken. A turn takes all gaps
+      // that begin within `closeTicks` of that one, by a search and not one by one.
       while (closeTicks > 0 && gap != track.gaps.end() && gap->startTicks <= until &&
              gap->startTicks <= std::prev(gap)->endTicks + closeTicks) {
         const std::uint64_t reach = std::min(until, std::prev(gap)->endTicks + closeTicks);

@@ -22,7 +22,7 @@ std::uint64_t bytesOf(const ParameterTable& parameters, const Span& span) {
 
 namespace {
 
-/// What an observed job calls a process group, as the rank told it.
+/// What an observed job calls a process group, as its rank reported it.
 QString groupName(const RunModel& model, int rank, int group) {
   for (const trace::RankInfo& info : model.ranks()) {
     if (info.rank == rank) {

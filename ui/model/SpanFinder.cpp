@@ -31,7 +31,8 @@ void SpanFinder::setModel(RunModel* model) {
   restart();
 }
 
-// A query keeps what it found out about titles, which hold names of this run's parameters.
+// A query remembers which titles match, and titles hold names of the run's parameters: other
+// parameters want another query of the same text.
 void SpanFinder::forgetNames() {
   parameters_ = model_ == nullptr ? 0 : model_->parameters().size();
   query_ = SpanQuery(query_.text());

@@ -49,7 +49,7 @@ SpanQuery::SpanQuery(const QString& text) : text_(text) {
     }
   }
   if (quoted) {
-    // While it is being typed: what stands behind the quote is the word so far.
+    // While it is being typed: what stands after the quote is the word so far.
     take(token.trimmed(), true);
   }
 }

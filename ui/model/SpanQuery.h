@@ -17,8 +17,9 @@ namespace lockstep::ui {
 ///   rank:1  bucket:3  step:10..20  kind:wait  hook  "copy in"  fc1.weight  >2ms  <=50us
 ///
 /// `rank`, `bucket` and `step` (or `iteration`) take a number or a range, `bucket` also `none`;
-/// durations take ns, us, ms or s. `kind` takes part of a kind, `name` the whole of nameOf, one of
-/// several where it is written more than once. A word in quotes may hold blanks. One thread at a time; a copy is another's own.
+/// durations take ns, us, ms or s. `kind` takes part of a kind, `name` the whole of nameOf; of
+/// several names one must fit. A word in quotes may hold blanks. One thread at a time; another
+/// thread takes a copy.
 class SpanQuery {
  public:
   SpanQuery() = default;

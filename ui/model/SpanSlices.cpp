@@ -144,14 +144,14 @@ std::optional<TimeRange> latestPart(const RunModel& model, const std::optional<T
     return std::nullopt;
   }
   const TimeRange whole = within.value_or(model.extent());
-  // The shortest stretch up to the end of which is known that it holds too many, and the longest
-  // that does not.
+  // Bounds of the start that is looked for: from `tooEarly` on there are too many spans, from
+  // `fits` on there are not.
   double tooEarly = whole.startNs;
   double fits = whole.endNs;
   constexpr int kHalvings = 50;
   for (int i = 0; i < kHalvings && fits - tooEarly > 1; ++i) {
     const double middle = (tooEarly + fits) / 2;
-    // Whichever bound the middle is as good as: it moves there.
+    // The middle takes the place of the bound on its side.
     (countOf(model, TimeRange{middle, whole.endNs}) <= most ? fits : tooEarly) = middle;
   }
   return TimeRange{fits, whole.endNs};

@@ -24,8 +24,8 @@ struct BucketStory {
   bool preview = false;  ///< the layout was computed from shapes; nothing has been measured
   trace::BucketsMessage layout;
   std::vector<trace::ParametersMessage::Parameter> parameters;
-  std::optional<experiment::DdpConfig> config;  ///< none: the run does not say it readably
-  /// None as above. For a forecast, as `recorded` is, which says why where there is no such step.
+  std::optional<experiment::DdpConfig> config;  ///< none: it cannot be read
+  /// With `recorded` what a forecast is made of. Null where it cannot be read.
   std::shared_ptr<const analysis::RecordedSettings> settings;
   base::Result<analysis::RecordedStep> recorded =
       base::Error{base::ExitCode::kBadInput, "nothing was measured yet", ""};
@@ -65,7 +65,7 @@ class BucketStories {
   /// The model outlives this.
   explicit BucketStories(const RunModel& model) : model_(model) {}
 
-  /// Null while the run has told no layout.
+  /// Null while no layout of the run is known.
   [[nodiscard]] std::shared_ptr<const BucketStory> ofStep(std::uint32_t step);
   /// What the layouts are going to be, where only the parameters and the experiment are known;
   /// `rebuilt`: after the first iteration. Null where that cannot be said.

@@ -36,7 +36,7 @@ class TwinPane : public QWidget, private Steered<CanvasClient, TimelineMouse> {
 
   /// The range shown, from the start of the iteration.
   [[nodiscard]] TimeRange relativeRange() const;
-  /// Shows a range as another pane shows it: `rangeMoved` is not told.
+  /// Shows a range as another pane shows it; `rangeMoved` does not follow.
   void follow(TimeRange relative);
   void colourBy(ColourBy by);
   /// Selects the span of the same rank, lane, kind and bucket as one of another run.

@@ -57,7 +57,7 @@ struct HookRun {
   std::optional<double> exposedMs;  ///< of the rank with most; none: nothing was in flight
   std::vector<HookCurve> curves;
   std::vector<HookChange> changes;  ///< by step
-  std::vector<HookWire> wire;       ///< by rank; empty until the ranks have told
+  std::vector<HookWire> wire;       ///< by rank; empty until the ranks have reported it
 };
 
 /// Takes the facts of a run in memory. [ui-thread]

@@ -65,7 +65,7 @@ bool meets(const RunModel& model, const MeetingTable& table, const TimeRange& wi
 //
 //   y = 0   World             a row for each group, and more where collectives overlap
 //           Rank 0            header; a click folds the rank to a strip of two rows
-//             phases          0 iterations, 1 phases, 2 what happens in them, 4 faults, waits for a core
+//             phases          0 iterations, 1 phases, 2 what happens in them, 4 faults, core waits
 //             gradients       0 ready, 1 buckets ready, launched, 2 copies in, 3 waits, copies out
 //             hook            encode, communicate, decode
 //             communication   0 queued, 1 to 3 under way, 4 and on: checks, links, kernels

@@ -45,7 +45,8 @@ Field fieldOf(const std::string& key, const HookCatalog& catalog) {
   return field;
 }
 
-/// "1, 5" as [1, 5]; values of keys that are lists themselves are written as TOML.
+/// "1, 5" as [1, 5]. A value of a key that is a list is a list itself, written as TOML: "[1, 2],
+/// [3]" as [[1, 2], [3]]; what is not, or not yet, becomes a text that the parser refuses.
 std::string tomlOf(const Field& field, const QString& typed) {
   if (isList(field)) {
     const QString wrapped = '[' + typed + ']';

@@ -205,6 +205,8 @@ class ParameterRows : public FactRows {
     double apart = -1;
   };
 
+  // All at once when the table is made: a cell is asked for by row, and each row is a column of the
+  // matrix from its first sample to its last.
   void measure() {
     const analysis::ReplicaMatrix& replicas = facts_->divergence.replicas;
     rows_.resize(replicas.parameters);
@@ -277,6 +279,7 @@ class StripRows : public FactRows {
 
  private:
   void add(const StripData& strip, const StepSeries& series) {
+    // A strip has values at the steps of its own pieces, and not at those of the others.
     const Number number = [this, &series](std::size_t row) {
       const auto& pieces = series.pieces();
       const auto at = std::lower_bound(

@@ -44,6 +44,17 @@ QList<DivergenceTab*> DivergenceView::allTabs() const {
   return {parameters_, calls_, buckets_};
 }
 
+// Note [When facts are made]
+//
+// Facts are made of an analysis, on the pool, and only while somebody looks:
+//
+//   a tab paints, or an analysis is ready ─▶ refresh ─▶ consider ─ new analysis ─▶ job_
+//         ▲                                                                          │
+//         └──────────────── setFacts ─▶ tabs paint ◀──────── DivergenceFacts ────────┘
+//
+// The round ends when the facts are of the latest analysis (source_). It is made once more when the
+// run has ended without another one (complete_): then records that are missing will not come, and
+// what was left open can be judged.
 void DivergenceView::runChanged() {
   job_.drop();
   source_.reset();

@@ -27,6 +27,19 @@ constexpr double kRowsANotch = 3;
 
 }  // namespace
 
+// Note [One place, shown three times]
+//
+// The canvas, the table and the selection of all views show the same call:
+//
+//   canvas or table ─▶ choose ─▶ selected_, row of the table, ViewState::select
+//                                   (of the rank that was clicked, else of the first that called)
+//   another view    ─▶ selectionChanged ─▶ its group, number and rank are looked for;
+//                                   what was chosen here is found in place, and nothing moves
+//
+// New facts of a live run are other rows, and calls that were missing may come in between; so may
+// groups. Both are found again, the place by its number (placeOf) and the group by what it is
+// (setFacts). A mismatch is jumped to once a run, with the first facts that have one: afterwards
+// the reader decides what is in sight.
 SequenceTab::SequenceTab(QWidget* parent)
     : DivergenceTab(tr("Calls of the ranks side by side"), parent),
       groups_(new QComboBox),
@@ -144,6 +157,7 @@ const CallSequence& SequenceTab::sequence() const {
 }
 
 void SequenceTab::showSequence(std::size_t index) {
+  // Another group's rows are another table: no place in it means anything here.
   if (index != sequence_) {
     selected_.reset();
     scroll_ = 0;
@@ -218,6 +232,7 @@ void SequenceTab::updateScrollBar() {
     scrollBar_->raise();
   }
   scroll_ = std::clamp(scroll_, 0.0, most);
+  // In lines, as scrolling by the bar is: the pixels of a long run are too many for an int.
   scrollBar_->setRange(0, static_cast<int>(std::ceil(most / SequenceScene::kRow)));
   scrollBar_->setPageStep(std::max(1, static_cast<int>(canvas()->height() / SequenceScene::kRow)));
   scrollBar_->setValue(static_cast<int>(std::lround(scroll_ / SequenceScene::kRow)));
@@ -274,6 +289,8 @@ void SequenceTab::showMismatch(int direction) {
   };
   const auto from = static_cast<std::uint32_t>(selected_ ? selected_->row : 0);
   if (direction > 0) {
+    // Without a selection the first of all, else the next after it; nothing is selected at the
+    // ends.
     const auto after =
         selected_ ? std::upper_bound(suspects.begin(), suspects.end(), from) : suspects.begin();
     const auto at = std::find_if(after, suspects.end(), differs);
@@ -296,6 +313,8 @@ void SequenceTab::showBefore(std::uint32_t step) {
   if (facts_ == nullptr || facts_->sequences.empty()) {
     return;
   }
+  // In the group of most calls gradients are averaged: what it called last may have made them
+  // differ.
   std::size_t most = 0;
   for (std::size_t i = 0; i < facts_->sequences.size(); ++i) {
     most = facts_->sequences[i].rows.size() > facts_->sequences[most].rows.size() ? i : most;

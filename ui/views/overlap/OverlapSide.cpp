@@ -110,6 +110,12 @@ void OverlapScene::drawReason(DisplayList& list, const ReasonBox& box) const {
 }
 
 // The step as it is and as it could be, one under the other.
+// From the top, with the figures of Note [Headroom] in engine/analysis:
+//
+//   no overlap        the step, and on top of it what is hidden now
+//   measured          the step
+//   perfect overlap   all of the headroom used: what is left is what the backward cannot hide
+//   no transfer       the step less its exposed transfer: the noop bound
 void OverlapScene::drawLadder(DisplayList& list) const {
   const OverlapContent::Rank* rank = ladder_.isEmpty() ? nullptr : ladderRank();
   if (rank == nullptr) {

@@ -63,6 +63,7 @@ void OverlapView::fillTables() {
 
 void OverlapView::runChanged() {
   analysed_ = nullptr;
+  // Whose causes are listed is a choice about that run.
   rank_.reset();
   job_.drop();
   // Null first: nothing of the run before stays on the screen.

@@ -70,6 +70,7 @@ QString factsOf(const HookRow& row) {
                       .arg(QString::fromStdString(hook.refusal))
             : hook.has("state") ? HookDetails::tr("State: kept with checkpoints")
                                 : HookDetails::tr("State: none"));
+  // Said beside the promises: elsewhere replicas that differ are a mistake.
   if (hook.has("replicas")) {
     lines << HookDetails::tr("Lets the replicas drift apart, by design.");
   }
@@ -107,6 +108,7 @@ HookDetails::HookDetails(QWidget* parent) : QWidget(parent) {
 }
 
 void HookDetails::show(const HookRow* row) {
+  // Of a library that was refused nothing is known but why: it could not be asked for its hooks.
   const bool known = row != nullptr && !row->refused();
   title_->setText(row == nullptr ? tr("Choose a hook to see what it does")
                                  : row->id + QLatin1Char(' ') + row->version);
@@ -131,6 +133,7 @@ void HookDetails::show(const HookRow* row) {
 }
 
 void HookDetails::fillParameters(const HookRow& row) {
+  // A table without rows would still show its titles.
   parametersTitle_->setText(row.info.params.empty() ? tr("No parameters") : tr("Parameters"));
   parameters_->setVisible(!row.info.params.empty());
   std::vector<WrittenRows::Row> rows;

@@ -227,6 +227,7 @@ void HookManagerPanel::reload() {
 void HookManagerPanel::rescan() {
   // A scan asked for during another takes its place: BackgroundJob drops the earlier answer.
   scanning_ = true;
+  // Meanwhile nothing is brought in (Note [One library after the other]).
   loader_->hold(true);
   reload_->setEnabled(false);
   scan_.start(
@@ -242,6 +243,7 @@ void HookManagerPanel::takeScan(std::vector<plugin::FoundLibrary> libraries) {
   libraries.insert(libraries.end(), rejected_.begin(), rejected_.end());
   hooks_.setLibraries(std::move(libraries));
   fillTable();
+  // Chosen only now: before the scan the table had no row of it.
   if (!afterScan_.isEmpty()) {
     show(std::exchange(afterScan_, QString()));
   }

@@ -41,6 +41,7 @@ HookVerifier::HookVerifier(QString program, QObject* parent)
 }
 
 void HookVerifier::start(const QString& library) {
+  // One at a time: it trains on up to four ranks and takes times, which two at once would spoil.
   if (!isRunning()) {
     library_ = library;
     cancelled_ = false;
@@ -49,6 +50,7 @@ void HookVerifier::start(const QString& library) {
 }
 
 void HookVerifier::cancel() {
+  // Its end comes later, as that of any program does, and is told as this.
   cancelled_ = isRunning();
   asked_.end();
 }

@@ -24,6 +24,8 @@ int decimalsOf(const HookParam& param) {
 }
 
 double stepOf(const HookParam& param) {
+  // The arrows of the box. Over several magnitudes no step fits everywhere: one that suits where it
+  // begins.
   return param.logScale ? param.initial / 2 : (param.max - param.min) / 100;
 }
 
@@ -74,6 +76,7 @@ LiveParameterEditor makeEditor(const LiveParameter& parameter,
     }
     case HookParam::Type::kInteger: {
       auto* box = new QSpinBox;
+      // The limits of a parameter are doubles, and may lie beyond those of a box.
       constexpr double kLeast = std::numeric_limits<int>::min();
       constexpr double kMost = std::numeric_limits<int>::max();
       box->setRange(static_cast<int>(std::max(param.min, kLeast)),

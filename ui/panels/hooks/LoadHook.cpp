@@ -32,6 +32,8 @@ LoadedHook loadHook(const fs::path& library, const fs::path& folder, bool replac
                     const plugin::ScanOptions& options) {
   LoadedHook loaded;
   std::error_code error;
+  // Looked at where it lies: what is refused never comes into the folder, which each later scan
+  // reads.
   const fs::path source = fs::absolute(library, error).lexically_normal();
   loaded.library = plugin::scanLibrary(source.string(), plugin::PluginFolder::Kind::kUser, options);
   const fs::path target = folder / source.filename();

@@ -34,9 +34,12 @@ std::shared_ptr<const TableRows> rowsOf(const std::vector<buckets::BucketPlan::B
   for (std::size_t i = 0; i < plan.size(); ++i) {
     QStringList names;
     for (const std::uint32_t parameter : plan[i].parameters) {
+      // A plan counts only the parameters that are in buckets: their places in the forecast's list,
+      // not in that of the model.
       names << parameters[parameter].name;
     }
     rows.push_back({figure(i),
+                    // In full, where the picture rounds to KiB or MiB.
                     figure(plan[i].bytes),
                     plan[i].limitBytes == buckets::kUnlimited
                         ? WrittenRows::Cell{TableRows::tr("none")}

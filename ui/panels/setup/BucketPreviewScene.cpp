@@ -28,6 +28,7 @@ std::uint64_t bytesOf(const buckets::BucketPlan& plan) {
 }
 
 bool isLimited(const buckets::BucketPlan::Bucket& bucket) {
+  // Two values mean no cap: kUnlimited before the rebuild, and 0 where a gradient is sparse.
   return bucket.limitBytes != buckets::kUnlimited && bucket.limitBytes > 0;
 }
 
@@ -138,6 +139,7 @@ double BucketPreviewScene::height() const {
   return 2 * kMargin + kRow * static_cast<double>(plan_.buckets.size());
 }
 
+// One scale for all rows: the largest bucket fills the room between its number and its figures.
 double BucketPreviewScene::scale() const {
   const double room = std::max(20.0, width_ - kName - kFigures - 2 * kMargin);
   return room / static_cast<double>(longest_);
@@ -171,6 +173,7 @@ void BucketPreviewScene::draw(DisplayList& list) const {
     list.outline(whole, palette_.gridStrong, 2);
     if (isLimited(bucket)) {
       const double cap = whole.left() + static_cast<double>(bucket.limitBytes) * scale();
+      // A cap beyond the largest bucket may lie outside: it is told by describe() alone.
       if (cap <= width_ - kFigures) {
         list.line({cap, whole.top() - 3}, {cap, whole.bottom() + 3}, palette_.text, 1.5);
         if (whole.right() > cap + 1) {
@@ -210,6 +213,8 @@ QString BucketPreviewScene::describe(QPointF at) const {
   } else {
     lines << tr("No cap in the first iteration");
   }
+  // The same sums as in draw(). At most one parameter holds the point, also where cells are drawn
+  // as one.
   double left = bar(index).left();
   for (const std::uint32_t number : bucket.parameters) {
     const ModelParameter& parameter = forecast_.parameters[number];

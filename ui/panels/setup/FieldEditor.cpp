@@ -194,6 +194,7 @@ void FieldEditor::browse() {
   }
 }
 
+// An emptied line takes a number out of the file (tomlText gives nothing); of a text it is "".
 void FieldEditor::typed(const QString& now) {
   emit edited(text(experiment::tomlText(field_, now.toStdString())));
 }
@@ -206,6 +207,7 @@ void FieldEditor::showText(const QString& shown, bool isDefault) {
   } else if (combo_ != nullptr) {
     const QSignalBlocker still(combo_);
     int index = combo_->findText(shown);
+    // Behind the choices of the schema stands at most one entry more.
     while (combo_->count() > static_cast<int>(field_.choices.size()) && index < 0) {
       combo_->removeItem(combo_->count() - 1);  // a wrong value of before
     }
@@ -231,6 +233,8 @@ void FieldEditor::showText(const QString& shown, bool isDefault) {
 }
 
 void FieldEditor::show(const std::optional<std::string>& written) {
+  // Of a key that is not in the file its default is shown, in italics where there is a line; of one
+  // without a default nothing.
   const std::string toml = written.value_or(field_.initial);
   // What is typed comes back through the draft at each key. "1.50" must not become "1.5" meanwhile.
   const bool sameAsTyped = line_ != nullptr && line_->hasFocus() && written &&

@@ -121,6 +121,8 @@ void SetupForm::bringUp(FieldEditor* editor) {
 }
 
 bool SetupForm::shows(const experiment::Mistake& mistake) const {
+  // A mistake in a run of the sweep names the key that is varied ("train.seed"). Where its line is
+  // that of the sweep, the sweep shows it, and not the field of that key.
   const bool ofSweep = mistake.key.starts_with("sweep.") ||
                        draft_.text().isLineOf("sweep." + mistake.key, mistake.line);
   return find(QString::fromStdString(mistake.key)) != nullptr || (ofSweep && sweep_->hasMistake());
@@ -175,6 +177,7 @@ void SetupForm::summarize() {
   for (const auto& [editor, group] : allEditors()) {
     wrong[group] += editor->mistake().isEmpty() ? 0 : 1;
     const auto value = draft_.text().value(editor->field().key);
+    // Faults are a list, each with keys of its own: they are counted instead, below.
     if (value && group != faultGroup_) {
       values[group] << QString::fromStdString(experiment::typedText(editor->field(), *value));
     }

@@ -157,6 +157,7 @@ QString SetupPanel::reasonAgainstRun() const {
     return mistakes.size() == 1 ? first
                                 : tr("%1 mistakes, the first: %2").arg(mistakes.size()).arg(first);
   }
+  // Of an engine's own hook the parser knows all, so Run need not wait for the plugins.
   const bool own = draft_.parsed().experiment.hook.isOwn();
   if (catalog_.isAsking() && (!own || draft_.runCount() > 1)) {
     return own ? tr("Checking the runs of the sweep…")

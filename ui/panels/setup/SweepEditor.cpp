@@ -41,6 +41,7 @@ Field fieldOf(const std::string& key, const HookCatalog& catalog) {
   }
   Field field;
   field.key = key;
+  // Of a plugin that is still asked, or that does not have it. Looked up anew at each key typed.
   field.type = leaf == "name" || leaf == "library" ? FieldType::kText : FieldType::kReal;
   return field;
 }
@@ -127,6 +128,8 @@ void SweepEditor::fillMenu() {
 
 void SweepEditor::vary(const std::string& key) {
   const Field field = fieldOf(key, catalog_);
+  // Begins with the one value that the key has now: until another is added the experiment means
+  // what it meant.
   const std::string now = draft_.text().value(key).value_or(field.initial);
   draft_.edit("vary " + key, [&](auto& text) {
     text.set(std::string(kSweep) + key, now.empty() ? "[]" : "[" + now + "]");
@@ -180,6 +183,7 @@ void SweepEditor::refresh() {
       keys.push_back(key.substr(kSweep.size()));
     }
   }
+  // Rows are made anew only where other keys are varied: the line in which somebody types lives on.
   const bool same = keys.size() == axes_.size() &&
                     std::equal(keys.begin(), keys.end(), axes_.begin(),
                                [](const auto& key, const Axis& axis) { return key == axis.key; });

@@ -72,8 +72,9 @@ void SpanFinder::modelChanged() {
     return;
   }
   if (wasLive_ && !model_->isLive()) {
-    // While it was live, a span that was inserted before `searched_` of its row was not looked at.
-    // Now that nothing moves any more, all is searched once more.
+    // While it was live, a span that was inserted before `searched_` of its row was not looked at,
+    // and the one that it pushed over that place was looked at twice. Now that nothing moves any
+    // more, all is searched once more.
     restart();
     return;
   }

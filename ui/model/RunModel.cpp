@@ -307,7 +307,7 @@ void RunModel::addGap(Track& track, const trace::SpanRow& row) {
                        [](std::uint64_t ticks, const Gap& gap) { return ticks < gap.startTicks; });
   const std::uint64_t before = at == track.gaps.begin() ? 0 : std::prev(at)->lostUpTo;
   at = track.gaps.insert(at, {row.startTicks, row.startTicks + row.durationTicks, before});
-  // One that comes late is counted in all behind it.
+  // One that comes late is counted in all after it.
   std::for_each(at, track.gaps.end(), [&](Gap& gap) { gap.lostUpTo += row.value; });
   data_.spans.push_back(row);
   activity_.addLost(row.startTicks, row.durationTicks, row.value);

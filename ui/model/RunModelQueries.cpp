@@ -186,7 +186,7 @@ std::optional<Span> RunModel::neighbourIf(const Span& span, int direction,
   std::uint64_t bestStart = 0;
   for (int row = 0; row < static_cast<int>(in->rows.size()); ++row) {
     const run::SpanStore& store = in->rows[static_cast<std::size_t>(row)];
-    // The first of this row that stands behind the span; the one before it stands before.
+    // The first of this row that comes after the span; the one before that comes before the span.
     std::size_t behind = row == span.row  ? *own + 1
                          : row < span.row ? store.firstStartingAt(ownStart + 1)
                                           : store.firstStartingAt(ownStart);

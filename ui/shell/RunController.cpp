@@ -56,7 +56,7 @@ QString lastLineOf(const QString& path) {
 // Nothing tells of a file or an end, so both are looked for by a timer, more often while somebody
 // waits for a file. A file that exists is not enough: it is made empty and filled after that.
 // look() asks for the end of the process before it looks for the file: what has ended has written
-// all there is, so a run that appears and ends between two looks is told as both.
+// all there is, so a run that appears and ends between two looks gives both signals.
 //
 // `stop` interrupts a process without a file, whom nobody else can reach; one with a file is
 // stopped through it (`lockstep stop`), as any other run is, whoever started it.

@@ -36,11 +36,11 @@ quint64 RunSession::drops() const {
 // and says it in this order: lines of the log, problems, how far the start-up is, and last the
 // state. So whoever hears of an end finds the reasons of it listed already.
 //
-// The start-up is told from the first thing that is read until each rank has done three steps or
-// the run is over, and never again after that: a run that was opened when it had ended gets
+// Signals of the start-up come from the first thing that is read until each rank has done three
+// steps or the run is over, and never after that: a run that was opened when it had ended gets
 // startupEnded alone.
 void RunSession::takeChange() {
-  // The model's lists only grow: what is beyond the part that was told is news.
+  // The model's lists only grow: what is beyond the part that was seen is news.
   if (model_.log().size() > logSeen_) {
     const std::span<const trace::LogRow> all(model_.log());
     const auto fresh = all.subspan(logSeen_);
@@ -68,8 +68,8 @@ void RunSession::takeChange() {
     }
   }
   const trace::RunState now = model_.info().state;
-  // The file says that it has ended before all of it has been read: the end is told with the last
-  // of it, for whoever hears of it sums up the run.
+  // The file says that it has ended before all of it has been read. The signal waits for the last
+  // of it, for whoever hears of an end sums up the run.
   if ((!infoSeen_ || now != stateSeen_) && (model_.isLive() || model_.isLoaded())) {
     infoSeen_ = true;
     stateSeen_ = now;

@@ -134,7 +134,7 @@ void TraceImport::take(const ProgramAnswer& answer) {
                    tr("The import was cancelled; nothing was written."));
     return;
   }
-  // What it says of files that were left out is no failure, and is told with the run.
+  // Files that were left out are no failure: they are reported with the run.
   if (answer.good() && QFileInfo::exists(runPath_)) {
     messages_.dismiss(kImportMessage);
     emit imported(runPath_, leftOut_);

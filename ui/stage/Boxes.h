@@ -10,8 +10,8 @@
 
 namespace lockstep::ui {
 
-// How the parts of a view are put beside or below each other: without margins and gaps, unless the
-// layout is told otherwise. All [ui-thread].
+// How the parts of a view are put beside or below each other: without margins and gaps, unless they
+// are set on the layout. All [ui-thread].
 
 /// A widget or a layout, and how much of the room that is left it gets.
 template <typename Part>

@@ -50,7 +50,7 @@ void HookVerifier::start(const QString& library) {
 }
 
 void HookVerifier::cancel() {
-  // Its end comes later, as that of any program does, and is told as this.
+  // The program ends a little later: `take` then reports that it was cancelled.
   cancelled_ = isRunning();
   asked_.end();
 }

@@ -173,7 +173,7 @@ void BucketPreviewScene::draw(DisplayList& list) const {
     list.outline(whole, palette_.gridStrong, 2);
     if (isLimited(bucket)) {
       const double cap = whole.left() + static_cast<double>(bucket.limitBytes) * scale();
-      // A cap beyond the largest bucket may lie outside: it is told by describe() alone.
+      // A cap beyond the largest bucket may lie outside: only describe() gives it then.
       if (cap <= width_ - kFigures) {
         list.line({cap, whole.top() - 3}, {cap, whole.bottom() + 3}, palette_.text, 1.5);
         if (whole.right() > cap + 1) {

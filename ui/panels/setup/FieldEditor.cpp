@@ -207,7 +207,7 @@ void FieldEditor::showText(const QString& shown, bool isDefault) {
   } else if (combo_ != nullptr) {
     const QSignalBlocker still(combo_);
     int index = combo_->findText(shown);
-    // Behind the choices of the schema stands at most one entry more.
+    // After the choices of the schema there is at most one entry more.
     while (combo_->count() > static_cast<int>(field_.choices.size()) && index < 0) {
       combo_->removeItem(combo_->count() - 1);  // a wrong value of before
     }

@@ -44,7 +44,7 @@ void HookCatalog::askNext() {
   job_.start([question = *std::exchange(next_, std::nullopt),
               options] { return std::make_shared<HookAnswer>(answerTo(question, options)); },
              [this](const std::shared_ptr<HookAnswer>& answer) {
-               // An answer that is out of date is not told: another question was asked meanwhile.
+               // An answer that is out of date is dropped: another question was asked meanwhile.
                if (next_) {
                  askNext();
                  return;

@@ -90,7 +90,7 @@ void HookForm::setName(const std::string& prefix, const std::string& toml) {
   const bool isDefault =
       toml.empty() || (!field.initial.empty() && experiment::sameValue(field, toml, field.initial));
   draft_.edit(prefix + "name", [&](experiment::ExperimentText& text) {
-    // What one hook is told means nothing to another.
+    // The parameters of one hook mean nothing to another.
     for (const auto& [key, value] : text.pairs()) {
       if (key.starts_with(prefix) && !key.starts_with(prefix + "inner.") &&
           key != prefix + "name") {

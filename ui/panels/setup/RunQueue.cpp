@@ -7,7 +7,7 @@ namespace lockstep::ui {
 
 // Note [Whose turn it is]
 //
-// The queue knows no processes: it asks for a start and is told of an end. `running_` is true in
+// The queue knows no processes: it asks for a start and hears of an end. `running_` is true in
 // between, and also during runs that the window started by itself.
 //
 //             add, runEnded, goOn

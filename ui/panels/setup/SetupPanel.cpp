@@ -34,9 +34,9 @@ namespace lockstep::ui {
 //   lockstep-rank    400 ms after the last change:   ModelDescriber ─▶ BucketPreview alone
 //                    the shapes of the model
 //
-// Each change asks the plugins again, and only the answer to the last question is told: an answer
-// is always about the draft as it stands. Run waits for it where there is a plugin's hook or more
-// than one run (reasonAgainstRun).
+// Each change asks the plugins again, and only the answer to the last question counts: an answer is
+// always about the draft as it stands. Run waits for it where there is a plugin's hook or more than
+// one run (reasonAgainstRun).
 SetupPanel::SetupPanel(SetupPaths paths, QWidget* parent)
     : QWidget(parent),
       paths_(std::move(paths)),

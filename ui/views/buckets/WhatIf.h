@@ -49,7 +49,7 @@ QStringList outcomeTitles(const WhatIf& told);
 /// Both as a table, figures bold.
 QString outcomesAsHtml(const WhatIf& told);
 
-/// Where exposed time and step time of that rank would go, or that no difference can be told.
+/// Where exposed time and step time of that rank would go, or that it cannot be said.
 QString verdict(const WhatIf& told);
 
 /// What the forecast assumes, with the fit and its error.

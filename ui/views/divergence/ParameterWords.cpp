@@ -123,7 +123,7 @@ Verdict differing(const DivergenceFacts& facts, const analysis::FirstDifference&
 //    ranks differ, and the hook lets replicas drift      kDrift     how far apart, and no alarm
 //    ranks differ                                        kDiffer    where, who, and since when
 //    every whole sample is equal                         kEqual     over how many iterations
-//    samples are equal, none of them of all ranks        kUnknown   equal as far as can be told
+//    samples are equal, none of them of all ranks        kUnknown   equal as far as is known
 //    nothing to compare                                  kUnknown   why, and how to record it
 //
 // Then, unless ranks differ against their hook: a loss, gradient or parameter that is no finite

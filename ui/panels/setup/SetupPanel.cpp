@@ -144,7 +144,7 @@ QString SetupPanel::reasonAgainstRun() const {
                                 : tr("%1 mistakes, the first: %2").arg(mistakes.size()).arg(first);
   }
   const bool own = draft_.parsed().experiment.hook.isOwn();
-  if (catalog_.isAsking() && (!own || draft_.runCount() > 1)) {
+  if (catalog_.isAsking() && (!own || !draft_.parsed().sweep.empty())) {
     return own ? tr("Checking the runs of the sweep…")
                : tr("Asking the plugin of hook %1…")
                      .arg(QString::fromStdString(draft_.parsed().experiment.hook.name));

@@ -366,6 +366,20 @@ TEST_F(SetupPanelTest, ASweepRunsThroughTheQueueEachRunAsAFileOfItsOwn) {
   EXPECT_EQ(second.experiment.sweep.run, "bucket_cap_mb=0.5");
 }
 
+TEST_F(SetupPanelTest, ASweepOfOneValueIsCheckedBeforeItRunsToo) {
+  openFile("[train]\nsteps = 5\n[sweep]\n\"ddp.bucket_cap_mb\" = [4]\n");
+  EXPECT_EQ(reason(), "Checking the runs of the sweep…");
+  panel_->run();  // no plugin has answered yet
+  EXPECT_TRUE(run_.isEmpty());
+  ASSERT_TRUE(waitUntil([&] { return runButton()->isEnabled(); })) << reason().toStdString();
+  panel_->draft().edit("vary", [](auto& text) { text.set("sweep.ddp.bucket_cap_mb", "[8]"); });
+  panel_->run();  // the answer is that for 4
+  EXPECT_TRUE(run_.isEmpty());
+  ASSERT_TRUE(waitUntil([&] { return runButton()->isEnabled(); })) << reason().toStdString();
+  panel_->run();
+  EXPECT_EQ(experiment::parseFile(run_.toStdString()).experiment.ddp.bucketCapMb, 8);
+}
+
 TEST_F(SetupPanelTest, AWrongValueOfASweepIsToldInItsRowAndNotUnderTheKey) {
   openFile("[train]\nsteps = 5\n[sweep]\n\"ddp.bucket_cap_mb\" = [1, -2]\n");
   const auto* row = find<QLineEdit>("axis:ddp.bucket_cap_mb")->parentWidget();

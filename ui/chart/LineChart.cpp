@@ -64,7 +64,11 @@ Bounds boundsOf(const std::vector<RankCurve>& curves, bool fromZero) {
     // A single value, or equal ones, would give an axis of no length.
     bounds.right = bounds.right > bounds.left ? bounds.right : bounds.left + 1;
     bounds.low = fromZero ? std::min(0.0, bounds.low) : bounds.low;
-    bounds.high = bounds.high > bounds.low ? bounds.high : bounds.low + 1;
+    // 1 is nothing beside a number of 16 digits.
+    constexpr double kLeast = 1e-9;
+    bounds.high = bounds.high > bounds.low
+                      ? bounds.high
+                      : bounds.low + std::max(1.0, kLeast * std::abs(bounds.low));
     // Room at the top, so that the largest value does not touch the edge.
     bounds.high += 0.06 * (bounds.high - bounds.low);
   }

@@ -16,12 +16,9 @@ namespace {
 
 using plugin::HookParam;
 
-/// Digits after the point that tell values of a range apart, near its lower end too.
-int decimalsOf(const HookParam& param) {
-  const double least = param.min > 0 ? param.min : (param.max - param.min) / 1000;
-  constexpr int kMost = 8;
-  return least > 0 ? std::clamp(static_cast<int>(std::ceil(-std::log10(least))) + 1, 1, kMost) : 3;
-}
+// Digits after the point, as many as a value may have that the ranks use: a box that rounded it
+// would ask for another when the cursor only leaves it.
+constexpr int kDecimals = 30;
 
 double stepOf(const HookParam& param) {
   return param.logScale ? param.initial / 2 : (param.max - param.min) / 100;
@@ -32,7 +29,7 @@ class RealBox : public QDoubleSpinBox {
  public:
   using QDoubleSpinBox::QDoubleSpinBox;
   [[nodiscard]] QString textFromValue(double value) const override {
-    return QLocale::c().toString(value, 'g', 7);
+    return QLocale::c().toString(value, 'g', kLiveDigits);
   }
   [[nodiscard]] double valueFromText(const QString& text) const override {
     QString number = text;
@@ -84,13 +81,14 @@ LiveParameterEditor makeEditor(const LiveParameter& parameter,
     }
     case HookParam::Type::kReal: {
       auto* box = new RealBox;
-      box->setDecimals(decimalsOf(param));
+      box->setDecimals(kDecimals);
       box->setRange(param.min, param.max);
       box->setSingleStep(stepOf(param));
       box->setSuffix(unit);
       box->setValue(number == nullptr ? param.initial : *number);
+      // What stands in the box, without the digits that arithmetic leaves behind.
       QObject::connect(box, &QDoubleSpinBox::editingFinished, box,
-                       [change, box] { change(box->value()); });
+                       [change, box] { change(box->valueFromText(box->text())); });
       return {box, [box, param] { return textOf(param, box->value()); },
               [box](const QString& value) { box->setValue(value.toDouble()); }};
     }

@@ -68,7 +68,7 @@ QString textOf(const HookParam& param, const HookValue& value) {
   if (param.type == HookParam::Type::kBool) {
     return number != 0 ? QStringLiteral("on") : QStringLiteral("off");
   }
-  return QString::number(number, 'g', 10);
+  return QString::number(number, 'g', kLiveDigits);
 }
 
 QString rangeOf(const HookParam& param) {

@@ -30,6 +30,8 @@ plugin::HookValue initialOf(const plugin::HookParam& param);
 /// A value as JSON, as lockstep set sends it: 0.05, "dissemination", true.
 std::string jsonOf(const plugin::HookParam& param, const plugin::HookValue& value);
 
+/// The digits with which a number is shown.
+inline constexpr int kLiveDigits = 10;
 /// "0.05", "dissemination", "on".
 QString textOf(const plugin::HookParam& param, const plugin::HookValue& value);
 

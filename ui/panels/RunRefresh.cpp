@@ -54,6 +54,7 @@ void RunRefresh::setRun(RunModel* model, ViewState* state) {
     connect(model_, &RunModel::loaded, this, &RunRefresh::ask);
     connect(state_, &ViewState::filterChanged, this, &RunRefresh::ask);
   }
+  working_ = false;  // what was at work was for the run before, and may have been left
   ask();
 }
 

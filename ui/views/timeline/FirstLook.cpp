@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::ui {
@@ -15,7 +16,7 @@ constexpr std::uint32_t kIterationsShown = 3;
 constexpr std::size_t kStepsLookedAt = 4096;
 // Frame beside what is shown, by its length.
 constexpr double kFirstLookMargin = 0.015;
-constexpr std::size_t kFaultsLookedAt = 4096;
+constexpr std::size_t kSpansLookedAt = 65'536;  // of a row
 
 std::optional<Span> firstFault(const RunModel& model) {
   const std::uint32_t warmUp = model.rebuildStep().value_or(model.firstStep().value_or(0));
@@ -28,11 +29,12 @@ std::optional<Span> firstFault(const RunModel& model) {
   for (int rank = 0; rank < model.rankCount(); ++rank) {
     const Lane* lane = model.lane(laneId(rank, LaneRole::kPhases));
     const std::size_t rows = lane == nullptr ? 0 : lane->rows.size();
-    for (std::size_t row = 0; row < rows; ++row) {
-      const std::size_t count = std::min(lane->rows[row].size(), kFaultsLookedAt);
+    // Faults stand apart from the phases, among what else does: waits for a core, operators.
+    for (std::size_t row = run::factsOf(EventKind::kFault).row; row < rows; ++row) {
+      const std::size_t count = std::min(lane->rows[row].size(), kSpansLookedAt);
       for (std::size_t i = 0; i < count; ++i) {
         if (static_cast<EventKind>(lane->rows[row].at(i).kind) != EventKind::kFault) {
-          break;  // faults have a row of their own
+          continue;
         }
         const Span fault = model.spanAt(lane->id, static_cast<int>(row), i);
         first = !first || comesBefore(fault, *first) ? fault : *first;

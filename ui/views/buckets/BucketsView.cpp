@@ -111,6 +111,11 @@ std::optional<std::uint32_t> BucketsView::wantedStep() {
   if (state_ != nullptr && state_->iteration() && !(model_->isLive() && state_->followsLive())) {
     return state_->iteration();
   }
+  // Nobody asked for another: while it is replayed, a story stays.
+  const BucketStory* shown = controller_.story();
+  if (shown != nullptr && shown->finished && controller_.replayNs()) {
+    return shown->step;
+  }
   if (model_->isLive()) {
     const auto last = lastFinishedStep();
     return last ? last : model_->firstStep();
@@ -137,7 +142,7 @@ void BucketsView::refresh() {
   if (fresh) {
     return;
   }
-  // While it is replayed, a story stays: what comes late belongs to other iterations.
+  // What comes while a story is replayed belongs to other iterations.
   if (shown != nullptr && controller_.replayNs() && shown->finished && step &&
       shown->step == *step) {
     return;

@@ -28,7 +28,7 @@ std::shared_ptr<const TableRows> rowsOf(const std::vector<Problem>& problems) {
           problem.text,
           problem.error ? error : warning},
          {problem.rank < 0 ? tr("–") : QString::number(problem.rank), problem.rank, problem.text},
-         {step ? QString::number(*step) : tr("–"), step, problem.text},
+         {step ? QString::number(*problem.step) : tr("–"), step, problem.text},
          {problem.text}});
   }
   return std::make_shared<WrittenRows>(std::vector<TableRows::Column>{{tr("Severity")},

@@ -215,6 +215,13 @@ TEST_F(InspectorLinks, AParameterAndTheSelectionLeadToAllTheirEvents) {
   EXPECT_EQ(asked_, (QStringList{"\"fc.weight\"", "name:allreduce bucket:1"}));
 }
 
+TEST(ProblemsPanel, AnIterationIsWrittenInFullHoweverLateItIs) {
+  ProblemsPanel panel;
+  panel.add({true, 1, 1'234'567, "rank 1 was killed"});
+  EXPECT_EQ(panel.findChild<QTableView*>("problemsTable")->model()->index(0, 2).data().toString(),
+            "1234567");
+}
+
 TEST(ProblemsPanel, OnlyAProblemWithAnIterationCanBeShown) {
   ProblemsPanel panel;
   panel.add({true, 1, 7, "rank 1 was killed"});

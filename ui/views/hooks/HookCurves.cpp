@@ -216,7 +216,7 @@ void drawCurves(DisplayList& list, const QRectF& rect, const HooksContent& conte
   drawChanges(list, plot, content, lastStep, labels, palette);
   drawAxisBelow(
       list, plot, {0, lastStep, plot.left(), plot.right()}, 80,
-      [](double at, double) { return at == 0 ? tr("step 0") : QString::number(at); }, palette);
+      [](double at, double step) { return at == 0 ? tr("step 0") : tickText(at, step); }, palette);
 }
 
 }  // namespace lockstep::ui

@@ -61,20 +61,26 @@ void AskedProgram::finish(ProgramAnswer answer) {
   emit ended(answer);
 }
 
+// To the program and to all that it started.
+void AskedProgram::signal(int number) {
+  const auto group = static_cast<pid_t>(process_->processId());
+  // It has no group before it has begun.
+  if (group > 0 && ::kill(-group, number) != 0) {
+    ::kill(group, number);
+  }
+}
+
 void AskedProgram::end() {
-  if (process_ == nullptr) {
-    return;
+  if (process_ != nullptr) {
+    signal(SIGKILL);
+    process_->kill();
   }
-  if (process_->processId() > 0) {
-    ::kill(-static_cast<pid_t>(process_->processId()), SIGKILL);
-  }
-  process_->kill();
 }
 
 void AskedProgram::endKindly() {
   if (process_ != nullptr) {
-    process_->terminate();
-    QTimer::singleShot(kGraceMs, process_, &QProcess::kill);
+    signal(SIGTERM);
+    QTimer::singleShot(kGraceMs, process_, [this] { end(); });
   }
 }
 

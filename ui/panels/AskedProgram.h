@@ -34,7 +34,8 @@ class AskedProgram : public QObject {
   /// Drops what is under way. `ended` follows, after so many ms at the latest where a limit is
   /// given.
   void start(const QString& program, const QStringList& arguments, int limitMs = 0);
-  /// Has it end: `ended` follows. A program that is asked kindly has some seconds.
+  /// Has it end with all that it started: `ended` follows. One that is asked kindly has some
+  /// seconds.
   void end();
   void endKindly();
   /// Ends it, and nobody is told.
@@ -50,6 +51,7 @@ class AskedProgram : public QObject {
 
  private:
   void finish(ProgramAnswer answer);
+  void signal(int number);
 
   QProcess::ProcessChannelMode channels_;
   QProcess* process_ = nullptr;

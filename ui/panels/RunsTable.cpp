@@ -38,7 +38,7 @@ struct RunColumn {
   const char* help;
   const char* sample;  // as wide as most
   QString (*text)(const RunEntry& run);
-  double (*number)(const RunEntry& run) = nullptr;  // what it is sorted by; -1: unknown
+  std::optional<double> (*number)(const RunEntry& run) = nullptr;  // what it is sorted by
 };
 
 constexpr std::array<RunColumn, RunsTable::kColumnCount> kColumns{{
@@ -51,26 +51,26 @@ constexpr std::array<RunColumn, RunsTable::kColumnCount> kColumns{{
     {"Exposed ms", "exposed",
      "Communication that nothing hid, a step, on the rank that has most of it", "000.00",
      [](const RunEntry& run) { return figure(run.exposedMs, 2); },
-     [](const RunEntry& run) { return run.exposedMs.value_or(-1); }},
+     [](const RunEntry& run) { return run.exposedMs; }},
     {"Started", "started", "Local time", "00:00:00",
      [](const RunEntry& run) {
        return run.started.toLocalTime().toString(QStringLiteral("yyyy-MM-dd HH:mm:ss"));
      },
-     [](const RunEntry& run) { return static_cast<double>(run.started.toMSecsSinceEpoch()); }},
+     [](const RunEntry& run) { return std::optional<double>(run.started.toMSecsSinceEpoch()); }},
     {"Overlap %", "overlap",
      "Time in which communication was in flight and the rank computed, over time in which it "
      "was in flight, on the rank with the most exposed communication",
      "100", [](const RunEntry& run) { return figure(run.overlapPercent, 0); },
-     [](const RunEntry& run) { return run.overlapPercent.value_or(-1); }},
+     [](const RunEntry& run) { return run.overlapPercent; }},
     {"Steps/s", "steps", "Steps a second after the start-up", "000.0",
      [](const RunEntry& run) { return figure(run.stepsPerSecond, 1); },
-     [](const RunEntry& run) { return run.stepsPerSecond.value_or(-1); }},
+     [](const RunEntry& run) { return run.stepsPerSecond; }},
     {"Cap MiB", "cap", "ddp.bucket_cap_mb", "25",
      [](const RunEntry& run) { return figure(run.bucketCapMb, 4, 'g'); },
-     [](const RunEntry& run) { return run.bucketCapMb.value_or(-1); }},
+     [](const RunEntry& run) { return run.bucketCapMb; }},
     {"World", "world", "Number of ranks (processes.world_size)", "64",
      [](const RunEntry& run) { return QString::number(run.worldSize); },
-     [](const RunEntry& run) { return static_cast<double>(run.worldSize); }},
+     [](const RunEntry& run) { return std::optional<double>(run.worldSize); }},
     {"Model", "model", "model.kind", "deep_linear",
      [](const RunEntry& run) { return orUnknown(run.model); }},
     {"Backend", "backend",
@@ -80,7 +80,7 @@ constexpr std::array<RunColumn, RunsTable::kColumnCount> kColumns{{
      [](const RunEntry& run) { return orUnknown(run.hook); }},
     {"Drops", "drops", "Events lost because the recorder fell behind", "0,000",
      [](const RunEntry& run) { return QString::number(run.drops); },
-     [](const RunEntry& run) { return static_cast<double>(run.drops); }},
+     [](const RunEntry& run) { return std::optional<double>(run.drops); }},
     {"Sweep", "sweep", "The sweep that it is one run of; filter by \"sweep:WORD\"", "demo 2026",
      [](const RunEntry& run) { return orUnknown(run.sweep); }},
 }};
@@ -135,7 +135,8 @@ QString RunsTable::text(std::size_t row, std::size_t column) const {
 
 std::optional<double> RunsTable::number(std::size_t row, std::size_t column) const {
   const auto number = kColumns[column].number;
-  return number != nullptr ? std::optional(number(entries_[row])) : std::nullopt;
+  const bool known = entries_[row].problem.isEmpty() || !isFigure(column);
+  return known && number != nullptr ? number(entries_[row]) : std::nullopt;
 }
 
 QString RunsTable::fullText(std::size_t row, std::size_t column) const {
@@ -218,8 +219,14 @@ bool RunsFilter::accepts(const Term& term, const RunsTable& runs, std::size_t ro
   if (term.compare == ":") {
     return contains(*term.column);
   }
-  const double value = isFigure(*term.column) ? runs.number(row, *term.column).value_or(0)
-                                              : runs.fullText(row, *term.column).toDouble();
+  bool known = false;
+  double value = runs.fullText(row, *term.column).toDouble(&known);
+  if (isFigure(*term.column)) {
+    const auto figure = runs.number(row, *term.column);
+    known = figure.has_value();
+    value = figure.value_or(0);
+  }
+  if (!known) return false;  // what is unknown is neither small nor large
   if (term.compare == "<") return value < term.number;
   if (term.compare == "<=") return value <= term.number;
   if (term.compare == ">") return value > term.number;

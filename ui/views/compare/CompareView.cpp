@@ -128,15 +128,21 @@ void CompareView::showRuns() {
   {
     // Without signals: tabs follow the runs here, and showOther() would show a result of before.
     const QSignalBlocker quiet(tabs_);
-    while (tabs_->count() > static_cast<int>(runs_.count())) {
-      tabs_->removeTab(tabs_->count() - 1);
-    }
-    for (std::size_t i = 0; i < runs_.count(); ++i) {
-      const int tab = static_cast<int>(i);
+    // Tabs have the order of the runs: what stands in a run's place is of one that went. Taken out
+    // where they are, these leave the tab that is chosen.
+    int tab = 0;
+    for (std::size_t i = 0; i < runs_.count(); ++i, ++tab) {
+      const QString path = QString::fromStdString(runs_.other(i)->path().string());
+      while (tab < tabs_->count() && tabs_->tabToolTip(tab) != path) {
+        tabs_->removeTab(tab);
+      }
       const QString title = titleOf(i + 1, *runs_.other(i));
       tab < tabs_->count() ? tabs_->setTabText(tab, title)
                            : static_cast<void>(tabs_->addTab(title));
-      tabs_->setTabToolTip(tab, QString::fromStdString(runs_.other(i)->path().string()));
+      tabs_->setTabToolTip(tab, path);
+    }
+    while (tabs_->count() > tab) {
+      tabs_->removeTab(tab);
     }
     // The tab that is chosen may have gone.
     other_ = static_cast<std::size_t>(std::max(0, tabs_->currentIndex())) + 1;

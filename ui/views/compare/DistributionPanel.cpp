@@ -44,6 +44,7 @@ DistributionPanel::DistributionPanel(QWidget* parent)
   row->setContentsMargins(0, 4, 0, 0);
   addParts(*row, wide(canvas_, 3), wide(side, 2));
   connect(kinds_, &QComboBox::currentIndexChanged, this, [this] {
+    chosen_ = kind();
     fillTable();
     canvas_->repaintSoon();
     describe();
@@ -77,14 +78,13 @@ void DistributionPanel::fillKinds() {
       }
     }
   }
-  // The kind shown stays where the new result has it, or else the first one.
-  const int shown = static_cast<int>(kind());
+  // The kind that was chosen is shown where the new result has it, or else the first one.
   const QSignalBlocker quiet(kinds_);
   kinds_->clear();
   for (const trace::EventKind kind : kinds) {
     kinds_->addItem(kindName(kind), static_cast<int>(kind));
   }
-  kinds_->setCurrentIndex(std::max(0, kinds_->findData(shown)));
+  kinds_->setCurrentIndex(std::max(0, kinds_->findData(static_cast<int>(chosen_))));
 }
 
 void DistributionPanel::fillTable() {

@@ -41,6 +41,7 @@ class DistributionPanel : public QWidget, private CanvasClient {
   void describe();
 
   std::shared_ptr<const CompareResult> result_;
+  trace::EventKind chosen_ = trace::EventKind::kStep;  // stays while nothing is compared
   QComboBox* kinds_;
   Canvas* canvas_;
   TableView* table_;

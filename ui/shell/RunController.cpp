@@ -174,10 +174,10 @@ void RunController::stop(const QString& runPath) {
             stopper->deleteLater();
             if (answer.end == ProgramAnswer::End::kNotStarted) {
               emit stopFailed(tr("%1: %2").arg(programs_.lockstep, answer.whyNot));
-            } else if (answer.end != ProgramAnswer::End::kExited) {
+            } else if (answer.end == ProgramAnswer::End::kTooLong) {
               emit stopFailed(
                   tr("%1: the run did not stop within %2 s").arg(runPath).arg(kStopLimitMs / 1000));
-            } else if (answer.exitCode != 0) {
+            } else if (!answer.good()) {
               const QString said = lastLineIn(answer.output);
               emit stopFailed(said.isEmpty() ? tr("%1: could not be stopped").arg(runPath) : said);
             }

@@ -58,13 +58,14 @@ void FoundHooks::disabledChanged() {
 
 void FoundHooks::setVerifying(const QString& library) {
   verifying_ = library;
+  verifyingStamp_ = stampOf(library);  // of what is verified, whatever is written meanwhile
   rebuild();
 }
 
 void FoundHooks::setVerdicts(const QString& library, const std::map<QString, HookVerdict>& verdicts,
                              const QString& error) {
   verifying_.clear();
-  stamps_[library] = stampOf(library);
+  stamps_[library] = verifyingStamp_;
   for (const HookRow& row : rows_) {
     if (row.path == library && !row.refused()) {
       const auto found = verdicts.find(row.id);

@@ -65,6 +65,7 @@ class FoundHooks {
   std::map<std::pair<QString, QString>, HookVerdict> verdicts_;
   std::map<QString, QString> stamps_;  // of verified libraries
   QString verifying_;                  // library
+  QString verifyingStamp_;
 };
 
 /// The columns of the table of them.

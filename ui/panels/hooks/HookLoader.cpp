@@ -53,12 +53,13 @@ void HookLoader::next() {
   if (held_ || busy_ || waiting_.isEmpty()) {
     return;
   }
-  const QString path = waiting_.takeFirst();
   if (folder_.isEmpty()) {
+    waiting_.clear();  // none of them has a place to go to
     emit said(tr("There is no folder for hooks of yours: neither XDG_DATA_HOME nor HOME is set"),
               true);
     return;
   }
+  const QString path = waiting_.takeFirst();
   emit said(tr("Looking at %1…").arg(QFileInfo(path).fileName()), false);
   busy_ = true;
   inBackground(
@@ -101,7 +102,7 @@ void HookLoader::take(const QString& path, const LoadedHook& loaded) {
                 .arg(ids.join(QStringLiteral(", ")),
                      QFileInfo(QString::fromStdString(loaded.target)).absolutePath()),
             false);
-  emit this->loaded(ids);
+  emit this->loaded(loaded.library);
 }
 
 void HookLoader::askToReplace(const QString& path, const QString& target) {

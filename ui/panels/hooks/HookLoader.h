@@ -30,8 +30,8 @@ class HookLoader : public QObject {
  signals:
   /// How it goes, a sentence; `bad`: it did not.
   void said(const QString& sentence, bool bad);
-  /// A library lies in the folder now; the ids of its hooks.
-  void loaded(const QStringList& hooks);
+  /// A library lies in the folder now; its path is from where it came.
+  void loaded(const lockstep::plugin::FoundLibrary& library);
   void refused(const lockstep::plugin::FoundLibrary& library, const QString& name);
 
  private:

@@ -69,12 +69,18 @@ HookManagerPanel::HookManagerPanel(const HookManagerOptions& options, QWidget* p
   });
   connect(&verifier_, &HookVerifier::finished, this, &HookManagerPanel::takeVerdicts);
   connect(loader_, &HookLoader::said, this, &HookManagerPanel::say);
-  connect(loader_, &HookLoader::loaded, this, [this](const QStringList& hooks) {
-    afterScan_ = hooks.value(0);
+  // What was said of a file that is offered again holds no more.
+  const auto forget = [this](const plugin::FoundLibrary& library) {
+    std::erase_if(rejected_, [&](const auto& each) { return each.path == library.path; });
+  };
+  connect(loader_, &HookLoader::loaded, this, [this, forget](const plugin::FoundLibrary& library) {
+    forget(library);
+    afterScan_ = QString::fromStdString(library.info.hooks.front().id);
     rescan();
   });
   connect(loader_, &HookLoader::refused, this,
-          [this](const plugin::FoundLibrary& library, const QString& name) {
+          [this, forget](const plugin::FoundLibrary& library, const QString& name) {
+            forget(library);
             afterScan_ = name;
             rejected_.push_back(library);
             rescan();

@@ -282,7 +282,7 @@ class StripRows : public FactRows {
       const auto at = std::lower_bound(
           pieces.begin(), pieces.end(), steps_[row],
           [](const StepSeries::Piece& piece, std::uint32_t step) { return piece.step < step; });
-      return at != pieces.end() && at->step == steps_[row] ? std::optional<double>(at->last)
+      return at != pieces.end() && at->step == steps_[row] ? std::optional<double>(at->first)
                                                            : std::nullopt;
     };
     words(

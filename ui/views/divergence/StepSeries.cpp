@@ -21,12 +21,13 @@ StepSeries::StepSeries(int rank, std::vector<SeriesPoint> points) : rank_(rank) 
   for (std::size_t i = 0; i < points.size(); ++i) {
     const auto value = static_cast<float>(points[i].value);
     if (i % each == 0) {
-      pieces_.push_back({points[i].step, value, value, value});
+      pieces_.push_back({points[i].step, points[i].step, value, value, value, value});
       continue;
     }
     Piece& piece = pieces_.back();
     piece.least = std::min(piece.least, value);
     piece.most = std::max(piece.most, value);
+    piece.lastStep = points[i].step;
     piece.last = value;
   }
 }
@@ -35,7 +36,11 @@ std::optional<double> StepSeries::at(std::uint32_t step) const {
   const auto behind =
       std::upper_bound(pieces_.begin(), pieces_.end(), step,
                        [](std::uint32_t s, const Piece& piece) { return s < piece.step; });
-  return behind == pieces_.begin() ? std::nullopt : std::optional<double>(std::prev(behind)->last);
+  if (behind == pieces_.begin()) {
+    return std::nullopt;
+  }
+  const Piece& piece = *std::prev(behind);
+  return step < piece.lastStep ? piece.first : piece.last;
 }
 
 }  // namespace lockstep::ui

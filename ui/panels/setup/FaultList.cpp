@@ -153,8 +153,7 @@ int FaultList::filter(const QString& needle) {
   }
   int matching = 0;
   for (const Field& field : experiment::faultSchema()) {
-    const QString all = QString::fromStdString(field.key + ' ' + field.help);
-    matching += all.contains(needle, Qt::CaseInsensitive) ? 1 : 0;
+    matching += holdsWords(field.key + ' ' + field.help, needle) ? 1 : 0;
   }
   return matching;
 }

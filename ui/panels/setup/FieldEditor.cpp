@@ -42,6 +42,13 @@ void StillComboBox::wheelEvent(QWheelEvent* event) {
 
 }  // namespace
 
+bool holdsWords(const std::string& all, const QString& needle) {
+  const QStringList words = needle.split(' ', Qt::SkipEmptyParts);
+  return std::all_of(words.begin(), words.end(), [&](const QString& word) {
+    return text(all).contains(word, Qt::CaseInsensitive);
+  });
+}
+
 QString rangeText(const experiment::Field& field) {
   QStringList parts;
   const bool bounded = field.min || field.max;
@@ -202,10 +209,10 @@ void FieldEditor::showText(const QString& shown, bool isDefault) {
     check_->setText(check_->isChecked() ? tr("on") : tr("off"));
   } else if (combo_ != nullptr) {
     const QSignalBlocker still(combo_);
-    int index = combo_->findText(shown);
-    while (combo_->count() > static_cast<int>(field_.choices.size()) && index < 0) {
+    while (combo_->count() > static_cast<int>(field_.choices.size())) {
       combo_->removeItem(combo_->count() - 1);  // a wrong value of before
     }
+    int index = combo_->findText(shown);
     if (index < 0) {
       combo_->addItem(shown);  // what the file says, wrong as it is
       index = combo_->count() - 1;
@@ -254,13 +261,7 @@ QString FieldEditor::mistake() const {
 }
 
 bool FieldEditor::matches(const QString& needle) const {
-  const QString all = text(field_.key + ' ' + field_.label + ' ' + field_.help);
-  for (const QString& word : needle.split(' ', Qt::SkipEmptyParts)) {
-    if (!all.contains(word, Qt::CaseInsensitive)) {
-      return false;
-    }
-  }
-  return true;
+  return holdsWords(field_.key + ' ' + field_.label + ' ' + field_.help, needle);
 }
 
 void FieldEditor::offer(const QStringList& texts) {

@@ -68,6 +68,9 @@ class FieldEditor : public QWidget {
   QToolButton* reset_ = nullptr;
 };
 
+/// Whether a text holds every word of `needle`, in any case.
+bool holdsWords(const std::string& all, const QString& needle);
+
 /// What may be written and what stands if nothing is: "From 1 to 64. Default: 2."
 QString rangeText(const experiment::Field& field);
 

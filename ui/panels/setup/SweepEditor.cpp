@@ -9,6 +9,7 @@
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/Labels.h"
 #include "ui/panels/Layouts.h"
+#include "ui/panels/setup/FieldEditor.h"
 #include "ui/panels/setup/FieldGroup.h"
 #include "ui/panels/setup/HookCatalog.h"
 #include "ui/panels/setup/SetupDraft.h"
@@ -205,15 +206,17 @@ void SweepEditor::refresh() {
   about_->setText(axes_.empty() ? tr("Nothing is varied: the experiment is one run.")
                   : draft_.parsed().sweep.empty()
                       ? tr("The runs can be told once the mistakes are mended.")
+                  : draft_.runCount() == 1
+                      ? tr("One run with these values. A value here wins over that of the key "
+                           "above.")
                       : tr("%1 runs, one after the other: every combination of these values. A "
                            "value here wins over that of the key above.")
                             .arg(draft_.runCount()));
 }
 
 bool SweepEditor::matches(const QString& needle) const {
-  return std::any_of(axes_.begin(), axes_.end(), [&](const Axis& axis) {
-    return QString::fromStdString(axis.key).contains(needle, Qt::CaseInsensitive);
-  });
+  return std::any_of(axes_.begin(), axes_.end(),
+                     [&](const Axis& axis) { return holdsWords(axis.key, needle); });
 }
 
 bool SweepEditor::hasMistake() const {

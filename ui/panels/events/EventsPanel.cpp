@@ -175,8 +175,13 @@ void EventsPanel::rowChosen() {
   refreshWords();
 }
 
+void EventsPanel::showEvent(QShowEvent* event) {
+  RunTablePanel::showEvent(event);
+  showSelection();  // what was selected meanwhile
+}
+
 void EventsPanel::showSelection() {
-  if (syncing_ || !isVisible()) {
+  if (syncing_ || state_ == nullptr || !isVisible()) {
     return;
   }
   const auto place = state_->selection() ? rows_.placeOf(*state_->selection()) : std::nullopt;

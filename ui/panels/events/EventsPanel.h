@@ -46,6 +46,9 @@ class EventsPanel : public RunTablePanel {
   /// A file could not be written, or not to its end; one sentence.
   void failed(const QString& sentence);
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+
  private:
   void buildTable();
   void buildPager();

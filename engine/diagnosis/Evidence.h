@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,16 @@ struct Recording {
   trace::RunInfo info;
   std::vector<trace::RankInfo> ranks;
   analysis::RunData data;
+};
+
+/// One value a step, by step: of what a rule tells the mean and where it is seen best.
+struct StepValues {
+  std::vector<std::uint32_t> steps;
+  std::vector<double> values;
+
+  explicit StepValues(const std::map<std::uint32_t, double>& byStep = {});
+  /// The step with the largest value; none: there is none.
+  [[nodiscard]] std::optional<std::uint32_t> largest() const;
 };
 
 /// What is known of a run, as a rule looks at it: the rows, and what `analysis` makes of them, once
@@ -54,10 +65,12 @@ struct Evidence {
     return step.step >= run.warmUp.firstMeasured && !step.incomplete;
   }
   /// The longest that any rank's step thread waited for a core, with what a hypervisor may have
-  /// taken of it, in ms: one value for each measured step, in their order.
-  [[nodiscard]] std::vector<double> longestCoreWaitsMs() const;
+  /// taken of it, in ms: of each measured step.
+  [[nodiscard]] StepValues longestCoreWaitsMs() const;
   /// The name of a parameter, or "parameter 7".
   [[nodiscard]] std::string parameter(std::uint32_t index) const;
+  /// The bucket that a parameter is in, by the last assignment.
+  [[nodiscard]] std::optional<std::uint16_t> bucketOf(std::uint32_t parameter) const;
 };
 
 /// Makes evidence of a run, or of the part of a live one that has come so far; `path` is named in

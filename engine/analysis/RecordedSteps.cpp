@@ -35,25 +35,19 @@ std::size_t inFlightOf(const RecordedSettings& settings) {
 
 /// The spans of the last steps, by step and rank.
 std::map<std::uint32_t, std::vector<RankSpans>> spansByStep(const RunData& data, int worldSize) {
-  std::uint32_t last = 0;
-  for (const trace::SpanRow& span : data.spans) {
-    last = span.kind == trace::EventKind::kStep ? std::max(last, span.step) : last;
-  }
-  const std::uint32_t first = last - std::min(last, kMostSteps - 1);
-  const RankOfTrack rankOf = data.rankOfTrack();
+  const std::uint32_t last = data.lastStep();
   std::map<std::uint32_t, std::vector<RankSpans>> steps;
-  for (const trace::SpanRow& span : data.spans) {
-    const auto found = rankOf.find(span.track);
-    if (span.step < first || !run::has(span.kind, run::kAnalysed) || found == rankOf.end() ||
-        found->second < 0 || found->second >= worldSize) {
-      continue;
-    }
-    auto& ranks = steps[span.step];
-    for (int rank = static_cast<int>(ranks.size()); rank < worldSize; ++rank) {
-      ranks.push_back({rank, {}});
-    }
-    ranks[static_cast<std::size_t>(found->second)].spans.push_back(span);
-  }
+  data.eachSpanOf([](trace::EventKind kind) { return run::has(kind, run::kAnalysed); },
+                  last - std::min(last, kMostSteps - 1), [&](int of, const trace::SpanRow& span) {
+                    if (of < 0 || of >= worldSize) {
+                      return;
+                    }
+                    auto& ranks = steps[span.step];
+                    for (int rank = static_cast<int>(ranks.size()); rank < worldSize; ++rank) {
+                      ranks.push_back({rank, {}});
+                    }
+                    ranks[static_cast<std::size_t>(of)].spans.push_back(span);
+                  });
   return steps;
 }
 
@@ -101,28 +95,34 @@ cost::RecordedRun recordedRun(const std::vector<RecordedStep>& steps,
   return run;
 }
 
+std::optional<experiment::Experiment> experimentOf(const trace::RunInfo& info,
+                                                   const std::filesystem::path& path) {
+  if (info.kind != trace::RunKind::kExperiment) {
+    return experiment::Experiment();
+  }
+  auto parsed = experiment::parseText(info.experimentToml, path.string(), "/");
+  return parsed.mistakes.empty() ? std::optional(std::move(parsed.experiment)) : std::nullopt;
+}
+
 base::Result<RecordedSteps> recordedSteps(const RunData& data, const trace::RunInfo& info,
                                           const std::vector<trace::RankInfo>& ranks,
+                                          std::optional<experiment::Experiment> experiment,
                                           const std::filesystem::path& path) {
-  experiment::ParseOutcome parsed;
-  if (info.kind == trace::RunKind::kExperiment) {
-    parsed = experiment::parseText(info.experimentToml, path.string(), "/");
-  }
-  if (parsed.mistakes.empty() && parsed.experiment.processes.strategy != "ddp") {
+  if (experiment && experiment->processes.strategy != "ddp") {
     return cannotRead(path, "it is a run of DataParallel, which has no buckets");
   }
   auto steps = spansByStep(data, info.worldSize);
   if (data.layouts.empty() || steps.empty()) {
     return cannotRead(path, "it has no buckets, or no step was recorded");
   }
-  if (!parsed.mistakes.empty()) {
+  if (!experiment) {
     return cannotRead(path,
                       "its experiment cannot be read, so that its caps and its link are not known");
   }
   RecordedSteps recorded;
   recorded.parameters = data.parameters;
   recorded.layout = data.layouts.back();
-  recorded.settings = {std::move(parsed.experiment), info.worldSize,
+  recorded.settings = {std::move(*experiment), info.worldSize,
                        environmentOf(ranks, "backend"), environmentOf(ranks, "probe")};
   const RankClocks clocks{data.doubt, data.clock.nsPerTick};
   // The steps of other layouts, and the first with this one: it set the buckets up.
@@ -160,8 +160,9 @@ base::Result<RecordedSteps> readRecordedSteps(const std::filesystem::path& path)
   if (!whole.ok()) {
     return whole.error();
   }
-  auto recorded = recordedSteps(data, summary.value().info, summary.value().ranks, path);
-  if (recorded.ok() && summary.value().info.kind != trace::RunKind::kExperiment) {
+  const trace::RunInfo& info = summary.value().info;
+  auto recorded = recordedSteps(data, info, summary.value().ranks, experimentOf(info, path), path);
+  if (recorded.ok() && info.kind != trace::RunKind::kExperiment) {
     return cannotRead(path, "it is a job of PyTorch: no experiment says its caps and its link");
   }
   return recorded;

@@ -6,7 +6,6 @@
 #include <map>
 #include <utility>
 
-#include "engine/experiment/Parse.h"
 #include "engine/trace/WholeRun.h"
 
 namespace lockstep::diagnosis {
@@ -77,22 +76,23 @@ Evidence evidenceOf(Recording recording, const std::filesystem::path& path) {
   evidence.ranks = std::move(recording.ranks);
   evidence.data = std::move(recording.data);
   const analysis::RunData& data = evidence.data;
-  evidence.run = analysis::analyse(data);
+  evidence.run = recording.analysis ? std::move(*recording.analysis) : analysis::analyse(data);
   const std::uint32_t first = evidence.run.warmUp.firstMeasured;
   evidence.steps = analysis::stepOverlaps(data, evidence.run);
   evidence.causes = analysis::tailReasons(evidence.steps, first);
   evidence.divergence = analysis::divergence(data);
   evidence.calls = analysis::callSequences(data, analysis::recordedToItsEnd(evidence.info));
   evidence.work = rankWork(data, first);
-  evidence.hook = analysis::hookTimes(data, evidence.run);
   measure(evidence);
+  auto experiment = analysis::experimentOf(evidence.info, path);
   if (evidence.info.kind == trace::RunKind::kExperiment) {
-    auto parsed = experiment::parseText(evidence.info.experimentToml, path.string(), "/");
-    if (parsed.mistakes.empty()) {
-      evidence.experiment = std::move(parsed.experiment);
-    }
+    evidence.experiment = experiment;
   }
-  evidence.recorded = analysis::recordedSteps(data, evidence.info, evidence.ranks, path);
+  if (evidence.experiment && !evidence.experiment->hook.isOwn()) {
+    evidence.hook = analysis::hookTimes(data, evidence.run);
+  }
+  evidence.recorded = analysis::recordedSteps(data, evidence.info, evidence.ranks,
+                                              std::move(experiment), path);
   evidence.forecaster =
       evidence.recorded.ok()
           ? cost::Forecaster::make(analysis::recordedRun(evidence.recorded.value().steps,

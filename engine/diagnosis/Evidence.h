@@ -19,11 +19,12 @@
 
 namespace lockstep::diagnosis {
 
-/// What a run holds of which evidence is made. A copy of its data costs little.
+/// What a run holds of which evidence is made. A copy costs little.
 struct Recording {
   trace::RunInfo info;
   std::vector<trace::RankInfo> ranks;
   analysis::RunData data;
+  std::optional<analysis::RunAnalysis> analysis{};  ///< of this data, where it is known already
 };
 
 /// One value a step, by step: of what a rule tells the mean and where it is seen best.
@@ -49,7 +50,7 @@ struct Evidence {
   analysis::Divergence divergence;
   std::vector<analysis::CallSequence> calls;
   std::vector<RankWork> work;  ///< of the measured steps, by rank
-  analysis::HookTimes hook;
+  analysis::HookTimes hook;  ///< empty where the engine's own hook ran: nothing is said of that
 
   /// None: it was no experiment of the engine's, or cannot be read.
   std::optional<experiment::Experiment> experiment;

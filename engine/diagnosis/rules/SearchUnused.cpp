@@ -13,15 +13,17 @@ std::vector<Finding> judgeSearch(const Evidence& evidence) {
     return {};
   }
   std::map<std::uint32_t, double> ms;  // by step, of all ranks together
-  for (const trace::SpanRow& span : evidence.data.spans) {
-    if (span.kind == EventKind::kMarkedUnused) {
-      return {};  // it is needed
-    }
-    if (span.step >= evidence.run.warmUp.firstMeasured &&
-        (span.kind == EventKind::kSearchUnused || span.kind == EventKind::kUsedMap)) {
-      ms[span.step] += evidence.data.clock.durationNs(span.durationTicks) / 1e6;
-    }
+  bool isNeeded = false;
+  evidence.data.eachSpanOf([](EventKind kind) { return kind == EventKind::kMarkedUnused; }, 0,
+                           [&](int, const trace::SpanRow&) { isNeeded = true; });
+  if (isNeeded) {
+    return {};
   }
+  evidence.data.eachSpanOf(
+      [](EventKind kind) { return kind == EventKind::kSearchUnused || kind == EventKind::kUsedMap; },
+      evidence.run.warmUp.firstMeasured, [&](int, const trace::SpanRow& span) {
+        ms[span.step] += evidence.data.clock.durationNs(span.durationTicks) / 1e6;
+      });
   for (auto& [step, sum] : ms) {
     sum /= static_cast<double>(evidence.info.worldSize);
   }

@@ -76,6 +76,7 @@ app/cli/RunReportText.cpp
 app/cli/Tune.cpp
 app/cli/WhatIf.cpp
 ui/model/SpanFacts.cpp
+ui/panels/findings/FindingWords.cpp
 ui/shell/JobEnding.cpp
 ui/shell/RunEnding.cpp
 ui/shell/RunReport.cpp

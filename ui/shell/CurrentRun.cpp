@@ -36,6 +36,7 @@ void CurrentRun::take(const QString& path) {
   session_ = std::make_unique<RunSession>(path);
   followNews();
   frame_.stages->setRun(session_->open());
+  frame_.findings->setRun(session_->model(), session_->diagnoser());
   frame_.panels.inspector->setRun(session_->model(), session_->state());
   frame_.panels.events->setRun(session_->model(), session_->state());
   frame_.panels.statistics->setRun(session_->model(), session_->state());
@@ -51,6 +52,7 @@ void CurrentRun::close() {
     return;
   }
   frame_.stages->setRun({});
+  frame_.findings->setRun(nullptr, nullptr);
   frame_.panels.inspector->setRun(nullptr, nullptr);
   frame_.panels.events->setRun(nullptr, nullptr);
   frame_.panels.statistics->setRun(nullptr, nullptr);

@@ -7,6 +7,7 @@
 #include "engine/experiment/Parse.h"
 #include "engine/trace/RunFile.h"
 #include "ui/panels/LocalFiles.h"
+#include "ui/panels/setup/RunFiles.h"
 #include "ui/shell/CurrentRun.h"
 #include "ui/shell/Frame.h"
 #include "ui/shell/JobEnding.h"
@@ -74,6 +75,30 @@ void Launcher::startNext(const QString& experiment) {
   frame_.panels.setup->queue().putBack(experiment, line);
 }
 
+void Launcher::startWith(const std::vector<diagnosis::Setting>& settings) {
+  if (run_.session() == nullptr) {
+    return;
+  }
+  std::vector<experiment::ExperimentText::Pair> keys;
+  for (const diagnosis::Setting& setting : settings) {
+    keys.emplace_back(setting.key, setting.value);
+  }
+  const QString before = run_.session()->path();
+  const QString file = writeChanged(run_.session()->model()->info().experimentToml, keys,
+                                    frame_.panels.runs->folder() + QStringLiteral("/drafts"),
+                                    [this](const QString& sentence) { refuse(sentence); });
+  if (file.isEmpty()) {
+    return;
+  }
+  if (controller_.busy()) {
+    frame_.panels.setup->queue().add(file);
+    frame_.say(tr("%1 is queued: it starts when this run has ended")
+                   .arg(QFileInfo(file).completeBaseName()));
+  } else if (started(controller_.start(file))) {
+    comparedWith_ = before;
+  }
+}
+
 bool Launcher::started(const base::Result<QString>& run) {
   frame_.messages->dismissAll();
   if (run.ok()) {
@@ -98,6 +123,7 @@ void Launcher::begin(const QString& run) {
   forgetRefusal();
   run_.close();
   comingUp_ = run;
+  comparedWith_.clear();
   job_.reset();
   output_.stop();
   frame_.panels.problems->clear();
@@ -115,6 +141,10 @@ void Launcher::appeared(const QString& run) {
     output_.stop();  // from here on the run file has it
     frame_.pages->endComingUp();
     run_.take(run);
+    if (!comparedWith_.isEmpty()) {
+      frame_.views.compare->clearOthers();
+      frame_.views.compare->addRun(comparedWith_);
+    }
     if (frame_.pages->page() == Pages::Page::kComingUp) {  // not gone back to the start page
       frame_.pages->turnTo(Pages::Page::kViews);
     }

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "ui/panels/LocalFiles.h"
+#include "ui/panels/findings/FindingsList.h"
 #include "ui/shell/Appearance.h"
 #include "ui/shell/ExportController.h"
 #include "ui/shell/IterationBox.h"
@@ -108,6 +109,8 @@ void MainWindow::wireRuns() {
       launcher_.repeat(session()->path());
     }
   });
+  connect(frame_.findings, &Findings::applyRequested, &launcher_,
+          [this](const diagnosis::Finding& finding) { launcher_.startWith(finding.settings); });
   connect(commands_.record, &QAction::triggered, &launcher_, [this] { launcher_.askJob(); });
   connect(frame_.start, &StartPage::recordRequested, commands_.record, &QAction::trigger);
   connect(frame_.start, &StartPage::runRequested, this, &MainWindow::runExperiment);
@@ -209,6 +212,11 @@ void MainWindow::wireView() {
     connect(view, &QAction::triggered, this,
             [this, view] { frame_.pages->showView(view->data().toString()); });
   }
+  connect(commands_.findings, &QAction::triggered, frame_.findings, [this] {
+    frame_.pages->turnTo(Pages::Page::kViews);
+    frame_.findings->toggle();
+  });
+  frame_.findings->list()->addAction(commands_.findings);  // its key closes it, too
   connect(commands_.layouts, &QActionGroup::triggered, this,
           [this](const QAction* action) { setLayout(action->data().toString()); });
   connect(commands_.resetLayout, &QAction::triggered, this, [this] {
@@ -334,6 +342,7 @@ void MainWindow::refresh() {
   const QString missing = reasonAgainstStarting(build_.programs());
   frame_.panels.setup->blockRun(missing);
   frame_.start->blockRecording(missing);
+  frame_.findings->blockApply(missing);
   const bool foreign =
       run_.known() && session()->model()->info().kind != trace::RunKind::kExperiment;
   frame_.panels.setup->setNote(

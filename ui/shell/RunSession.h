@@ -6,6 +6,7 @@
 #include <span>
 
 #include "ui/model/RunAnalyser.h"
+#include "ui/model/RunDiagnoser.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/ViewState.h"
 #include "ui/panels/RunEntry.h"
@@ -24,6 +25,7 @@ class RunSession : public QObject {
   [[nodiscard]] RunModel* model() { return &model_; }
   [[nodiscard]] ViewState* state() { return &state_; }
   [[nodiscard]] RunAnalyser* analyser() { return &analyser_; }
+  [[nodiscard]] RunDiagnoser* diagnoser() { return &diagnoser_; }
   /// All of it, for the views.
   [[nodiscard]] OpenRun open() { return {&model_, &state_, &analyser_}; }
   [[nodiscard]] QString path() const { return path_; }
@@ -62,6 +64,7 @@ class RunSession : public QObject {
   RunModel model_;
   ViewState state_;
   RunAnalyser analyser_{model_};
+  RunDiagnoser diagnoser_{model_, analyser_};
   std::size_t logSeen_ = 0;
   std::size_t problemsSeen_ = 0;
   bool infoSeen_ = false;

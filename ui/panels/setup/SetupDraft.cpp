@@ -6,6 +6,7 @@
 #include <QSaveFile>
 #include <QStandardPaths>
 #include <algorithm>
+#include <utility>
 
 #include "engine/experiment/FieldText.h"
 
@@ -28,9 +29,9 @@ SetupDraft::SetupDraft(QObject* parent) : QObject(parent) {
   restart(kNew);
 }
 
-void SetupDraft::begin() {
+void SetupDraft::begin(std::string text) {
   path_.clear();
-  restart(kNew);
+  restart(text.empty() ? kNew : std::move(text));
   emit changed();
 }
 

@@ -22,8 +22,8 @@ class SetupDraft : public QObject {
  public:
   explicit SetupDraft(QObject* parent = nullptr);
 
-  /// Starts anew with an experiment that runs as it is.
-  void begin();
+  /// Starts anew with a text that has no file yet; empty: with an experiment that runs as it is.
+  void begin(std::string text = {});
   /// Reads a file; one with mistakes is opened too, as long as it is TOML. Undo begins anew.
   base::Status open(const QString& path);
   /// Writes the text to `path`, which is the draft's file from then on.

@@ -22,14 +22,7 @@ base::Error cannotRead(const std::filesystem::path& path, std::string why) {
   return {base::ExitCode::kBadInput, std::move(why), path.string()};
 }
 
-/// How many transfers travel at once: on a shaped link what it says, else as the backend does it.
-std::size_t inFlightOf(const RecordedSettings& settings) {
-  const auto& experiment = settings.experiment;
-  if (experiment.link.shapes()) {
-    // A round-robin group deals its calls out to several groups, each with a link of its own.
-    return static_cast<std::size_t>(experiment.link.inFlight) *
-           static_cast<std::size_t>(std::max(experiment.processes.roundRobin, 1));
-  }
+std::size_t backendInFlight(const RecordedSettings& settings) {
   return settings.backend == "gloo" ? 2 : 1;  // its workers (gloo::Dispatcher)
 }
 
@@ -82,10 +75,19 @@ buckets::BucketCaps capsOf(const experiment::DdpConfig& config) {
   return caps;
 }
 
+std::size_t linkInFlight(const RecordedSettings& settings, const experiment::LinkConfig& link) {
+  // A round-robin group deals its calls out to several groups, each with a link of its own.
+  return static_cast<std::size_t>(link.inFlight) *
+         static_cast<std::size_t>(std::max(settings.experiment.processes.roundRobin, 1));
+}
+
 cost::RecordedRun recordedRun(const std::vector<RecordedStep>& steps,
                               const RecordedSettings& settings) {
   cost::RecordedRun run;
-  run.inFlight = inFlightOf(settings);
+  run.shaped = settings.experiment.link.shapes();
+  run.backendInFlight = backendInFlight(settings);
+  run.inFlight =
+      run.shaped ? linkInFlight(settings, settings.experiment.link) : run.backendInFlight;
   run.probes = cost::probesFrom(settings.probe);
   // One share for all steps, or none: the settings tell the cost only of buckets of which the hook
   // always sends the same part.
@@ -94,7 +96,11 @@ cost::RecordedRun recordedRun(const std::vector<RecordedStep>& steps,
     run.steps.push_back(step.record);
     share = step.share ? share : std::nullopt;
   }
-  if (share && settings.experiment.link.shapes()) {
+  run.share = share;
+  if (settings.experiment.hook.name != "allreduce") {
+    run.hook.reset();
+  }
+  if (share && run.shaped) {
     run.known = cost::knownTransfer(cost::linkOptions(settings.experiment.link), settings.worldSize,
                                     *share);
   }
@@ -144,27 +150,37 @@ base::Result<RecordedSteps> recordedSteps(const RunData& data, const trace::RunI
   return recorded;
 }
 
-base::Result<RecordedSteps> readRecordedSteps(const std::filesystem::path& path) {
-  const auto summary = trace::readRunSummary(path);
+base::Result<LastSteps> readLastSteps(const std::filesystem::path& path) {
+  auto summary = trace::readRunSummary(path);
   if (!summary.ok()) {
     return summary.error();
   }
   const std::uint32_t last = summary.value().lastStep;
   const std::uint32_t first = last - std::min(last, kMostSteps - 1);
-  RunData data;
+  LastSteps steps{std::move(summary).value(), {}};
   const base::Status whole = trace::readWholeRun(path, [&](trace::RunUpdate& update) {
     // Of a long run the last steps alone are kept.
     std::erase_if(update.spans, [&](const trace::SpanRow& span) { return span.step < first; });
-    data.take(update);
+    steps.data.take(update);
   });
   if (!whole.ok()) {
     return whole.error();
   }
-  auto recorded = recordedSteps(data, summary.value().info, summary.value().ranks, path);
-  if (recorded.ok() && summary.value().info.kind != trace::RunKind::kExperiment) {
+  return steps;
+}
+
+base::Result<RecordedSteps> recordedSteps(const LastSteps& last,
+                                          const std::filesystem::path& path) {
+  auto recorded = recordedSteps(last.data, last.summary.info, last.summary.ranks, path);
+  if (recorded.ok() && last.summary.info.kind != trace::RunKind::kExperiment) {
     return cannotRead(path, "it is a job of PyTorch: no experiment says its caps and its link");
   }
   return recorded;
+}
+
+base::Result<RecordedSteps> readRecordedSteps(const std::filesystem::path& path) {
+  const auto last = readLastSteps(path);
+  return last.ok() ? recordedSteps(last.value(), path) : base::Result<RecordedSteps>(last.error());
 }
 
 }  // namespace lockstep::analysis

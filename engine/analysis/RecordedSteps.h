@@ -33,6 +33,9 @@ struct RecordedSettings {
   std::string probe;    ///< RankInfo::environment "probe" of rank 0; empty: there was none
 };
 
+/// Returns how many of the run's transfers travel at once on such a link (cost::Line::inFlight).
+std::size_t linkInFlight(const RecordedSettings& settings, const experiment::LinkConfig& link);
+
 /// Returns what a forecast takes from steps with the same buckets: where a link is shaped, with
 /// what its settings say of it. [any-thread]
 cost::RecordedRun recordedRun(const std::vector<RecordedStep>& steps,
@@ -54,7 +57,19 @@ base::Result<RecordedSteps> recordedSteps(const RunData& data, const trace::RunI
                                           const std::vector<trace::RankInfo>& ranks,
                                           const std::filesystem::path& path);
 
-/// The same of the file of an experiment's run. Errors: those of RunFileReader, too.
+/// The last 64 steps of a run file.
+struct LastSteps {
+  trace::RunSummary summary;
+  RunData data;
+};
+
+/// Errors: those of RunFileReader.
+base::Result<LastSteps> readLastSteps(const std::filesystem::path& path);
+
+/// As recordedSteps() above, of an experiment's run alone.
+base::Result<RecordedSteps> recordedSteps(const LastSteps& last, const std::filesystem::path& path);
+
+/// The same of a file. Errors: those of RunFileReader, too.
 base::Result<RecordedSteps> readRecordedSteps(const std::filesystem::path& path);
 
 }  // namespace lockstep::analysis

@@ -149,7 +149,8 @@ base::Result<cost::StepRecord> stepRecord(const std::vector<RankSpans>& ranks, s
       }
       bucket.parts.push_back({axis.ns(*times.launchedTicks), axis.ns(*times.beganTicks),
                               axis.ns(*times.endedTicks), orNoTime(axis, times.copyOutTicks),
-                              orNoTime(axis, times.copiedOutTicks)});
+                              orNoTime(axis, times.copiedOutTicks),
+                              orNoTime(axis, times.backendEndedTicks)});
     }
   }
   return record;

@@ -48,7 +48,7 @@ base::Result<std::vector<cost::PlannedBucket>> planWithCaps(
         "its buckets were never rebuilt in the ready order: it ended too early, or "
         "ddp.find_unused_parameters keeps them as they are");
   }
-  if (!caps.list.empty()) {
+  if (!caps.list.empty() && others.list.empty()) {
     return noOtherCap("it gives a list of caps: there is no one cap to change");
   }
   std::vector<buckets::TensorSpec> tensors;

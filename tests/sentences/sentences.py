@@ -75,6 +75,7 @@ app/cli/HostTable.cpp
 app/cli/RunReportText.cpp
 app/cli/Tune.cpp
 app/cli/WhatIf.cpp
+app/cli/WhatIfChange.cpp
 ui/model/SpanFacts.cpp
 ui/shell/JobEnding.cpp
 ui/shell/RunEnding.cpp

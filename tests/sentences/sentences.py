@@ -74,6 +74,8 @@ app/cli/Record.cpp
 app/cli/HostTable.cpp
 app/cli/RunReportText.cpp
 app/cli/Tune.cpp
+app/cli/TuneRuns.cpp
+app/cli/TuneText.cpp
 app/cli/WhatIf.cpp
 app/cli/WhatIfChange.cpp
 ui/model/SpanFacts.cpp

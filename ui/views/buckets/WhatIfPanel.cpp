@@ -13,6 +13,7 @@
 #include "ui/stage/Boxes.h"
 #include "ui/table/TableText.h"
 #include "ui/table/TableView.h"
+#include "ui/views/buckets/WhatIfLinks.h"
 #include "ui/views/buckets/WhatIfScene.h"
 #include "ui/views/buckets/WhatIfTable.h"
 
@@ -76,6 +77,7 @@ class WhatIfPanel::Strips : public QWidget {
 WhatIfPanel::WhatIfPanel(QWidget* parent)
     : QWidget(parent),
       slider_(new QSlider(Qt::Horizontal)),
+      links_(new WhatIfLinks),
       cap_(new QLabel),
       outcomes_(new QLabel),
       verdict_(new QLabel),
@@ -105,7 +107,7 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
   table_->horizontalHeader()->setStretchLastSection(false);
   outcomes_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
   table_->setMinimumHeight(kRowsInSight * table_->verticalHeader()->defaultSectionSize());
-  reset_ = barButton(tr("Cap of the run"), {}, tr("Back to the cap that the run had"));
+  reset_ = barButton(tr("Cap of the run"), {}, tr("Back to the cap and the link that the run had"));
   export_->setObjectName(QStringLiteral("whatIfExport"));
   export_->setEnabled(false);
   QToolButton* close =
@@ -120,7 +122,7 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
   area->setFrameShape(QFrame::NoFrame);
   area->setWidgetResizable(true);
   area->setWidget(body);
-  inColumn(this, head, wide(area))->setSpacing(2);
+  inColumn(this, head, links_, wide(area))->setSpacing(2);
   inColumn(body, outcomes_, verdict_, strips_, assumptions_, wide(table_))->setSpacing(2);
   timer_->setSingleShot(true);
   connect(timer_, &QTimer::timeout, this, &WhatIfPanel::readOne);
@@ -131,8 +133,10 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
     capChosen_ = true;
     compute();
   });
+  connect(links_, &WhatIfLinks::changed, this, &WhatIfPanel::compute);
   connect(reset_, &QToolButton::clicked, this, [this] {
     capChosen_ = false;
+    links_->reset();
     begin();
   });
 }
@@ -284,7 +288,10 @@ void WhatIfPanel::compute() {
   const bool hasCap = capChosen_ || ownCap(*story_).has_value();
   cap_->setText(hasCap ? capText(capOfSlider()) : QString());
   reset_->setEnabled(hasCap);
-  told_ = std::make_shared<const WhatIf>(whatIf(*story_, forecaster_, capOfSlider()));
+  links_->setOwn(hasCap && story_->settings != nullptr ? &story_->settings->experiment.link
+                                                       : nullptr);
+  told_ = std::make_shared<const WhatIf>(
+      whatIf(*story_, forecaster_, capOfSlider(), links_->wanted(), links_->text()));
   const bool known = told_->known();
   outcomes_->setText(known ? outcomesAsHtml(*told_) : QString());
   outcomes_->setVisible(known);

@@ -26,9 +26,6 @@ constexpr double kFlatBeyondMost = 1.25;
 constexpr double kExposedMayMiss = 0.1;  // of itself
 constexpr double kExposedMayMissOfStep = 0.03;
 constexpr double kStepMayMiss = 0.05;
-constexpr double kRunsDifferExposed = 0.1;
-constexpr double kRunsDifferStep = 0.04;
-constexpr double kWorthSpeakingOf = 0.1;  // of a step: errors grow in proportion from there
 constexpr double kNsPerMs = 1e6;
 
 base::Error cannotTell(std::string why) {
@@ -67,19 +64,6 @@ double driftOf(const std::vector<double>& series) {
   }
   const auto [least, most] = std::minmax_element(medians.begin(), medians.end());
   return *most - *least;
-}
-
-/// `missed` by a replay of the own buckets that came to `replayed`, or that is at least of a step
-/// of which it is a part worth speaking of.
-Estimate estimateOf(double value, const std::vector<double>& drawn, double missed, double replayed,
-                    double drift, double runsDiffer) {
-  // Below and above reach from the forecast, and not from the middle of the draws: those may lie to
-  // one side of it, and then one of the two is 0. Where the forecast is n times what the replay of
-  // the own buckets came to, that replay's miss counts n times.
-  const double wider = std::hypot(missed * std::max(1.0, value / replayed), drift, runsDiffer);
-  const double below = std::max(value - quantile(drawn, 0.05), 0.0);
-  const double above = std::max(quantile(drawn, 0.95) - value, 0.0);
-  return {value, std::max(value - std::hypot(below, wider), 0.0), value + std::hypot(above, wider)};
 }
 
 }  // namespace
@@ -213,14 +197,15 @@ base::Result<std::vector<RankForecast>> Forecaster::forecast(
     RankForecast& of = forecasts[r];
     const double exposed = *median(replayed.exposed[r]);
     const double step = *median(replayed.step[r]);
-    of.exposedNs =
-        estimateOf(exposed, drawnExposed[r], std::abs(of.replayedExposedNs - of.measuredExposedNs),
-                   // Exposed time of next to nothing would make its miss count a thousand times
-                   // over.
-                   std::max(of.replayedExposedNs, kWorthSpeakingOf * of.replayedStepNs),
-                   of.driftExposedNs, kRunsDifferExposed * exposed);
-    of.stepNs = estimateOf(step, drawnStep[r], std::abs(of.replayedStepNs - of.measuredStepNs),
-                           of.replayedStepNs, of.driftStepNs, kRunsDifferStep * step);
+    of.exposedNs = estimateOf(
+        exposed, drawnExposed[r],
+        {std::abs(of.replayedExposedNs - of.measuredExposedNs),
+         // Exposed time of next to nothing would make its miss count a thousand times over.
+         std::max(of.replayedExposedNs, kWorthSpeakingOf * of.replayedStepNs), of.driftExposedNs,
+         kRunsDifferExposed * exposed});
+    of.stepNs = estimateOf(step, drawnStep[r],
+                           {std::abs(of.replayedStepNs - of.measuredStepNs), of.replayedStepNs,
+                            of.driftStepNs, kRunsDifferStep * step});
   }
   return forecasts;
 }

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <limits>
 #include <utility>
+
+#include "engine/cost/LineClock.h"
 
 namespace lockstep::cost {
 namespace {
@@ -13,39 +14,6 @@ constexpr double kLongAgo = -std::numeric_limits<double>::infinity();
 
 /// What one rank does in a replay; a bucket's part for each bucket.
 using Parts = std::vector<BucketPart>;
-
-/// When a line is done with each transfer, in the order of the calls.
-/// Two things limit a line of `inFlight` = 2. Bytes go one after the other: free_ is when the last
-/// byte of those before has left. And a third transfer starts only when the first has arrived, its
-/// latency included. With 4 ms of bytes and 3 ms of latency each, all met at 0:
-///
-///       1   bytes  0..4    arrives at  7
-///       2   bytes  4..8    arrives at 11
-///       3   bytes  8..12   may start at 7, but the bytes before it leave at 8
-class LineClock {
- public:
-  explicit LineClock(const Line& line) : line_(line) {}
-
-  /// Returns when the line is done with a transfer to which all ranks had come at `metNs`.
-  double carry(double metNs, std::uint64_t bytes) {
-    double start = metNs;
-    if (line_.inFlight > 0 && ends_.size() == line_.inFlight) {
-      start = std::max(start, ends_.front());
-      ends_.pop_front();
-    }
-    free_ = std::max(start, free_) + line_.cost.nsPerByte * static_cast<double>(bytes);
-    const double due = free_ + line_.cost.latencyNs;
-    if (line_.inFlight > 0) {
-      ends_.push_back(due);
-    }
-    return due;
-  }
-
- private:
-  const Line& line_;
-  std::deque<double> ends_;  // of the last transfers, at most inFlight of them
-  double free_ = kLongAgo;
-};
 
 std::vector<Stretch> joined(std::vector<Stretch> stretches) {
   std::sort(stretches.begin(), stretches.end(),
@@ -163,7 +131,7 @@ StepOutcome replay(const StepRecord& step, const std::vector<RankHabits>& habits
                    const std::vector<PlannedBucket>& plan) {
   const std::size_t ranks = step.ranks.size();
   StepOutcome outcome;
-  LineClock clock(line);
+  LineClock clock(line.inFlight);
   std::vector<Parts> parts(ranks);
   std::vector<double> launched(ranks, kLongAgo);
   for (const PlannedBucket& planned : plan) {
@@ -186,7 +154,9 @@ StepOutcome replay(const StepRecord& step, const std::vector<RankHabits>& habits
     }
     // All ranks have begun: moments.beganNs is the latest of them. The notice comes on top for each
     // transfer, and does not hold the next one up.
-    moments.endedNs = clock.carry(moments.beganNs, planned.bytes) + line.cost.noticeNs;
+    moments.endedNs =
+        clock.carry(moments.beganNs, line.cost.nsPerByte * bytes, line.cost.latencyNs) +
+        line.cost.noticeNs;
     for (Parts& part : parts) {
       part.back().endedNs = moments.endedNs;
     }

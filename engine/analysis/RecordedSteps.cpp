@@ -82,6 +82,14 @@ buckets::BucketCaps capsOf(const experiment::DdpConfig& config) {
   return caps;
 }
 
+std::optional<double> shareOf(const std::vector<RecordedStep>& steps) {
+  std::optional<double> share = steps.empty() ? std::nullopt : steps.front().share;
+  for (const RecordedStep& step : steps) {
+    share = step.share ? share : std::nullopt;
+  }
+  return share;
+}
+
 cost::RecordedRun recordedRun(const std::vector<RecordedStep>& steps,
                               const RecordedSettings& settings) {
   cost::RecordedRun run;
@@ -89,10 +97,9 @@ cost::RecordedRun recordedRun(const std::vector<RecordedStep>& steps,
   run.probes = cost::probesFrom(settings.probe);
   // One share for all steps, or none: the settings tell the cost only of buckets of which the hook
   // always sends the same part.
-  std::optional<double> share = steps.empty() ? std::nullopt : steps.front().share;
+  const std::optional<double> share = shareOf(steps);
   for (const RecordedStep& step : steps) {
     run.steps.push_back(step.record);
-    share = step.share ? share : std::nullopt;
   }
   if (share && settings.experiment.link.shapes()) {
     run.known = cost::knownTransfer(cost::linkOptions(settings.experiment.link), settings.worldSize,
@@ -123,7 +130,7 @@ base::Result<RecordedSteps> recordedSteps(const RunData& data, const trace::RunI
   recorded.parameters = data.parameters;
   recorded.layout = data.layouts.back();
   recorded.settings = {std::move(parsed.experiment), info.worldSize,
-                       environmentOf(ranks, "backend"), environmentOf(ranks, "probe")};
+                       environmentOf(ranks, "backend"), environmentOf(ranks, "probe"), info.kind};
   const RankClocks clocks{data.doubt, data.clock.nsPerTick};
   // The steps of other layouts, and the first with this one: it set the buckets up.
   steps.erase(steps.begin(), steps.upper_bound(recorded.layout.step));
@@ -144,7 +151,7 @@ base::Result<RecordedSteps> recordedSteps(const RunData& data, const trace::RunI
   return recorded;
 }
 
-base::Result<RecordedSteps> readRecordedSteps(const std::filesystem::path& path) {
+base::Result<RecordedSteps> readStepsOfAnyRun(const std::filesystem::path& path) {
   const auto summary = trace::readRunSummary(path);
   if (!summary.ok()) {
     return summary.error();
@@ -160,8 +167,12 @@ base::Result<RecordedSteps> readRecordedSteps(const std::filesystem::path& path)
   if (!whole.ok()) {
     return whole.error();
   }
-  auto recorded = recordedSteps(data, summary.value().info, summary.value().ranks, path);
-  if (recorded.ok() && summary.value().info.kind != trace::RunKind::kExperiment) {
+  return recordedSteps(data, summary.value().info, summary.value().ranks, path);
+}
+
+base::Result<RecordedSteps> readRecordedSteps(const std::filesystem::path& path) {
+  auto recorded = readStepsOfAnyRun(path);
+  if (recorded.ok() && recorded.value().settings.kind != trace::RunKind::kExperiment) {
     return cannotRead(path, "it is a job of PyTorch: no experiment says its caps and its link");
   }
   return recorded;

@@ -31,7 +31,12 @@ struct RecordedSettings {
   int worldSize = 0;
   std::string backend;  ///< that carried the collectives: "auto" names the one it became
   std::string probe;    ///< RankInfo::environment "probe" of rank 0; empty: there was none
+  trace::RunKind kind = trace::RunKind::kExperiment;
 };
+
+/// Returns the part of a bucket's bytes that the collectives of all steps carried; none: they
+/// differ, or it is not known.
+std::optional<double> shareOf(const std::vector<RecordedStep>& steps);
 
 /// Returns what a forecast takes from steps with the same buckets: where a link is shaped, with
 /// what its settings say of it. [any-thread]
@@ -54,7 +59,10 @@ base::Result<RecordedSteps> recordedSteps(const RunData& data, const trace::RunI
                                           const std::vector<trace::RankInfo>& ranks,
                                           const std::filesystem::path& path);
 
-/// The same of the file of an experiment's run. Errors: those of RunFileReader, too.
+/// The same of the file of a run. Errors: those of RunFileReader, too.
+base::Result<RecordedSteps> readStepsOfAnyRun(const std::filesystem::path& path);
+
+/// The same of an experiment's run, which alone says its caps and its link.
 base::Result<RecordedSteps> readRecordedSteps(const std::filesystem::path& path);
 
 }  // namespace lockstep::analysis

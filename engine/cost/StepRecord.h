@@ -41,6 +41,7 @@ struct RankStep {
   double beginNs = 0;
   double endNs = 0;
   std::vector<double> filledNs;    ///< by parameter: its gradient lies in its bucket
+  double backwardBeginNs = kNoTime;
   double lastGradientNs = 0;       ///< from then on the backward has nothing left to compute
   double waitsNs = 0;              ///< from then on the step thread waits for buckets
   double wholeCopyNsPerByte = 0;   ///< of gradients that are copied a bucket at a time

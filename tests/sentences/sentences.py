@@ -34,6 +34,7 @@ engine/analysis/*.cpp
 engine/cost/*.cpp
 engine/diagnosis/*.cpp
 engine/diagnosis/rules/*.cpp
+engine/simulate/*.cpp
 engine/import/FlightFindings.cpp
 engine/import/JobClock.cpp
 engine/import/RankTimeline.cpp

@@ -270,7 +270,7 @@ std::uint32_t CallSequence::anyCallAt(std::size_t row) const {
 }
 
 bool recordedToItsEnd(const trace::RunInfo& info) {
-  return trace::hasEnded(info.state) && info.kind != trace::RunKind::kImported;
+  return trace::hasEnded(info.state) && trace::wasRecorded(info.kind);
 }
 
 std::vector<CallSequence> callSequences(const RunData& data, bool complete) {

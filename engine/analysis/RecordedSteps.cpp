@@ -118,6 +118,9 @@ base::Result<RecordedSteps> recordedSteps(const RunData& data, const trace::RunI
   if (parsed.mistakes.empty() && parsed.experiment.processes.strategy != "ddp") {
     return cannotRead(path, "it is a run of DataParallel, which has no buckets");
   }
+  if (info.kind == trace::RunKind::kSimulated) {
+    return cannotRead(path, "it is simulated, not measured: take the run that it was made from");
+  }
   auto steps = spansByStep(data, info.worldSize);
   if (data.layouts.empty() || steps.empty()) {
     return cannotRead(path, "it has no buckets, or no step was recorded");

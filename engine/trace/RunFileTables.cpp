@@ -21,6 +21,8 @@ std::string_view name(RunKind kind) {
       return "observed";
     case RunKind::kImported:
       return "imported";
+    case RunKind::kSimulated:
+      return "simulated";
     case RunKind::kExperiment:
       break;
   }
@@ -139,8 +141,8 @@ RunInfo readInfo(Database& database) {
   RunInfo info;
   info.runId = texts["run_id"];
   info.name = texts["name"];
-  for (const RunKind kind : {RunKind::kObserved, RunKind::kImported}) {
-    // What names neither is an experiment's run.
+  for (const RunKind kind : {RunKind::kObserved, RunKind::kImported, RunKind::kSimulated}) {
+    // What names none of them is an experiment's run.
     info.kind = texts["kind"] == name(kind) ? kind : info.kind;
   }
   info.command = texts["command"];

@@ -74,6 +74,7 @@ app/cli/DivergenceText.cpp
 app/cli/Record.cpp
 app/cli/HostTable.cpp
 app/cli/RunReportText.cpp
+app/cli/Simulate.cpp
 app/cli/Tune.cpp
 app/cli/WhatIf.cpp
 ui/model/SpanFacts.cpp

@@ -44,9 +44,9 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
   }
 
   if (summary.info.kind != trace::RunKind::kExperiment) {
-    entry.model = summary.info.kind == trace::RunKind::kImported
-                      ? QStringLiteral("PyTorch (imported)")
-                      : QStringLiteral("PyTorch");
+    entry.model = summary.info.kind == trace::RunKind::kSimulated  ? QStringLiteral("simulated")
+                  : summary.info.kind == trace::RunKind::kImported ? QStringLiteral("PyTorch (imported)")
+                                                                   : QStringLiteral("PyTorch");
     entry.backend = backendOf(summary);
     return entry;
   }

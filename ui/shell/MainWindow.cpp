@@ -337,10 +337,14 @@ void MainWindow::refresh() {
   const bool foreign =
       run_.known() && session()->model()->info().kind != trace::RunKind::kExperiment;
   frame_.panels.setup->setNote(
-      foreign ? tr("%1, which is open, is a job of PyTorch: it has no experiment to "
-                   "edit. What is below is another one.")
-                    .arg(session()->name())
-              : QString());
+      !foreign ? QString()
+      : session()->model()->info().kind == trace::RunKind::kSimulated
+          ? tr("%1, which is open, is simulated: it has no experiment to edit. What is below is "
+               "another one.")
+                .arg(session()->name())
+          : tr("%1, which is open, is a job of PyTorch: it has no experiment to "
+               "edit. What is below is another one.")
+                .arg(session()->name()));
   commands_.refresh({.programs = build_.programs(),
                      .session = session(),
                      .comesUp = !launcher_.comingUp().isEmpty(),

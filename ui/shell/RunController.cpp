@@ -107,6 +107,8 @@ base::Result<QString> RunController::repeat(const QString& runPath) {
         info.kind == trace::RunKind::kObserved
             ? "this is a job of PyTorch, which its own command starts: lockstep record -- " +
                   info.command
+        : info.kind == trace::RunKind::kSimulated
+            ? "this was simulated: repeat the run that it was made from"
             : "this was made of traces, and holds nothing that could be run again",
         runPath.toStdString()};
   }

@@ -21,6 +21,7 @@ namespace lockstep::ui {
 struct BucketStory {
   std::uint32_t step = 0;
   bool observed = false;  ///< of a job that was only recorded: a limit of 0 is one not known
+  bool simulated = false;  ///< nothing was measured (trace::RunKind::kSimulated)
   bool preview = false;  ///< the layout was computed from shapes; nothing has been measured
   trace::BucketsMessage layout;
   std::vector<trace::ParametersMessage::Parameter> parameters;

@@ -49,7 +49,9 @@ WhatIf whatIf(const BucketStory& story,
   told.capBytes = capBytes;
   const auto own = ownCap(story);
   if (!own) {
-    told.whyNot = story.observed
+    told.whyNot = story.simulated
+                      ? tr("This run is simulated: ask the run that it was made from.")
+                  : story.observed
                       ? tr("This is a job of PyTorch: there is no experiment that says its caps and "
                            "its link, and so no forecast with others.")
                   : !story.config

@@ -200,6 +200,7 @@ std::shared_ptr<const HookRun> makeHookRun(const HookFacts& facts, const Analyse
   auto run = std::make_shared<HookRun>();
   run->run = QString::fromStdString(facts.info.name);
   run->observed = facts.info.kind != trace::RunKind::kExperiment;
+  run->simulated = facts.info.kind == trace::RunKind::kSimulated;
   const auto hooks = hooksOf(facts.info, run->plugin);
   describe(*run, hooks);
   run->ranks = std::max(facts.info.worldSize, static_cast<int>(analysed.analysis.ranks.size()));

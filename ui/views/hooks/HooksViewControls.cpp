@@ -25,8 +25,10 @@ QString defaultSentence() {
   return HooksView::tr("Default all-reduce: no hook was loaded in this run");
 }
 
-QString observedSentence() {
-  return HooksView::tr("This is a job of PyTorch: no phases of a communication hook were recorded");
+QString observedSentence(const HookRun& run) {
+  return run.simulated
+             ? HooksView::tr("This run is simulated: phases of a communication hook are not")
+             : HooksView::tr("This is a job of PyTorch: no phases of a communication hook were recorded");
 }
 
 }  // namespace
@@ -196,7 +198,7 @@ void HooksView::showState() {
   // Curves alone are enough: a hook may count and have no call that was measured.
   const bool nothing = first_->times.calls.empty() && first_->curves.empty();
   if (nothing && first_->observed && second_ == nullptr) {
-    say(observedSentence());
+    say(observedSentence(*first_));
     return;
   }
   // Of a live run a call may still come, so it keeps its page.
@@ -211,7 +213,7 @@ void HooksView::showState() {
   banner_->setVisible(plain || !failure_.isEmpty());
   load_->setVisible(failure_.isEmpty() && !first_->observed);
   sentence_->setText(!failure_.isEmpty() ? failure_
-                     : first_->observed  ? observedSentence()
+                     : first_->observed  ? observedSentence(*first_)
                      : first_->hook == QLatin1String("noop")
                          ? tr("noop: no hook was loaded in this run, and no gradient is sent")
                          : defaultSentence());

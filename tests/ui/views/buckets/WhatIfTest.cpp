@@ -152,6 +152,9 @@ TEST_F(WhatIfTest, SaysWhyNothingCanBeForecast) {
   EXPECT_EQ(whatIf(measured, forecaster(), 200).whyNot,
             "This is a job of PyTorch: there is no experiment that says its caps and its link, and "
             "so no forecast with others.");
+  measured.simulated = true;
+  EXPECT_EQ(whatIf(measured, forecaster(), 200).whyNot,
+            "This run is simulated: ask the run that it was made from.");
 }
 
 TEST_F(WhatIfTest, DrawsBothStripsWithinTheirArea) {

@@ -101,11 +101,16 @@ class Workbench:
         return done.stdout
 
     def run(self, name, file, link, ddp):
-        """The path of a new run and, by rank, its medians of exposed time and step in ms. Taken
-        anew where the machine was busy with something else, whatever came out."""
+        """The path of a new run and, by rank, its medians of exposed time and step in ms."""
+        run, ranks = self.steps(name, EXPERIMENT.format(
+            file=ROOT / "experiments" / file, steps=STEPS, ddp=toml(ddp), link=toml(link)))
+        return run, {rank: tuple(map(statistics.median, zip(*rows))) for rank, rows in ranks.items()}
+
+    def steps(self, name, text):
+        """The path of a new run and, by rank, exposed time and step in ms of its steps. Taken anew
+        where the machine was busy with something else, whatever came out."""
         experiment, run = self.folder / f"{name}.toml", self.folder / f"{name}.lockstep"
-        experiment.write_text(EXPERIMENT.format(file=ROOT / "experiments" / file, steps=STEPS,
-                                                ddp=toml(ddp), link=toml(link)))
+        experiment.write_text(text)
         for _ in range(TRIES):
             run.unlink(missing_ok=True)
             others = OthersWork()
@@ -119,7 +124,7 @@ class Workbench:
             if int(row["step"]) >= FIRST_MEASURED:
                 ranks.setdefault(int(row["rank"]), []).append(
                     (float(row["exposed_ms"]), float(row["step_ms"])))
-        return run, {rank: tuple(map(statistics.median, zip(*rows))) for rank, rows in ranks.items()}
+        return run, ranks
 
 
 def compare(what, number, own, forecast, measured):

@@ -25,6 +25,7 @@ void addCompare(CLI::App& app, Command& chosen);
 void addDiagnose(CLI::App& app, Command& chosen);
 void addWhatIf(CLI::App& app, Command& chosen);
 void addTune(CLI::App& app, Command& chosen);
+void addSimulate(CLI::App& app, Command& chosen);
 void addExport(CLI::App& app, Command& chosen);
 void addImport(CLI::App& app, Command& chosen);
 void addHooks(CLI::App& app, Command& chosen);

@@ -45,4 +45,16 @@ nlohmann::ordered_json fitJson(const cost::TransferFit& fit) {
           {"transfers", fit.samples}};
 }
 
+nlohmann::ordered_json lineJson(const cost::Line& line) {
+  nlohmann::ordered_json all{{"latency_ms", line.cost.latencyNs / kNsPerMs},
+                             {"ms_per_mib", line.cost.nsPerByte * base::kMiB / kNsPerMs},
+                             {"in_flight", line.inFlight}};
+  if (line.under) {
+    all["backend"] = {{"latency_ms", line.under->cost.latencyNs / kNsPerMs},
+                      {"ms_per_mib", line.under->cost.nsPerByte * base::kMiB / kNsPerMs},
+                      {"in_flight", line.under->inFlight}};
+  }
+  return all;
+}
+
 }  // namespace lockstep::cli

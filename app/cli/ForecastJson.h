@@ -22,4 +22,8 @@ nlohmann::ordered_json forecastsJson(const std::vector<cost::RankForecast>& rank
 /// "latency_ms", "ms_per_mib", "by_settings", "fit_error_percent", "transfers".
 nlohmann::ordered_json fitJson(const cost::TransferFit& fit);
 
+/// The line of a forecast: "latency_ms", "ms_per_mib", "in_flight" and, where a modelled one goes
+/// on over a backend, that one's as "backend".
+nlohmann::ordered_json lineJson(const cost::Line& line);
+
 }  // namespace lockstep::cli

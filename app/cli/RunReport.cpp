@@ -55,7 +55,7 @@ class Gathering {
         diagnosis::evidenceOf({report_.info, report_.ranks, std::move(data_)}, runFile);
     const analysis::RunAnalysis& analysed = evidence.run;
     // A trace begins in the middle of a job, and may be of another rank alone.
-    const bool imported = report_.info.kind == trace::RunKind::kImported;
+    const bool imported = !trace::wasRecorded(report_.info.kind);
     const int counted = imported && !report_.ranks.empty() ? report_.ranks.front().rank : 0;
     for (const auto& step : analysed.steps()) {
       if (step.rank == counted) {

@@ -266,9 +266,10 @@ std::string infoText(const RunReport& report) {
   LabelledLines line;
   std::string& text = line.text;
   line("run", fmt::format("{} ({})", info.name, info.runId));
-  const bool imported = info.kind == trace::RunKind::kImported;
-  line(imported ? "imported from" : "command", info.command);
-  if (const auto what = info.environment.find("imported"); what != info.environment.end()) {
+  // "imported from" or "simulated from", and then what: of a simulated run, that it is none.
+  const std::string kind(trace::name(info.kind));
+  line(trace::wasRecorded(info.kind) ? "command" : (kind + " from").c_str(), info.command);
+  if (const auto what = info.environment.find(kind); what != info.environment.end()) {
     line("", what->second);
   }
   line("state",

@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
   cli::addCompare(app, chosen);
   cli::addWhatIf(app, chosen);
   cli::addTune(app, chosen);
+  cli::addSimulate(app, chosen);
   cli::addExport(app, chosen);
   cli::addImport(app, chosen);
   cli::addHooks(app, chosen);
@@ -61,8 +62,8 @@ int main(int argc, char** argv) {
     const auto extras = app.remaining();
     cli::complain(
         (extras.empty() ? "a command is needed" : "no command \"" + extras.front() + "\"") +
-        "; there are list, validate, run, record, join, info, compare, whatif, tune, export, "
-        "import, hooks, set, stop and copy, see lockstep --help");
+        "; there are list, validate, run, record, join, info, compare, whatif, tune, simulate, "
+        "export, import, hooks, set, stop and copy, see lockstep --help");
     return static_cast<int>(base::ExitCode::kBadInput);
   }
   const auto done = chosen();

@@ -54,9 +54,8 @@ base::Status load(ui::RunModel& model) {
 int drawPictures(const Options& options) {
   // A timeline needs the events alone. All other views show what is worked out of them, which takes
   // seconds for a long run.
-  const bool analyses =
-      std::any_of(options.pictures.begin(), options.pictures.end(),
-                  [](const auto& picture) { return picture.first != "timeline"; });
+  const bool analyses = std::ranges::any_of(
+      options.pictures, [](const auto& picture) { return picture.first != "timeline"; });
   std::vector<std::unique_ptr<ui::RunModel>> models;
   std::vector<ui::PicturedRun> runs;
   for (const std::string& path : options.runs) {

@@ -1,5 +1,4 @@
 #include <QApplication>
-#include <QFileInfo>
 #include <QIcon>
 #include <QLatin1String>
 #include <QSurfaceFormat>

@@ -72,6 +72,7 @@ void addSpan(const trace::SpanRow& span, GatheredBucket& bucket) {
       }
       break;
     case EventKind::kShaped:
+      latest(times.backendEndedTicks, span.startTicks);
       latest(times.endedTicks, endTicks);
       break;
     case EventKind::kCopyOut:

@@ -35,6 +35,8 @@ struct BucketTimes {
   std::optional<std::uint64_t> launchedTicks;
   std::optional<std::uint64_t> beganTicks;  ///< this rank came to its first collective or check
   std::optional<std::uint64_t> endedTicks;  ///< of its last collective or modelled link
+  /// When the backend was done, where a modelled link goes on after it.
+  std::optional<std::uint64_t> backendEndedTicks;
   std::optional<std::uint64_t> copyOutTicks;
   std::optional<std::uint64_t> copiedOutTicks;  ///< the end of the copy-out
   std::optional<std::uint16_t> stalledBehind;   ///< in-order launch

@@ -39,6 +39,7 @@ using trace::SpanRow;
 struct Record {
   std::uint64_t sequence = 0;
   int rank = 0;
+  bool queued = false;  // and never seen carried out, as far as this record tells
   std::uint32_t span = 0;
 };
 
@@ -71,9 +72,8 @@ class Table {
 
   void lay(std::vector<Record> records) {
     // A call that was only queued gives way to the same call once it was carried out.
-    std::sort(records.begin(), records.end(), [this](const Record& a, const Record& b) {
-      return std::tuple(a.sequence, a.rank, isQueued(a.span)) <
-             std::tuple(b.sequence, b.rank, isQueued(b.span));
+    std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
+      return std::tuple(a.sequence, a.rank, a.queued) < std::tuple(b.sequence, b.rank, b.queued);
     });
     const std::size_t columns = sequence_.ranks.size();
     for (const Record& record : records) {
@@ -107,10 +107,6 @@ class Table {
   }
 
  private:
-  [[nodiscard]] bool isQueued(std::uint32_t span) const {
-    return data_.spans[span].kind == EventKind::kCollectiveQueued;
-  }
-
   /// Judges each stretch of rows that a rank has no record of.
   void judgeMissing(std::size_t column) {
     const std::size_t rows = sequence_.rows.size();
@@ -270,7 +266,7 @@ std::uint32_t CallSequence::anyCallAt(std::size_t row) const {
 }
 
 bool recordedToItsEnd(const trace::RunInfo& info) {
-  return trace::hasEnded(info.state) && info.kind != trace::RunKind::kImported;
+  return trace::hasEnded(info.state) && trace::wasRecorded(info.kind);
 }
 
 std::vector<CallSequence> callSequences(const RunData& data, bool complete) {
@@ -280,31 +276,31 @@ std::vector<CallSequence> callSequences(const RunData& data, bool complete) {
     rankOf[track.id] = track.rank;
     everybody.insert(track.rank);
   }
-  std::vector<std::uint32_t> calls;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> calls;  // when they begin, and where they are
   std::map<int, std::vector<Interval>> lost;
-  for (auto at = data.spans.begin(); at != data.spans.end(); ++at) {
-    const SpanRow span = *at;
-    const auto rank = rankOf.find(span.track);
-    if (rank == rankOf.end()) {
-      continue;
-    }
-    if (isCall(span)) {
-      calls.push_back(at.index());
-    } else if (span.kind == EventKind::kGap) {
-      // One tick more, so that a gap without a duration is not empty.
-      lost[rank->second].push_back({span.startTicks, endOf(span) + 1});
-    }
-  }
+  data.spans.eachOf(
+      [](EventKind kind) { return run::has(kind, run::kOfCall) || kind == EventKind::kGap; }, 0,
+      [&](const SpanRow& span, run::Spans::Index at) {
+        const auto rank = rankOf.find(span.track);
+        if (rank == rankOf.end()) {
+          return;
+        }
+        if (isCall(span)) {
+          calls.push_back({span.startTicks, at});
+        } else if (span.kind == EventKind::kGap) {
+          // One tick more, so that a gap without a duration is not empty.
+          lost[rank->second].push_back({span.startTicks, endOf(span) + 1});
+        }
+      });
   // SequenceNumbers asks for the order of time, over all ranks.
-  std::sort(calls.begin(), calls.end(), [&data](std::uint32_t a, std::uint32_t b) {
-    return data.spans[a].startTicks < data.spans[b].startTicks;
-  });
+  std::sort(calls.begin(), calls.end());
   std::map<std::pair<std::uint8_t, bool>, Stream> streams;
-  for (const std::uint32_t call : calls) {
+  for (const auto& [ticks, call] : calls) {
     const SpanRow& span = data.spans[call];
     Stream& stream = streams[{trace::groupOf(span.detail), span.kind == EventKind::kChecked}];
     stream.records.push_back(
-        {stream.numbers(trace::collectiveSequence(span.value)), rankOf.at(span.track), call});
+        {stream.numbers(trace::collectiveSequence(span.value)), rankOf.at(span.track),
+         span.kind == EventKind::kCollectiveQueued, call});
   }
   std::map<int, Intervals> gaps;
   for (auto& [rank, pieces] : lost) {

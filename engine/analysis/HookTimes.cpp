@@ -41,12 +41,11 @@ void addCollective(Parts& parts, const trace::SpanRow& span, const Interval& int
 std::map<CallKey, Parts> gatherCalls(const RunData& data, const RunAnalysis& analysis) {
   std::map<CallKey, Parts> calls;
   const auto visit = [&](run::Trait wanted, auto take) {
-    data.eachSpan([&](int rank, const trace::SpanRow& span) {
-      if (run::has(span.kind, wanted)) {
-        take(CallKey{rank, span.step, span.bucket}, span,
-             Interval{span.startTicks, span.startTicks + span.durationTicks});
-      }
-    });
+    data.eachSpanOf([wanted](EventKind kind) { return run::has(kind, wanted); }, 0,
+                    [&](int rank, const trace::SpanRow& span) {
+                      take(CallKey{rank, span.step, span.bucket}, span,
+                           Interval{span.startTicks, span.startTicks + span.durationTicks});
+                    });
   };
   visit(run::kHookPhase,
         [&](const CallKey& key, const trace::SpanRow& span, const Interval& interval) {

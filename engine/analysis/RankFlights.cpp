@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "engine/analysis/RankActivity.h"
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
@@ -26,7 +27,12 @@ void gatherFlights(const RunAnalysis& run, Ranks& ranks) {
 }
 
 void gatherSpans(const RunData& data, Ranks& ranks) {
-  data.eachSpan([&](int number, const SpanRow& span) {
+  // Most spans are of single parameters, of the hook or of collectives, and none of these is wanted.
+  const auto looksAt = [](EventKind kind) {
+    return run::factsOf(kind).value != run::ValueIs::kParameter &&
+           !run::has(kind, run::kHookPhase) && !run::has(kind, run::kOfCall);
+  };
+  data.eachSpanOf(looksAt, 0, [&](int number, const SpanRow& span) {
     RankFlights& rank = ranks[number];
     const Interval interval{span.startTicks, span.startTicks + span.durationTicks};
     if (countedAs(span).copies()) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/analysis/RunData.h"
+#include "engine/base/Try.h"
 #include "engine/cost/LinkSettings.h"
 #include "engine/cost/Probe.h"
 #include "engine/experiment/Parse.h"
@@ -22,38 +23,25 @@ base::Error cannotRead(const std::filesystem::path& path, std::string why) {
   return {base::ExitCode::kBadInput, std::move(why), path.string()};
 }
 
-/// How many transfers travel at once: on a shaped link what it says, else as the backend does it.
-std::size_t inFlightOf(const RecordedSettings& settings) {
-  const auto& experiment = settings.experiment;
-  if (experiment.link.shapes()) {
-    // A round-robin group deals its calls out to several groups, each with a link of its own.
-    return static_cast<std::size_t>(experiment.link.inFlight) *
-           static_cast<std::size_t>(std::max(experiment.processes.roundRobin, 1));
-  }
+std::size_t backendInFlight(const RecordedSettings& settings) {
   return settings.backend == "gloo" ? 2 : 1;  // its workers (gloo::Dispatcher)
 }
 
 /// The spans of the last steps, by step and rank.
 std::map<std::uint32_t, std::vector<RankSpans>> spansByStep(const RunData& data, int worldSize) {
-  std::uint32_t last = 0;
-  for (const trace::SpanRow& span : data.spans) {
-    last = span.kind == trace::EventKind::kStep ? std::max(last, span.step) : last;
-  }
-  const std::uint32_t first = last - std::min(last, kMostSteps - 1);
-  const RankOfTrack rankOf = data.rankOfTrack();
+  const std::uint32_t last = data.lastStep();
   std::map<std::uint32_t, std::vector<RankSpans>> steps;
-  for (const trace::SpanRow& span : data.spans) {
-    const auto found = rankOf.find(span.track);
-    if (span.step < first || !run::has(span.kind, run::kAnalysed) || found == rankOf.end() ||
-        found->second < 0 || found->second >= worldSize) {
-      continue;
-    }
-    auto& ranks = steps[span.step];
-    for (int rank = static_cast<int>(ranks.size()); rank < worldSize; ++rank) {
-      ranks.push_back({rank, {}});
-    }
-    ranks[static_cast<std::size_t>(found->second)].spans.push_back(span);
-  }
+  data.eachSpanOf([](trace::EventKind kind) { return run::has(kind, run::kAnalysed); },
+                  last - std::min(last, kMostSteps - 1), [&](int of, const trace::SpanRow& span) {
+                    if (of < 0 || of >= worldSize) {
+                      return;
+                    }
+                    auto& ranks = steps[span.step];
+                    for (int rank = static_cast<int>(ranks.size()); rank < worldSize; ++rank) {
+                      ranks.push_back({rank, {}});
+                    }
+                    ranks[static_cast<std::size_t>(of)].spans.push_back(span);
+                  });
   return steps;
 }
 
@@ -82,48 +70,77 @@ buckets::BucketCaps capsOf(const experiment::DdpConfig& config) {
   return caps;
 }
 
+std::size_t linkInFlight(const RecordedSettings& settings, const experiment::LinkConfig& link) {
+  // A round-robin group deals its calls out to several groups, each with a link of its own.
+  return static_cast<std::size_t>(link.inFlight) *
+         static_cast<std::size_t>(std::max(settings.experiment.processes.roundRobin, 1));
+}
+
+std::optional<double> shareOf(const std::vector<RecordedStep>& steps) {
+  std::optional<double> share = steps.empty() ? std::nullopt : steps.front().share;
+  for (const RecordedStep& step : steps) {
+    share = step.share ? share : std::nullopt;
+  }
+  return share;
+}
+
 cost::RecordedRun recordedRun(const std::vector<RecordedStep>& steps,
                               const RecordedSettings& settings) {
   cost::RecordedRun run;
-  run.inFlight = inFlightOf(settings);
+  run.shaped = settings.experiment.link.shapes();
+  run.backendInFlight = backendInFlight(settings);
+  run.inFlight =
+      run.shaped ? linkInFlight(settings, settings.experiment.link) : run.backendInFlight;
   run.probes = cost::probesFrom(settings.probe);
   // One share for all steps, or none: the settings tell the cost only of buckets of which the hook
   // always sends the same part.
-  std::optional<double> share = steps.empty() ? std::nullopt : steps.front().share;
+  const std::optional<double> share = shareOf(steps);
   for (const RecordedStep& step : steps) {
     run.steps.push_back(step.record);
-    share = step.share ? share : std::nullopt;
   }
-  if (share && settings.experiment.link.shapes()) {
+  run.share = share;
+  if (settings.experiment.hook.name != "allreduce") {
+    run.hook.reset();
+  }
+  if (share && run.shaped) {
     run.known = cost::knownTransfer(cost::linkOptions(settings.experiment.link), settings.worldSize,
                                     *share);
   }
   return run;
 }
 
+std::optional<experiment::Experiment> experimentOf(const trace::RunInfo& info,
+                                                   const std::filesystem::path& path) {
+  if (info.kind != trace::RunKind::kExperiment) {
+    return experiment::Experiment();
+  }
+  auto parsed = experiment::parseText(info.experimentToml, path.string(), "/");
+  return parsed.mistakes.empty() ? std::optional(std::move(parsed.experiment)) : std::nullopt;
+}
+
 base::Result<RecordedSteps> recordedSteps(const RunData& data, const trace::RunInfo& info,
                                           const std::vector<trace::RankInfo>& ranks,
+                                          std::optional<experiment::Experiment> experiment,
                                           const std::filesystem::path& path) {
-  experiment::ParseOutcome parsed;
-  if (info.kind == trace::RunKind::kExperiment) {
-    parsed = experiment::parseText(info.experimentToml, path.string(), "/");
-  }
-  if (parsed.mistakes.empty() && parsed.experiment.processes.strategy != "ddp") {
+  if (experiment && experiment->processes.strategy != "ddp") {
     return cannotRead(path, "it is a run of DataParallel, which has no buckets");
+  }
+  if (info.kind == trace::RunKind::kSimulated) {
+    return cannotRead(path, "it is simulated, not measured: take the run that it was made from");
   }
   auto steps = spansByStep(data, info.worldSize);
   if (data.layouts.empty() || steps.empty()) {
     return cannotRead(path, "it has no buckets, or no step was recorded");
   }
-  if (!parsed.mistakes.empty()) {
+  if (!experiment) {
     return cannotRead(path,
                       "its experiment cannot be read, so that its caps and its link are not known");
   }
   RecordedSteps recorded;
   recorded.parameters = data.parameters;
   recorded.layout = data.layouts.back();
-  recorded.settings = {std::move(parsed.experiment), info.worldSize,
-                       environmentOf(ranks, "backend"), environmentOf(ranks, "probe")};
+  recorded.settings = {std::move(*experiment), info.worldSize, environmentOf(ranks, "backend"),
+                       environmentOf(ranks, "probe"), info.kind};
   const RankClocks clocks{data.doubt, data.clock.nsPerTick};
   // The steps of other layouts, and the first with this one: it set the buckets up.
   steps.erase(steps.begin(), steps.upper_bound(recorded.layout.step));
@@ -144,27 +161,46 @@ base::Result<RecordedSteps> recordedSteps(const RunData& data, const trace::RunI
   return recorded;
 }
 
-base::Result<RecordedSteps> readRecordedSteps(const std::filesystem::path& path) {
-  const auto summary = trace::readRunSummary(path);
-  if (!summary.ok()) {
-    return summary.error();
-  }
-  const std::uint32_t last = summary.value().lastStep;
+base::Result<LastSteps> readLastSteps(const std::filesystem::path& path) {
+  LastSteps steps{LOCKSTEP_TRY(trace::readRunSummary(path)), {}};
+  const std::uint32_t last = steps.summary.lastStep;
   const std::uint32_t first = last - std::min(last, kMostSteps - 1);
-  RunData data;
   const base::Status whole = trace::readWholeRun(path, [&](trace::RunUpdate& update) {
     // Of a long run the last steps alone are kept.
     std::erase_if(update.spans, [&](const trace::SpanRow& span) { return span.step < first; });
-    data.take(update);
+    steps.data.take(update);
   });
   if (!whole.ok()) {
     return whole.error();
   }
-  auto recorded = recordedSteps(data, summary.value().info, summary.value().ranks, path);
-  if (recorded.ok() && summary.value().info.kind != trace::RunKind::kExperiment) {
+  return steps;
+}
+
+namespace {
+
+base::Result<RecordedSteps> ofAnyKind(const LastSteps& last, const std::filesystem::path& path) {
+  const trace::RunInfo& info = last.summary.info;
+  return recordedSteps(last.data, info, last.summary.ranks, experimentOf(info, path), path);
+}
+
+}  // namespace
+
+base::Result<RecordedSteps> recordedSteps(const LastSteps& last,
+                                          const std::filesystem::path& path) {
+  auto recorded = ofAnyKind(last, path);
+  if (recorded.ok() && last.summary.info.kind != trace::RunKind::kExperiment) {
     return cannotRead(path, "it is a job of PyTorch: no experiment says its caps and its link");
   }
   return recorded;
+}
+
+base::Result<RecordedSteps> readStepsOfAnyRun(const std::filesystem::path& path) {
+  return ofAnyKind(LOCKSTEP_TRY(readLastSteps(path)), path);
+}
+
+base::Result<RecordedSteps> readRecordedSteps(const std::filesystem::path& path) {
+  const auto last = readLastSteps(path);
+  return last.ok() ? recordedSteps(last.value(), path) : base::Result<RecordedSteps>(last.error());
 }
 
 }  // namespace lockstep::analysis

@@ -1,5 +1,6 @@
 #include "engine/analysis/RunData.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/run/KindFacts.h"
@@ -51,6 +52,15 @@ RankOfTrack RunData::rankOfTrack() const {
     rankOf[track.id] = track.rank;
   }
   return rankOf;
+}
+
+std::uint32_t RunData::lastStep() const {
+  std::uint32_t last = 0;
+  spans.eachOf([](trace::EventKind kind) { return kind == trace::EventKind::kStep; }, 0,
+               [&last](const trace::SpanRow& span, run::Spans::Index) {
+                 last = std::max(last, span.step);
+               });
+  return last;
 }
 
 base::Result<RunData> readRunData(const std::filesystem::path& path) {

@@ -27,16 +27,28 @@ struct RunData {
 
   /// Spans of tracks that are not in it are nobody's.
   [[nodiscard]] RankOfTrack rankOfTrack() const;
-  /// Calls `take` with the rank and the span, for all that are somebody's.
-  template <typename Take>
-  void eachSpan(const Take& take) const {
+  /// Calls `take` with the rank and the span, for all that are somebody's and of a kind that is
+  /// `wanted`, from step `first` on.
+  template <typename Wanted, typename Take>
+  void eachSpanOf(const Wanted& wanted, std::uint32_t first, const Take& take) const {
     const RankOfTrack rankOf = rankOfTrack();
-    for (const trace::SpanRow& span : spans) {
-      if (const auto at = rankOf.find(span.track); at != rankOf.end()) {
+    auto at = rankOf.end();  // of the track of the span before: the next is likely of it too
+    spans.eachOf(wanted, first, [&](const trace::SpanRow& span, run::Spans::Index) {
+      if (at == rankOf.end() || at->first != span.track) {
+        at = rankOf.find(span.track);
+      }
+      if (at != rankOf.end() && span.step >= first) {
         take(at->second, span);
       }
-    }
+    });
   }
+  /// The same of all.
+  template <typename Take>
+  void eachSpan(const Take& take) const {
+    eachSpanOf([](trace::EventKind) { return true; }, 0, take);
+  }
+  /// The last step that any rank ended; 0: none has.
+  [[nodiscard]] std::uint32_t lastStep() const;
 
   std::vector<trace::TrackInfo> tracks;
   run::Spans spans;  ///< in any order; kinds of no interest may be missing

@@ -83,4 +83,21 @@ std::optional<cost::MeanInterval> runMeansInterval(const std::vector<double>& a,
   return cost::MeanInterval{mean, mean - off, mean + off};
 }
 
+std::optional<cost::MeanInterval> pairedRatio(const std::vector<double>& a,
+                                              const std::vector<double>& b, double tail) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    if (!(a[i] > 0) || !(b[i] > 0)) {
+      return std::nullopt;
+    }
+    ratios.push_back(std::log(b[i] / a[i]));
+  }
+  if (ratios.size() < 2) {
+    return std::nullopt;
+  }
+  const RunMoments of = momentsOf(ratios);
+  const double off = of.ofMean > 0 ? studentT(of.count - 1, tail) * std::sqrt(of.ofMean) : 0;
+  return cost::MeanInterval{std::exp(of.mean), std::exp(of.mean - off), std::exp(of.mean + off)};
+}
+
 }  // namespace lockstep::analysis

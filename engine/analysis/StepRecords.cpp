@@ -20,6 +20,7 @@ constexpr std::uint16_t kWhatIsCopied = 0x7FFF;  // of the detail; above it: by 
 /// What one rank's spans say of a step besides its buckets.
 struct SpansOfStep {
   std::optional<trace::SpanRow> step;
+  std::optional<std::uint64_t> backwardTicks;
   std::optional<std::uint64_t> waitsTicks;
   std::map<std::uint32_t, std::uint64_t> copiedTicks;  // by parameter: end of its copy-in
   std::uint64_t wholeCopyTicks = 0;
@@ -54,6 +55,9 @@ SpansOfStep spansOf(const RankSpans& rank, std::uint32_t step, double nsPerTick)
       case EventKind::kStep:
         spans.step = span;
         break;
+      case EventKind::kBackward:
+        spans.backwardTicks = span.startTicks;
+        break;
       case EventKind::kWait:
       case EventKind::kFinalize:
         // The first of them: from then on the step thread does nothing but take results.
@@ -78,6 +82,7 @@ cost::RankStep rankStep(const ReadyOrder& order, const SpansOfStep& spans, const
   rank.rank = order.rank;
   rank.beginNs = axis.ns(spans.step->startTicks);
   rank.endNs = axis.ns(spans.step->startTicks + spans.step->durationTicks);
+  rank.backwardBeginNs = orNoTime(axis, spans.backwardTicks);
   // Gradients are by time. Computing ends with the last one (Note [Overlap]), and the step thread
   // cannot begin to wait before it.
   const std::uint64_t last = order.gradients.back().ticks;
@@ -149,7 +154,8 @@ base::Result<cost::StepRecord> stepRecord(const std::vector<RankSpans>& ranks, s
       }
       bucket.parts.push_back({axis.ns(*times.launchedTicks), axis.ns(*times.beganTicks),
                               axis.ns(*times.endedTicks), orNoTime(axis, times.copyOutTicks),
-                              orNoTime(axis, times.copiedOutTicks)});
+                              orNoTime(axis, times.copiedOutTicks),
+                              orNoTime(axis, times.backendEndedTicks)});
     }
   }
   return record;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/analysis/RunAnalysis.h"
+#include "engine/base/Try.h"
 
 namespace lockstep::analysis {
 namespace {
@@ -67,9 +68,7 @@ std::vector<std::uint64_t> sums(const std::vector<TimedGradient>& gradients) {
 
 base::Result<std::vector<TimedGradient>> timedGradients(const RecordedSteps& recorded) {
   const std::size_t parameters = recorded.parameters.size();
-  if (const base::Status ofOneKind = isOfOneKind(recorded.layout, parameters); !ofOneKind.ok()) {
-    return ofOneKind.error();
-  }
+  LOCKSTEP_TRY(isOfOneKind(recorded.layout, parameters));
   if (recorded.steps.empty()) {
     return cannotTune(
         "no step was recorded whole by all ranks: every gradient, and the communication of every "

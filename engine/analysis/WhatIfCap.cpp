@@ -48,7 +48,7 @@ base::Result<std::vector<cost::PlannedBucket>> planWithCaps(
         "its buckets were never rebuilt in the ready order: it ended too early, or "
         "ddp.find_unused_parameters keeps them as they are");
   }
-  if (!caps.list.empty()) {
+  if (!caps.list.empty() && others.list.empty()) {
     return noOtherCap("it gives a list of caps: there is no one cap to change");
   }
   std::vector<buckets::TensorSpec> tensors;
@@ -74,8 +74,7 @@ base::Result<std::vector<cost::PlannedBucket>> planWithCaps(
 base::Result<std::vector<cost::PlannedBucket>> planWithCap(
     const std::vector<trace::ParametersMessage::Parameter>& parameters,
     const trace::BucketsMessage& layout, const buckets::BucketCaps& caps, std::uint64_t capBytes) {
-  buckets::BucketCaps others = caps;
-  others.capBytes = capBytes;
+  const buckets::BucketCaps others{caps.firstBytes, capBytes, {}};
   return planWithCaps(parameters, layout, caps, others);
 }
 

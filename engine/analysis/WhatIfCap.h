@@ -10,11 +10,11 @@
 
 namespace lockstep::analysis {
 
-/// Returns the buckets that a rebuild in the order of `layout` makes with other caps than those that
-/// made the layout, `caps`. Error: a clause that ends "this
-/// run cannot tell, because ...": its buckets were never rebuilt; it gives a list of
-/// caps; or they are not what these caps make of one kind of dense gradients, so that those of
-/// other caps cannot be computed. [any-thread]
+/// Returns the buckets that a rebuild in the order of `layout` makes with other caps than those
+/// that made the layout, `caps`. Error: a clause that ends "this run cannot tell, because ...": its
+/// buckets were never rebuilt; it gives a list of caps, and `others` one cap; or they are not what
+/// these caps make of one kind of dense gradients, so that those of other caps cannot be computed.
+/// [any-thread]
 base::Result<std::vector<cost::PlannedBucket>> planWithCaps(
     const std::vector<trace::ParametersMessage::Parameter>& parameters,
     const trace::BucketsMessage& layout, const buckets::BucketCaps& caps,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 namespace lockstep::cost {
 
 /// What another run is expected to measure, in nine cases of ten from `low` to `high`.
@@ -8,6 +10,24 @@ struct Estimate {
   double low = 0;
   double high = 0;
 };
+
+/// How far a forecast reaches beyond what its draws say (Note [The interval of a forecast]).
+struct Doubt {
+  double missed = 0;      ///< by a replay of what was measured
+  double replayed = 1;    ///< what that replay came to, or what is worth speaking of
+  double drift = 0;       ///< between parts of the run
+  double runsDiffer = 0;  ///< two runs of the same settings, by experience
+};
+
+// By how much, in proportion, two runs of the same settings differ.
+inline constexpr double kRunsDifferExposed = 0.1;
+inline constexpr double kRunsDifferStep = 0.04;
+/// Of a step: errors of a part of it grow in proportion from there.
+inline constexpr double kWorthSpeakingOf = 0.1;
+
+/// Returns `value` with an interval that holds it: from the 5th to the 95th percentile of `drawn`,
+/// wider by the root of the sum of the squares.
+Estimate estimateOf(double value, const std::vector<double>& drawn, const Doubt& doubt);
 
 /// What becomes of a measured value.
 enum class Change {

@@ -74,6 +74,18 @@ std::string costText(const TransferFit& fit) {
       fit.samples, fit.errorPercent);
 }
 
+std::string lineText(const Line& line) {
+  const std::string under =
+      line.under ? fmt::format(", and no less than its backend, {} and {} a MiB",
+                               base::durationText(line.under->cost.latencyNs),
+                               base::durationText(line.under->cost.nsPerByte * base::kMiB))
+                 : "";
+  return fmt::format("With the change it would take {} and {} a MiB{}, {} at once.",
+                     base::durationText(line.cost.latencyNs),
+                     base::durationText(line.cost.nsPerByte * base::kMiB), under,
+                     line.inFlight == 0 ? "any number" : fmt::format("{}", line.inFlight));
+}
+
 const RankForecast* mostExposed(const std::vector<RankForecast>& ranks) {
   const auto most = std::max_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) {
     return a.measuredExposedNs < b.measuredExposedNs;

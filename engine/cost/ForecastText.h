@@ -27,6 +27,9 @@ std::string forecastText(const RankForecast& of);
 /// fits.
 std::string costText(const TransferFit& fit);
 
+/// A sentence: what it would cost on a line that is changed.
+std::string lineText(const Line& line);
+
 /// Returns the rank with the most exposed time, which shows most what all show; null: of none.
 const RankForecast* mostExposed(const std::vector<RankForecast>& ranks);
 

@@ -10,6 +10,7 @@
 
 #include "engine/base/NumberText.h"
 #include "engine/cost/BlockBootstrap.h"
+#include "engine/cost/ChangedLine.h"
 #include "engine/cost/Sample.h"
 
 namespace lockstep::cost {
@@ -26,9 +27,7 @@ constexpr double kFlatBeyondMost = 1.25;
 constexpr double kExposedMayMiss = 0.1;  // of itself
 constexpr double kExposedMayMissOfStep = 0.03;
 constexpr double kStepMayMiss = 0.05;
-constexpr double kRunsDifferExposed = 0.1;
-constexpr double kRunsDifferStep = 0.04;
-constexpr double kWorthSpeakingOf = 0.1;  // of a step: errors grow in proportion from there
+constexpr double kOfHowFarItMoves = 0.1;
 constexpr double kNsPerMs = 1e6;
 
 base::Error cannotTell(std::string why) {
@@ -69,19 +68,6 @@ double driftOf(const std::vector<double>& series) {
   return *most - *least;
 }
 
-/// `missed` by a replay of the own buckets that came to `replayed`, or that is at least of a step
-/// of which it is a part worth speaking of.
-Estimate estimateOf(double value, const std::vector<double>& drawn, double missed, double replayed,
-                    double drift, double runsDiffer) {
-  // Below and above reach from the forecast, and not from the middle of the draws: those may lie to
-  // one side of it, and then one of the two is 0. Where the forecast is n times what the replay of
-  // the own buckets came to, that replay's miss counts n times.
-  const double wider = std::hypot(missed * std::max(1.0, value / replayed), drift, runsDiffer);
-  const double below = std::max(value - quantile(drawn, 0.05), 0.0);
-  const double above = std::max(quantile(drawn, 0.95) - value, 0.0);
-  return {value, std::max(value - std::hypot(below, wider), 0.0), value + std::hypot(above, wider)};
-}
-
 }  // namespace
 
 base::Result<Forecaster> Forecaster::make(RecordedRun run) {
@@ -99,7 +85,8 @@ base::Result<Forecaster> Forecaster::make(RecordedRun run) {
     return fitted.error();
   }
   made.fit_ = fitted.value();
-  made.line_ = {made.fit_.cost, made.run_.inFlight};
+  made.backend_ = made.run_.shaped ? backendOf(made.run_) : std::nullopt;
+  made.line_ = {made.fit_.cost, made.run_.inFlight, {}};
   made.habits_ = rankHabits(made.run_.steps);
   OutcomeSeries measured(made.habits_.size());
   OutcomeSeries replayed(made.habits_.size());
@@ -166,26 +153,83 @@ std::optional<std::uint64_t> Forecaster::mostBytes() const {
   return static_cast<std::uint64_t>(beyond * static_cast<double>(fit_.mostBytes));
 }
 
-base::Result<std::vector<RankForecast>> Forecaster::forecast(
-    const std::vector<PlannedBucket>& plan, double share) const {
-  const auto withShare = [share](Line line) {
-    line.cost.nsPerByte *= share;
-    return line;
-  };
+base::Status Forecaster::speaksOf(const std::vector<PlannedBucket>& plan) const {
   const auto largest = std::max_element(
       plan.begin(), plan.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
-  if (const auto most = mostBytes(); most && largest != plan.end() && largest->bytes > *most) {
-    return cannotTell(
-        fmt::format("{} MiB was the most that it moved at once{}, and {:.3g} MiB are asked for",
-                    fmt::format("{:.3g}", static_cast<double>(fit_.mostBytes) / base::kMiB),
-                    fit_.cost.nsPerByte > 0 ? "" : ", more bytes took no longer than fewer",
-                    static_cast<double>(largest->bytes) / base::kMiB));
+  const auto most = mostBytes();
+  if (!most || largest == plan.end() || largest->bytes <= *most) {
+    return {};
+  }
+  return cannotTell(
+      fmt::format("{} MiB was the most that it moved at once{}, and {:.3g} MiB are asked for",
+                  fmt::format("{:.3g}", static_cast<double>(fit_.mostBytes) / base::kMiB),
+                  fit_.cost.nsPerByte > 0 ? "" : ", more bytes took no longer than fewer",
+                  static_cast<double>(largest->bytes) / base::kMiB));
+}
+
+double Forecaster::middleBytes() const {
+  std::vector<double> bytes;
+  for (const BucketRecord& bucket : run_.steps.front().buckets) {
+    bytes.push_back(static_cast<double>(bucket.bytes));
+  }
+  return median(std::move(bytes)).value_or(0);
+}
+
+base::Result<Line> Forecaster::lineOf(const StepChange& change) const {
+  return changedLine(run_, fit_, backend_, change);
+}
+
+std::vector<RankHabits> Forecaster::habitsOf(const StepChange& change) const {
+  return changedHabits(habits_, run_.hook.value_or(HookWork{}), middleBytes(), change);
+}
+
+base::Result<double> Forecaster::replayedStepNs(const StepChange& change) const {
+  const auto plan = change.buckets.value_or(planOf(run_.steps.front()));
+  if (const base::Status speaks = speaksOf(plan); !speaks.ok()) {
+    return speaks.error();
+  }
+  const auto line = lineOf(change);
+  if (!line.ok()) {
+    return line.error();
+  }
+  const auto habits = habitsOf(change);
+  ReplayedSteps replayed(habits, line.value(), plan);
+  double sum = 0;
+  for (const StepRecord& step : run_.steps) {
+    for (const RankOutcome& rank : replayed.next(step, changedStep(step, change)).ranks) {
+      sum += rank.stepNs;
+    }
+  }
+  return sum / static_cast<double>(run_.steps.size() * habits_.size());
+}
+
+base::Result<std::vector<RankForecast>> Forecaster::forecast(const std::vector<PlannedBucket>& plan,
+                                                             double share) const {
+  StepChange change;
+  change.buckets = plan;
+  change.bytesTimes = share;
+  return forecast(change);
+}
+
+base::Result<std::vector<RankForecast>> Forecaster::forecast(const StepChange& change) const {
+  const auto plan = change.buckets.value_or(planOf(run_.steps.front()));
+  if (const base::Status speaks = speaksOf(plan); !speaks.ok()) {
+    return speaks.error();
+  }
+  const auto changed = lineOf(change);
+  if (!changed.ok()) {
+    return changed.error();
+  }
+  const auto habits = habitsOf(change);
+  std::vector<StepRecord> steps;
+  for (const StepRecord& step : run_.steps) {
+    steps.push_back(changedStep(step, change));
   }
   const std::size_t ranks = habits_.size();
   OutcomeSeries replayed(ranks);
-  ReplayedSteps planned(habits_, withShare(line_), plan);
-  for (const StepRecord& step : run_.steps) {
-    replayed.add(planned.next(step));
+  ReplayedSteps planned(habits, changed.value(), plan);
+  for (std::size_t step = 0; step < steps.size(); ++step) {
+    replayed.add(planned.next(run_.steps[step], steps[step]));
   }
   std::vector<std::vector<double>> drawnExposed(ranks);
   std::vector<std::vector<double>> drawnStep(ranks);
@@ -193,34 +237,41 @@ base::Result<std::vector<RankForecast>> Forecaster::forecast(
   const std::size_t draws =
       std::clamp(kRankStepsDrawn / (run_.steps.size() * ranks), kFewestDraws, kMostDraws);
   for (std::size_t draw = 0; draw < draws; ++draw) {
-    const auto steps = drawBlocks(run_.steps.size(), random);
+    const auto numbers = drawBlocks(run_.steps.size(), random);
     // The cost is fitted anew to each draw, since the doubt of a forecast is mostly that of the
     // line. Steps that are drawn may all be of one size: then the line of all steps stands.
-    const auto fitted = fitTransfers(samplesOf(steps), run_.known, run_.probes);
-    const Line line = withShare({fitted.ok() ? fitted.value().cost : line_.cost, line_.inFlight});
+    const auto fitted = fitTransfers(samplesOf(numbers), run_.known, run_.probes);
+    const auto line = fitted.ok() ? changedLine(run_, fitted.value(), backend_, change) : changed;
     OutcomeSeries drawn(ranks);
-    ReplayedSteps planned(habits_, line, plan);
-    for (const std::size_t step : steps) {
-      drawn.add(planned.next(run_.steps[step]));
+    ReplayedSteps again(habits, line.ok() ? line.value() : changed.value(), plan);
+    for (const std::size_t number : numbers) {
+      drawn.add(again.next(run_.steps[number], steps[number]));
     }
     for (std::size_t r = 0; r < ranks; ++r) {
       drawnExposed[r].push_back(*median(std::move(drawn.exposed[r])));
       drawnStep[r].push_back(*median(std::move(drawn.step[r])));
     }
   }
+  const double hookOff = change.hook ? change.hook->offNs * static_cast<double>(plan.size()) : 0;
   std::vector<RankForecast> forecasts = own_;
   for (std::size_t r = 0; r < ranks; ++r) {
     RankForecast& of = forecasts[r];
     const double exposed = *median(replayed.exposed[r]);
     const double step = *median(replayed.step[r]);
-    of.exposedNs =
-        estimateOf(exposed, drawnExposed[r], std::abs(of.replayedExposedNs - of.measuredExposedNs),
-                   // Exposed time of next to nothing would make its miss count a thousand times
-                   // over.
-                   std::max(of.replayedExposedNs, kWorthSpeakingOf * of.replayedStepNs),
-                   of.driftExposedNs, kRunsDifferExposed * exposed);
-    of.stepNs = estimateOf(step, drawnStep[r], std::abs(of.replayedStepNs - of.measuredStepNs),
-                           of.replayedStepNs, of.driftStepNs, kRunsDifferStep * step);
+    const auto beyond = [&](double value, double own) {
+      return change.beyondBuckets() ? std::hypot(kOfHowFarItMoves * (value - own), hookOff) : 0.0;
+    };
+    of.exposedNs = estimateOf(
+        exposed, drawnExposed[r],
+        {std::abs(of.replayedExposedNs - of.measuredExposedNs),
+         // Exposed time of next to nothing would make its miss count a thousand times over.
+         std::max(of.replayedExposedNs, kWorthSpeakingOf * of.replayedStepNs), of.driftExposedNs,
+         std::hypot(kRunsDifferExposed * exposed, beyond(exposed, of.replayedExposedNs))});
+    of.stepNs =
+        estimateOf(step, drawnStep[r],
+                   {std::abs(of.replayedStepNs - of.measuredStepNs), of.replayedStepNs,
+                    of.driftStepNs,
+                    std::hypot(kRunsDifferStep * step, beyond(step, of.replayedStepNs))});
   }
   return forecasts;
 }

@@ -4,7 +4,10 @@
 #include <cmath>
 #include <deque>
 #include <limits>
+#include <memory>
 #include <utility>
+
+#include "engine/cost/LineClock.h"
 
 namespace lockstep::cost {
 namespace {
@@ -14,36 +17,65 @@ constexpr double kLongAgo = -std::numeric_limits<double>::infinity();
 /// What one rank does in a replay; a bucket's part for each bucket.
 using Parts = std::vector<BucketPart>;
 
-/// When a line is done with each transfer, in the order of the calls.
-/// Two things limit a line of `inFlight` = 2. Bytes go one after the other: free_ is when the last
-/// byte of those before has left. And a third transfer starts only when the first has arrived, its
-/// latency included. With 4 ms of bytes and 3 ms of latency each, all met at 0:
-///
-///       1   bytes  0..4    arrives at  7
-///       2   bytes  4..8    arrives at 11
-///       3   bytes  8..12   may start at 7, but the bytes before it leave at 8
-class LineClock {
+/// A line's clock. Beneath a modelled line a backend moves the data, with a clock of its own: what of
+/// the bytes is done last counts, and the latency comes after.
+class Carrier {
  public:
-  explicit LineClock(const Line& line) : line_(line) {}
+  explicit Carrier(const Line& line) : line_(line), clock_(line.inFlight) {
+    if (line_.under) {
+      under_ = std::make_unique<Carrier>(Line{line_.under->cost, line_.under->inFlight, {}});
+    }
+  }
 
-  /// Returns when the line is done with a transfer to which all ranks had come at `metNs`.
+  /// As LineClock::carry.
   double carry(double metNs, std::uint64_t bytes) {
-    double start = metNs;
-    if (line_.inFlight > 0 && ends_.size() == line_.inFlight) {
-      start = std::max(start, ends_.front());
-      ends_.pop_front();
-    }
-    free_ = std::max(start, free_) + line_.cost.nsPerByte * static_cast<double>(bytes);
-    const double due = free_ + line_.cost.latencyNs;
-    if (line_.inFlight > 0) {
-      ends_.push_back(due);
-    }
-    return due;
+    const double moved = under_ ? under_->carry(metNs, bytes) : kLongAgo;
+    return clock_.carry(metNs, line_.cost.nsPerByte * static_cast<double>(bytes),
+                        line_.cost.latencyNs, moved);
   }
 
  private:
-  const Line& line_;
-  std::deque<double> ends_;  // of the last transfers, at most inFlight of them
+  const Line line_;
+  std::unique_ptr<Carrier> under_;
+  LineClock clock_;
+};
+
+/// A rank's thread for its hook, which encodes the buckets in their order and decodes each once it
+/// has come, one thing at a time and what is there first.
+class HookClock {
+ public:
+  explicit HookClock(const RankHabits& habits) : habits_(habits) {}
+
+  /// Returns when a bucket that is handed over at `ns` is encoded.
+  double encode(double ns, std::uint64_t bytes) {
+    while (!came_.empty() && came_.front().ns <= std::max(ns, free_)) {
+      decodeNext();
+    }
+    free_ = std::max(ns, free_) + habits_.encode.ns(bytes);
+    return free_;
+  }
+
+  /// A bucket has come at `ns`, later than those before.
+  void come(double ns, std::uint64_t bytes) { came_.push_back({bytes, ns, false}); }
+
+  /// Returns when each bucket is decoded, once all have been handed over.
+  const std::vector<double>& decoded() {
+    while (!came_.empty()) {
+      decodeNext();
+    }
+    return decoded_;
+  }
+
+ private:
+  void decodeNext() {
+    free_ = std::max(free_, came_.front().ns) + habits_.decode.ns(came_.front().bytes);
+    decoded_.push_back(free_);
+    came_.pop_front();
+  }
+
+  const RankHabits& habits_;
+  std::deque<TransferSample> came_;
+  std::vector<double> decoded_;
   double free_ = kLongAgo;
 };
 
@@ -121,8 +153,8 @@ StepRecord laterBy(StepRecord step, const std::vector<double>& ns) {
     }
     for (BucketRecord& bucket : step.buckets) {
       BucketPart& part = bucket.parts[r];
-      for (double* moment :
-           {&part.launchedNs, &part.beganNs, &part.endedNs, &part.copyOutNs, &part.copiedOutNs}) {
+      for (double* moment : {&part.launchedNs, &part.beganNs, &part.endedNs, &part.copyOutNs,
+                             &part.copiedOutNs, &part.backendEndedNs}) {
         *moment += ns[r];
       }
     }
@@ -163,9 +195,10 @@ StepOutcome replay(const StepRecord& step, const std::vector<RankHabits>& habits
                    const std::vector<PlannedBucket>& plan) {
   const std::size_t ranks = step.ranks.size();
   StepOutcome outcome;
-  LineClock clock(line);
+  Carrier carrier(line);
   std::vector<Parts> parts(ranks);
   std::vector<double> launched(ranks, kLongAgo);
+  std::vector<HookClock> hooks(habits.begin(), habits.end());
   for (const PlannedBucket& planned : plan) {
     const double bytes = static_cast<double>(planned.bytes);
     BucketMoments& moments =
@@ -178,7 +211,7 @@ StepOutcome replay(const StepRecord& step, const std::vector<RankHabits>& habits
       // already.
       launched[r] =
           std::max(launched[r], full + rank.wholeCopyNsPerByte * bytes) + habits[r].launchDelayNs;
-      const double began = launched[r] + habits[r].startDelayNs;
+      const double began = hooks[r].encode(launched[r] + habits[r].startDelayNs, planned.bytes);
       parts[r].push_back({launched[r], began, 0, kNoTime, kNoTime});
       moments.fullNs = std::max(moments.fullNs, full);
       moments.launchedNs = std::max(moments.launchedNs, launched[r]);
@@ -186,25 +219,27 @@ StepOutcome replay(const StepRecord& step, const std::vector<RankHabits>& habits
     }
     // All ranks have begun: moments.beganNs is the latest of them. The notice comes on top for each
     // transfer, and does not hold the next one up.
-    moments.endedNs = clock.carry(moments.beganNs, planned.bytes) + line.cost.noticeNs;
-    for (Parts& part : parts) {
-      part.back().endedNs = moments.endedNs;
+    moments.endedNs = carrier.carry(moments.beganNs, planned.bytes) + line.cost.noticeNs;
+    for (std::size_t r = 0; r < ranks; ++r) {
+      parts[r].back().endedNs = moments.endedNs;
+      hooks[r].come(moments.endedNs, planned.bytes);
     }
   }
   for (std::size_t r = 0; r < ranks; ++r) {
     const RankStep& rank = step.ranks[r];
     // The step thread launches, too: it takes no result before its last launch.
     double free = std::max(rank.waitsNs, launched[r]);
+    const std::vector<double>& decoded = hooks[r].decoded();
     for (std::size_t b = 0; b < plan.size(); ++b) {
       BucketPart& part = parts[r][b];
-      part.copyOutNs = std::max(free, part.endedNs + habits[r].resultDelayNs);
+      part.copyOutNs = std::max(free, decoded[b] + habits[r].resultDelayNs);
       part.copiedOutNs =
           part.copyOutNs + habits[r].copyOutNsPerByte * static_cast<double>(plan[b].bytes);
       free = part.copiedOutNs;
     }
     // What comes after the last result takes as long as it did.
     const double shift = resultsTaken(rank, parts[r]) - resultsTaken(rank, partsOf(step, r));
-    outcome.ranks.push_back(outcomeOf(rank, parts[r], rank.endNs + shift));
+    outcome.ranks.push_back(outcomeOf(rank, parts[r], rank.endNs + shift + habits[r].aroundStepNs));
   }
   return outcome;
 }

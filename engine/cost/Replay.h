@@ -13,11 +13,11 @@ namespace lockstep::cost {
 // after the last bucket. Computed anew, for the buckets in the order of their launch:
 //   full      when the last of its gradients was there
 //   launched  the later of full and the launch of the bucket before, plus a habit of the rank
-//   began     launched, plus a habit
+//   began     launched, plus a habit, and what another hook works before it
 //   met       when the last rank had begun
 //   due       the line carries it from met on, and from when it is free of those before (Line)
 //   ended     due, plus the notice of the line
-//   copied    each rank's step thread takes the results in turn
+//   copied    each rank's step thread takes the results in turn, once a hook has worked on them
 // Steps follow each other on each rank: who ends one later begins the next later, and then the
 // others wait for it (ReplayedSteps). A step alone is replayed from where its ranks began it.
 // Not in it: that communication slows computing down, and what each bucket costs the thread that

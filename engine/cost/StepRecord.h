@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "engine/cost/TransferFit.h"
@@ -28,6 +29,8 @@ struct BucketPart {
   double endedNs = 0;
   double copyOutNs = kNoTime;    ///< began to copy the result into the gradients
   double copiedOutNs = kNoTime;  ///< ended that
+  /// The backend was done; a modelled link goes on from there to endedNs.
+  double backendEndedNs = kNoTime;
 };
 
 struct BucketRecord {
@@ -41,6 +44,7 @@ struct RankStep {
   double beginNs = 0;
   double endNs = 0;
   std::vector<double> filledNs;    ///< by parameter: its gradient lies in its bucket
+  double backwardBeginNs = kNoTime;
   double lastGradientNs = 0;       ///< from then on the backward has nothing left to compute
   double waitsNs = 0;              ///< from then on the step thread waits for buckets
   double wholeCopyNsPerByte = 0;   ///< of gradients that are copied a bucket at a time
@@ -54,12 +58,21 @@ struct StepRecord {
   std::vector<BucketRecord> buckets;  ///< in the order of their launch
 };
 
+/// What really moves the data under a modelled link.
+struct Backend {
+  TransferCost cost;
+  std::size_t inFlight = 1;  ///< as that of a Line
+};
+
 /// The carrier of a group's transfers, one after the other in the order of the buckets.
 struct Line {
   TransferCost cost;
   /// How many travel at once, latency included; 0: no limit. What they take by their bytes they
   /// take one after the other in any case.
   std::size_t inFlight = 1;
+  /// Moves the data meanwhile: a transfer's bytes have arrived when both are done with them, and
+  /// then it takes its latency. None: the cost is all there is.
+  std::optional<Backend> under{};
 };
 
 /// Returns what each transfer of a step took once it could begin (Note [What a transfer costs]).
@@ -72,6 +85,11 @@ struct RankHabits {
   double startDelayNs = 0;   ///< from the launch to the begin
   double resultDelayNs = 0;  ///< from the end to the copy-out, of who waits for it
   double copyOutNsPerByte = 0;
+  /// What a hook works on a bucket before and after its communication, beyond the delays above, by
+  /// the bucket's bytes; on a thread that does one thing at a time. A run has it in its delays.
+  TransferCost encode{};
+  TransferCost decode{};
+  double aroundStepNs = 0;  ///< and around a step, beyond what the step has of it
 };
 
 /// Returns those of each rank of the steps, which all have the same ranks.

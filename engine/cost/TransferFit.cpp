@@ -145,6 +145,18 @@ std::optional<KnownTransfer> knownTransfer(const LinkOptions& link, int size, do
                        static_cast<double>(one.latencyNs) + 500 * link.jitterUs};
 }
 
+std::optional<TransferCost> lineThrough(const std::vector<TransferSample>& samples) {
+  if (const auto line = fitLine(samples, {})) {
+    return line;
+  }
+  std::vector<double> ratios;
+  for (const TransferSample& sample : samples) {
+    ratios.push_back(sample.ns / static_cast<double>(sample.bytes));
+  }
+  const auto nsPerByte = median(std::move(ratios));
+  return nsPerByte ? std::optional(TransferCost{0, *nsPerByte, 0}) : std::nullopt;
+}
+
 base::Result<TransferFit> fitTransfers(const std::vector<TransferSample>& samples,
                                        const std::optional<KnownTransfer>& known,
                                        const std::vector<TransferSample>& probes) {

@@ -64,6 +64,10 @@ struct TransferFit {
   std::uint64_t mostBytes = 0;
 };
 
+/// Returns the line through times by bytes, by the median slope; where the sizes are alike, all is
+/// put down to the bytes. None of none. [any-thread]
+std::optional<TransferCost> lineThrough(const std::vector<TransferSample>& samples);
+
 /// Error: a clause that ends "this run cannot tell, because ...". [any-thread]
 base::Result<TransferFit> fitTransfers(const std::vector<TransferSample>& samples,
                                        const std::optional<KnownTransfer>& known,

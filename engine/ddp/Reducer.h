@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -113,42 +112,8 @@ class Reducer {
   void recordSpan(trace::EventKind kind, std::uint64_t startTicks);
 
  private:
-  enum class Mode {
-    kIdle,         // gradients that come now belong to no forward of ours
-    kAccumulate,   // no_sync
-    kSynchronise,  // between prepareForBackward and the end of the reduction
-  };
-  using Lock = std::unique_lock<std::mutex>;
-
-  void watchParameters();
-  void rebuildIfDue();
-  void resetIteration();
-  void restorePrecision();
-
-  void onGradient(std::size_t index, bool gradient);
-  void receive(std::size_t index, Lock& lock);
-  void take(std::size_t index);
-  bool launchReady(Lock& lock);
-  void queueRecordedReduction();
-  void reduceRecorded();
-  void finalize(bool shadow);
-
-  void checkReduced(bool backwardRequired);
-  void failWith(std::string text);
-  void warnOnce(bool& warned, const std::string& text);
-
-  struct Parts;
-  const std::unique_ptr<Parts> parts_;
-  const std::shared_ptr<const bool> alive_ = std::make_shared<bool>(true);  // for graphs kept
-
-  // Guarded by ReducerContext::mutex.
-  Mode mode_ = Mode::kIdle;
-  bool launchedAll_ = false;      // of this iteration
-  bool recordingQueued_ = false;  // the recorded backward's reduction is to come at its end
-  bool unfinished_ = false;       // a gradient came, and the reduction has not ended
-  bool accumulated_ = false;      // a gradient came since a forward under no_sync
-  bool warnedUnexpected_ = false;
-  bool warnedHigherOrder_ = false;
+  struct Core;
+  const std::unique_ptr<Core> core_;
 };
 
 }  // namespace lockstep::ddp

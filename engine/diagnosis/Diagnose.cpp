@@ -29,8 +29,12 @@ std::string savingText(const Finding& finding) {
                            saving.mean, saving.low, saving.high);
 }
 
+bool canTell(const Evidence& evidence) {
+  return evidence.measuredSteps >= cost::kFewestForBootstrap;
+}
+
 std::string nothingOf(const Evidence& evidence) {
-  if (evidence.measuredSteps < cost::kFewestForBootstrap) {
+  if (!canTell(evidence)) {
     return fmt::format(
         "This run cannot tell, because only {} of its steps are measured, and {} are needed to "
         "tell "
@@ -39,7 +43,7 @@ std::string nothingOf(const Evidence& evidence) {
   }
   std::string text = fmt::format("Nothing stands out in {} measured steps of {:.2f} ms.",
                                  evidence.measuredSteps, evidence.stepMs);
-  const std::vector<double> waits = evidence.longestCoreWaitsMs();
+  const std::vector<double> waits = evidence.longestCoreWaitsMs().values;
   const double waitMs = std::accumulate(waits.begin(), waits.end(), 0.0) /
                         static_cast<double>(std::max<std::size_t>(waits.size(), 1));
   if (waitMs > kWorthSpeakingOf * evidence.stepMs) {
@@ -72,11 +76,19 @@ std::string_view name(Weight weight) {
 
 Diagnosis diagnose(const Evidence& evidence) {
   Diagnosis diagnosis;
+  diagnosis.canTell = canTell(evidence);
+  diagnosis.soFar = evidence.info.state == trace::RunState::kStarting ||
+                    evidence.info.state == trace::RunState::kRunning;
+  diagnosis.stepMs = evidence.stepMs;
+  diagnosis.measuredSteps = evidence.measuredSteps;
   for (const Rule& rule : rules()) {
     for (Finding& finding : rule.judge(evidence)) {
       finding.rule = rule.name;
       if (finding.place.parameter) {
         finding.place.parameterName = evidence.parameter(*finding.place.parameter);
+      }
+      if (!evidence.experiment) {
+        finding.settings.clear();  // of a job of PyTorch there is none to change
       }
       diagnosis.findings.push_back(std::move(finding));
     }
@@ -101,10 +113,10 @@ std::string headlineOf(const Finding& finding) {
 }
 
 std::string textOf(const Diagnosis& diagnosis) {
+  std::string text = diagnosis.soFar ? "The run goes on. So far:\n" : "";
   if (diagnosis.findings.empty()) {
-    return diagnosis.nothing + "\n";
+    return text + diagnosis.nothing + "\n";
   }
-  std::string text;
   for (std::size_t i = 0; i < diagnosis.findings.size(); ++i) {
     const Finding& finding = diagnosis.findings[i];
     const auto first = static_cast<unsigned char>(finding.title.front());

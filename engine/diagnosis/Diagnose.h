@@ -1,10 +1,9 @@
 #pragma once
 
-#include <filesystem>
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "engine/base/Result.h"
 #include "engine/diagnosis/Evidence.h"
 #include "engine/diagnosis/Finding.h"
 
@@ -19,12 +18,18 @@ namespace lockstep::diagnosis {
 //
 // Nothing found is a finding, of which there are two kinds: a run of which enough is known, in
 // which nothing stands out, and a run that cannot tell, with the reason.
+//
+// Of a run that goes on everything is said of what has come so far, and says so.
 
 struct Diagnosis {
   std::vector<Finding> findings;  ///< in the order in which they are told
   /// Where nothing was found: a sentence that says whether nothing stands out, or why this run
   /// cannot tell.
   std::string nothing;
+  bool canTell = true;              ///< enough steps are measured to tell a cause from chance
+  bool soFar = false;               ///< the run goes on
+  double stepMs = 0;                ///< Evidence::stepMs
+  std::uint32_t measuredSteps = 0;  ///< Evidence::measuredSteps
 };
 
 /// [any-thread]

@@ -6,7 +6,6 @@
 #include <map>
 #include <utility>
 
-#include "engine/experiment/Parse.h"
 #include "engine/trace/WholeRun.h"
 
 namespace lockstep::diagnosis {
@@ -28,7 +27,20 @@ void measure(Evidence& evidence) {
 
 }  // namespace
 
-std::vector<double> Evidence::longestCoreWaitsMs() const {
+StepValues::StepValues(const std::map<std::uint32_t, double>& byStep) {
+  for (const auto& [step, value] : byStep) {
+    steps.push_back(step);
+    values.push_back(value);
+  }
+}
+
+std::optional<std::uint32_t> StepValues::largest() const {
+  const auto most = std::max_element(values.begin(), values.end());
+  return most == values.end() ? std::nullopt
+                              : std::optional(steps[static_cast<std::size_t>(most - values.begin())]);
+}
+
+StepValues Evidence::longestCoreWaitsMs() const {
   std::map<std::uint32_t, double> longest;  // by step
   for (const analysis::StepOverlap& step : steps) {
     if (isMeasured(step.times)) {
@@ -36,16 +48,26 @@ std::vector<double> Evidence::longestCoreWaitsMs() const {
       ms = std::max(ms, step.times.coreWaitMs + step.times.stolenMs);
     }
   }
-  std::vector<double> waits;
-  for (const auto& [step, ms] : longest) {
-    waits.push_back(ms);
-  }
-  return waits;
+  return StepValues(longest);
 }
 
 std::string Evidence::parameter(std::uint32_t index) const {
   return index < data.parameters.size() ? data.parameters[index].name
                                         : fmt::format("parameter {}", index);
+}
+
+std::optional<std::uint16_t> Evidence::bucketOf(std::uint32_t parameter) const {
+  if (data.layouts.empty()) {
+    return std::nullopt;
+  }
+  const auto& buckets = data.layouts.back().buckets;
+  for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) {
+    const auto& parameters = buckets[bucket].parameters;
+    if (std::find(parameters.begin(), parameters.end(), parameter) != parameters.end()) {
+      return static_cast<std::uint16_t>(bucket);
+    }
+  }
+  return std::nullopt;
 }
 
 Evidence evidenceOf(Recording recording, const std::filesystem::path& path) {
@@ -54,22 +76,23 @@ Evidence evidenceOf(Recording recording, const std::filesystem::path& path) {
   evidence.ranks = std::move(recording.ranks);
   evidence.data = std::move(recording.data);
   const analysis::RunData& data = evidence.data;
-  evidence.run = analysis::analyse(data);
+  evidence.run = recording.analysis ? std::move(*recording.analysis) : analysis::analyse(data);
   const std::uint32_t first = evidence.run.warmUp.firstMeasured;
   evidence.steps = analysis::stepOverlaps(data, evidence.run);
   evidence.causes = analysis::tailReasons(evidence.steps, first);
   evidence.divergence = analysis::divergence(data);
   evidence.calls = analysis::callSequences(data, analysis::recordedToItsEnd(evidence.info));
   evidence.work = rankWork(data, first);
-  evidence.hook = analysis::hookTimes(data, evidence.run);
   measure(evidence);
+  auto experiment = analysis::experimentOf(evidence.info, path);
   if (evidence.info.kind == trace::RunKind::kExperiment) {
-    auto parsed = experiment::parseText(evidence.info.experimentToml, path.string(), "/");
-    if (parsed.mistakes.empty()) {
-      evidence.experiment = std::move(parsed.experiment);
-    }
+    evidence.experiment = experiment;
   }
-  evidence.recorded = analysis::recordedSteps(data, evidence.info, evidence.ranks, path);
+  if (evidence.experiment && !evidence.experiment->hook.isOwn()) {
+    evidence.hook = analysis::hookTimes(data, evidence.run);
+  }
+  evidence.recorded = analysis::recordedSteps(data, evidence.info, evidence.ranks,
+                                              std::move(experiment), path);
   evidence.forecaster =
       evidence.recorded.ok()
           ? cost::Forecaster::make(analysis::recordedRun(evidence.recorded.value().steps,

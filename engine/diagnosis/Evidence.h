@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,11 +19,22 @@
 
 namespace lockstep::diagnosis {
 
-/// What a run holds of which evidence is made. A copy of its data costs little.
+/// What a run holds of which evidence is made. A copy costs little.
 struct Recording {
   trace::RunInfo info;
   std::vector<trace::RankInfo> ranks;
   analysis::RunData data;
+  std::optional<analysis::RunAnalysis> analysis{};  ///< of this data, where it is known already
+};
+
+/// One value a step, by step: of what a rule tells the mean and where it is seen best.
+struct StepValues {
+  std::vector<std::uint32_t> steps;
+  std::vector<double> values;
+
+  explicit StepValues(const std::map<std::uint32_t, double>& byStep = {});
+  /// The step with the largest value; none: there is none.
+  [[nodiscard]] std::optional<std::uint32_t> largest() const;
 };
 
 /// What is known of a run, as a rule looks at it: the rows, and what `analysis` makes of them, once
@@ -38,7 +50,7 @@ struct Evidence {
   analysis::Divergence divergence;
   std::vector<analysis::CallSequence> calls;
   std::vector<RankWork> work;  ///< of the measured steps, by rank
-  analysis::HookTimes hook;
+  analysis::HookTimes hook;  ///< empty where the engine's own hook ran: nothing is said of that
 
   /// None: it was no experiment of the engine's, or cannot be read.
   std::optional<experiment::Experiment> experiment;
@@ -54,10 +66,12 @@ struct Evidence {
     return step.step >= run.warmUp.firstMeasured && !step.incomplete;
   }
   /// The longest that any rank's step thread waited for a core, with what a hypervisor may have
-  /// taken of it, in ms: one value for each measured step, in their order.
-  [[nodiscard]] std::vector<double> longestCoreWaitsMs() const;
+  /// taken of it, in ms: of each measured step.
+  [[nodiscard]] StepValues longestCoreWaitsMs() const;
   /// The name of a parameter, or "parameter 7".
   [[nodiscard]] std::string parameter(std::uint32_t index) const;
+  /// The bucket that a parameter is in, by the last assignment.
+  [[nodiscard]] std::optional<std::uint16_t> bucketOf(std::uint32_t parameter) const;
 };
 
 /// Makes evidence of a run, or of the part of a live one that has come so far; `path` is named in

@@ -113,20 +113,13 @@ std::string phraseOf(const WorkPart& part, const std::string& parameter) {
 }
 
 std::vector<RankWork> rankWork(const analysis::RunData& data, std::uint32_t firstStep) {
-  const auto rankOf = data.rankOfTrack();
-  std::uint32_t last = 0;
-  for (const trace::SpanRow& span : data.spans) {
-    if (span.kind == EventKind::kStep) {
-      last = std::max(last, span.step);
-    }
-  }
+  const std::uint32_t last = data.lastStep();
   const std::uint32_t first = std::max(firstStep, last - std::min(last, kMostSteps - 1));
   std::map<int, std::map<std::uint32_t, StepSpans>> ranks;
-  for (const trace::SpanRow& span : data.spans) {
-    if (const auto rank = rankOf.find(span.track); rank != rankOf.end() && span.step >= first) {
-      take(span, ranks[rank->second][span.step]);
-    }
-  }
+  data.eachSpanOf([](EventKind) { return true; }, first,
+                  [&ranks](int rank, const trace::SpanRow& span) {
+                    take(span, ranks[rank][span.step]);
+                  });
   std::vector<RankWork> all;
   for (const auto& [rank, steps] : ranks) {
     RankWork& work = all.emplace_back();

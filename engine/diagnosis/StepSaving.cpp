@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "engine/cost/Replay.h"
@@ -13,34 +12,17 @@ namespace {
 
 constexpr double kNsPerMs = 1e6;
 
-/// A rank that takes results before it waits for them has them by then.
-void keepWaitsBehind(cost::StepRecord& step, std::size_t r) {
-  double taken = -std::numeric_limits<double>::infinity();
-  for (const cost::BucketRecord& bucket : step.buckets) {
-    const cost::BucketPart& part = bucket.parts[r];
-    taken = std::max(taken, std::isnan(part.copiedOutNs) ? part.endedNs : part.copiedOutNs);
-  }
-  if (!step.buckets.empty() && taken < step.ranks[r].waitsNs) {
-    step.buckets.back().parts[r].copiedOutNs = step.ranks[r].waitsNs;
-  }
-}
-
-void takePartOut(cost::StepRecord& step, std::size_t r, const WorkPart& part, double ns) {
-  cost::RankStep& rank = step.ranks[r];
-  switch (part.kind) {
+cost::RankExcess::Where whereOf(WorkPart::Kind kind) {
+  switch (kind) {
+    case WorkPart::Kind::kGradient:
+      return cost::RankExcess::Where::kGradient;
+    case WorkPart::Kind::kOptimizer:
+      return cost::RankExcess::Where::kEnd;
     case WorkPart::Kind::kData:
     case WorkPart::Kind::kForward:
-      takeOut(rank, rank.beginNs + std::max(ns, 0.0), ns);
-      break;
-    case WorkPart::Kind::kGradient:
-      if (part.parameter < rank.filledNs.size() && !std::isnan(rank.filledNs[part.parameter])) {
-        takeOut(rank, rank.filledNs[part.parameter], ns);
-      }
-      break;
-    case WorkPart::Kind::kOptimizer:
-      rank.endNs -= ns;
       break;
   }
+  return cost::RankExcess::Where::kBegin;
 }
 
 double meanStepNs(const cost::StepOutcome& outcome) {
@@ -63,18 +45,17 @@ double missedShare(const cost::Forecaster& forecaster) {
 
 }  // namespace
 
-void takeOut(cost::RankStep& rank, double untilNs, double ns) {
-  const auto moved = [&](double at) {
-    return at >= untilNs ? at - ns : std::min(at, std::max(untilNs - ns, at - ns));
-  };
-  for (double& filled : rank.filledNs) {
-    filled = moved(filled);
+cost::RankExcess rankExcess(int rank, const std::vector<Excess>& excess) {
+  cost::RankExcess all{rank, {}};
+  for (const Excess& of : excess) {
+    auto& part = all.parts.emplace_back();
+    part.where = whereOf(of.part.kind);
+    part.parameter = of.part.parameter;
+    for (std::size_t i = 0; i < of.steps.size(); ++i) {
+      part.nsByStep[of.steps[i]] = of.ms[i] * kNsPerMs;
+    }
   }
-  rank.lastGradientNs = moved(rank.lastGradientNs);
-  rank.waitsNs = moved(rank.waitsNs);
-  for (cost::Stretch& stretch : rank.computing) {
-    stretch = {moved(stretch.begin), moved(stretch.end)};
-  }
+  return all;
 }
 
 std::optional<cost::MeanInterval> savingWithout(const cost::Forecaster& forecaster, int rank,
@@ -83,22 +64,14 @@ std::optional<cost::MeanInterval> savingWithout(const cost::Forecaster& forecast
   cost::ReplayedSteps own(forecaster.habits(), forecaster.line(), plan);
   cost::ReplayedSteps without(forecaster.habits(), forecaster.line(), plan);
   std::vector<double> savedMs;
+  cost::StepChange change;
+  change.without = rankExcess(rank, excess);
   for (const cost::StepRecord& step : forecaster.steps()) {
-    const auto at = std::find_if(step.ranks.begin(), step.ranks.end(),
-                                 [&](const cost::RankStep& of) { return of.rank == rank; });
-    if (at == step.ranks.end()) {
+    if (std::none_of(step.ranks.begin(), step.ranks.end(),
+                     [&](const cost::RankStep& of) { return of.rank == rank; })) {
       return std::nullopt;
     }
-    const auto r = static_cast<std::size_t>(at - step.ranks.begin());
-    cost::StepRecord changed = step;
-    keepWaitsBehind(changed, r);
-    for (const Excess& part : excess) {
-      const auto found = std::lower_bound(part.steps.begin(), part.steps.end(), step.step);
-      if (found != part.steps.end() && *found == step.step) {
-        const double ms = part.ms[static_cast<std::size_t>(found - part.steps.begin())];
-        takePartOut(changed, r, part.part, ms * kNsPerMs);
-      }
-    }
+    const cost::StepRecord changed = cost::changedStep(step, change);
     const double measuredNs = meanStepNs(own.next(step));
     const double changedNs = meanStepNs(without.next(step, changed));
     savedMs.push_back((measuredNs - changedNs) / kNsPerMs);

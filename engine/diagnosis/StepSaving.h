@@ -17,9 +17,8 @@ namespace lockstep::diagnosis {
 // by as much as the replay of the run's own steps misses what was measured, in proportion to the
 // part of the step that is saved.
 
-/// Takes `ns` of a rank's time out of a step, those up to `untilNs`: what comes after is so much
-/// earlier. Below 0: adds them there. Results of buckets and the end of the step stay as they were.
-void takeOut(cost::RankStep& rank, double untilNs, double ns);
+/// Returns the excess of a rank as a replay takes it out.
+cost::RankExcess rankExcess(int rank, const std::vector<Excess>& excess);
 
 /// Returns what a step would take less, in the mean of all ranks, if `rank` took no longer than the
 /// middle one of the others for these parts of its work. None: too few steps.

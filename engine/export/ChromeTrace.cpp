@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/base/Try.h"
 #include "engine/export/CollectiveFlows.h"
 #include "engine/export/HtaKernels.h"
 #include "engine/export/JsonText.h"
@@ -307,35 +308,29 @@ base::Result<Survey> surveyFor(const std::filesystem::path& run, const TraceOpti
 base::Result<TraceReport> writeTrace(const std::filesystem::path& run,
                                      const std::filesystem::path& file, const TraceOptions& options,
                                      const Progress& progress) {
-  const auto surveyed = surveyFor(run, options, progress);
-  if (!surveyed.ok()) {
-    return surveyed.error();
-  }
-  return TraceWriter(surveyed.value(), options).write({{file, -1}}, progress);
+  const auto surveyed = LOCKSTEP_TRY(surveyFor(run, options, progress));
+  return TraceWriter(surveyed, options).write({{file, -1}}, progress);
 }
 
 base::Result<TraceReport> writeTracePerRank(const std::filesystem::path& run,
                                             const std::filesystem::path& folder,
                                             const TraceOptions& options, const Progress& progress) {
-  const auto surveyed = surveyFor(run, options, progress);
-  if (!surveyed.ok()) {
-    return surveyed.error();
-  }
+  const auto surveyed = LOCKSTEP_TRY(surveyFor(run, options, progress));
   std::error_code code;
   std::filesystem::create_directories(folder, code);
   if (code) {
     return base::Error{base::ExitCode::kEnvironment, "the folder cannot be made: " + code.message(),
                        folder.string()};
   }
-  if (surveyed.value().selectedRanks.empty()) {
+  if (surveyed.selectedRanks.empty()) {
     return base::Error{base::ExitCode::kBadInput, "this run holds no lanes of any rank",
                        run.string()};
   }
   std::vector<std::pair<std::filesystem::path, int>> files;
-  for (const int rank : surveyed.value().selectedRanks) {
+  for (const int rank : surveyed.selectedRanks) {
     files.emplace_back(folder / fmt::format("{}.rank{}.json", run.stem().string(), rank), rank);
   }
-  auto report = TraceWriter(surveyed.value(), options).write(files, progress);
+  auto report = TraceWriter(surveyed, options).write(files, progress);
   if (report.ok()) {
     report.value().others = tracesBeside(report.value().files, folder);
   }

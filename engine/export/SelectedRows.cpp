@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/base/Try.h"
+
 namespace lockstep::exports {
 namespace {
 
@@ -20,24 +22,15 @@ double share(std::int64_t done, std::int64_t all) {
 // Calls `take` with what the file holds, of spans those that the survey has seen.
 base::Status eachPoll(const Survey& survey, const Progress& progress, std::size_t blockSpans,
                       const std::function<base::Status(trace::RunUpdate&)>& take) {
-  auto reader = trace::RunFileReader::open(survey.path);
-  if (!reader.ok()) {
-    return reader.error();
-  }
+  auto reader = LOCKSTEP_TRY(trace::RunFileReader::open(survey.path));
   for (bool more = true; more;) {
-    auto polled = reader.value()->poll(blockSpans);
-    if (!polled.ok()) {
-      return polled.error();
-    }
-    trace::RunUpdate& update = polled.value();
+    trace::RunUpdate update = LOCKSTEP_TRY(reader->poll(blockSpans));
     const std::int64_t last = survey.last.span;
     const std::int64_t reached = update.spans.empty() ? last : update.spans.back().id;
     // A full block may not be the last; a live run would go on for ever.
     more = update.spans.size() == blockSpans && reached < last;
     dropAfter(last, update.spans);
-    if (base::Status taken = take(update); !taken.ok()) {
-      return taken;
-    }
+    LOCKSTEP_TRY(take(update));
     if (!goesOn(progress, kSurveyPart + (1 - kSurveyPart) * share(reached, last))) {
       return interrupted();
     }

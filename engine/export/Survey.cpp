@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/base/Try.h"
 #include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 
@@ -300,20 +301,14 @@ std::string Survey::backend() const {
 
 base::Result<Survey> survey(const std::filesystem::path& run, const Selection& selection,
                             Depth depth, const Progress& progress) {
-  auto reader = trace::RunFileReader::open(run);
-  if (!reader.ok()) {
-    return reader.error();
-  }
+  auto reader = LOCKSTEP_TRY(trace::RunFileReader::open(run));
   Surveying surveying(selection, depth);
   // How many rows there are is not known yet: each block halves what is left of this part.
   double done = 0;
   for (bool more = true; more;) {
-    auto update = reader.value()->poll(kBlockSpans);
-    if (!update.ok()) {
-      return update.error();
-    }
-    more = update.value().spans.size() == kBlockSpans;
-    surveying.take(update.value());
+    auto update = LOCKSTEP_TRY(reader->poll(kBlockSpans));
+    more = update.spans.size() == kBlockSpans;
+    surveying.take(update);
     done += (1 - done) / 2;
     if (!goesOn(progress, kSurveyPart * done)) {
       return interrupted();

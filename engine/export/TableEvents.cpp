@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "engine/analysis/SpanStatistics.h"
+#include "engine/base/Try.h"
 #include "engine/export/EventTable.h"
 #include "engine/export/SelectedRows.h"
 #include "engine/export/StatisticsTable.h"
@@ -143,11 +144,8 @@ base::Result<std::uint64_t> writeEvents(const TableSource& source, OutputFile& f
 base::Result<std::uint64_t> writeStatistics(const TableSource& source, OutputFile& file) {
   Csv csv(file, statisticsTitles());
   Grouping groups(source);
-  const base::Status read =
-      eachSpan(source.survey, source.progress, [&](const SpanRow& span) { groups.take(span); });
-  if (!read.ok()) {
-    return read.error();
-  }
+  LOCKSTEP_TRY(
+      eachSpan(source.survey, source.progress, [&](const SpanRow& span) { groups.take(span); }));
   groups.write(csv);
   return csv.rows();
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/base/Try.h"
 #include "engine/export/TableWriters.h"
 
 namespace lockstep::exports {
@@ -86,25 +87,14 @@ base::Result<TableReport> writeTable(const std::filesystem::path& run, std::stri
   }
   // Only tables of the analysis keep the spans; the others read the file a second time, block by
   // block.
-  const auto surveyed = survey(run, selection, chosen->depth, progress);
-  if (!surveyed.ok()) {
-    return surveyed.error();
-  }
-  auto output = OutputFile::create(file);
-  if (!output.ok()) {
-    return output.error();
-  }
-  const auto rows = chosen->write({surveyed.value(), progress}, *output.value());
-  if (!rows.ok()) {
-    return rows.error();
-  }
+  const auto surveyed = LOCKSTEP_TRY(survey(run, selection, chosen->depth, progress));
+  auto output = LOCKSTEP_TRY(OutputFile::create(file));
+  const auto rows = LOCKSTEP_TRY(chosen->write({surveyed, progress}, *output));
   if (!goesOn(progress, 1)) {
     return interrupted();
   }
-  if (base::Status written = output.value()->commit(); !written.ok()) {
-    return written.error();
-  }
-  return TableReport{rows.value(), output.value()->bytes()};
+  LOCKSTEP_TRY(output->commit());
+  return TableReport{rows, output->bytes()};
 }
 
 }  // namespace lockstep::exports

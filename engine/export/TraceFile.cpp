@@ -6,6 +6,7 @@
 #include <system_error>
 #include <type_traits>
 
+#include "engine/base/Try.h"
 #include "engine/export/JsonText.h"
 
 namespace lockstep::exports {
@@ -128,11 +129,8 @@ base::Status TraceFiles::open(const Survey& survey, const SpanArguments& argumen
                               const std::vector<std::pair<std::filesystem::path, int>>& files) {
   joined_ = files.size() == 1 && files.front().second < 0;
   for (const auto& [path, rank] : files) {
-    auto output = OutputFile::create(path);
-    if (!output.ok()) {
-      return output.error();
-    }
-    TraceFile& file = *files_.emplace_back(std::make_unique<TraceFile>(std::move(output).value()));
+    auto output = LOCKSTEP_TRY(OutputFile::create(path));
+    TraceFile& file = *files_.emplace_back(std::make_unique<TraceFile>(std::move(output)));
     writeHead(file, survey, arguments, reader, rank);
     for (const int each : survey.selectedRanks) {
       if (rank < 0 || each == rank) {
@@ -174,14 +172,10 @@ base::Status TraceFiles::commit(TraceReport& report) {
     file->file().write("\n]}\n");
     // All are closed before the first gets its name: a disk that is full by the last one leaves
     // none.
-    if (base::Status closed = file->file().close(); !closed.ok()) {
-      return closed;
-    }
+    LOCKSTEP_TRY(file->file().close());
   }
   for (const auto& file : files_) {
-    if (base::Status named = file->file().commit(); !named.ok()) {
-      return named;
-    }
+    LOCKSTEP_TRY(file->file().commit());
     report.bytes += file->file().bytes();
     report.files.push_back(file->file().path());
   }

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -35,11 +34,8 @@ class Bytes {
 
   class Iterator {
    public:
-    using iterator_category = std::input_iterator_tag;
     using value_type = char;
     using difference_type = std::ptrdiff_t;
-    using pointer = const char*;
-    using reference = char;
 
     explicit Iterator(Bytes* bytes) : bytes_(bytes) {}
     char operator*() const { return *bytes_->at_; }

@@ -234,9 +234,7 @@ class JobWriter {
       ++written_.events;
       if (++uncommitted == kCommitEvery) {
         uncommitted = 0;
-        if (base::Status status = file.commit(); !status.ok()) {
-          return status;
-        }
+        LOCKSTEP_TRY(file.commit());
       }
     }
     return file.commit();

@@ -14,11 +14,17 @@ using trace::Operation;
 
 namespace {
 
-Request requestOf(Operation operation, const CallOptions& options, int root = -1) {
+using Tensors = std::vector<at::Tensor>;
+
+Request requestOf(Operation operation, const CallOptions& options, int root = -1,
+                  Tensors outputs = {}, Tensors inputs = {}, ReduceOp reduce = ReduceOp::kSum) {
   Request request;
   request.call.operation = operation;
+  request.call.reduce = reduce;
   request.call.root = root;
   request.call.options = options;
+  request.outputs = std::move(outputs);
+  request.inputs = std::move(inputs);
   return request;
 }
 
@@ -38,69 +44,50 @@ std::string_view name(ReduceOp op) {
   return "unknown";
 }
 
-ProcessGroup::WorkPtr ProcessGroup::broadcast(std::vector<at::Tensor> tensors, int root,
+ProcessGroup::WorkPtr ProcessGroup::broadcast(Tensors tensors, int root,
                                               const CallOptions& options) {
-  Request request = requestOf(Operation::kBroadcast, options, root);
-  request.outputs = std::move(tensors);
-  return call(std::move(request));
+  return call(requestOf(Operation::kBroadcast, options, root, std::move(tensors)));
 }
 
-ProcessGroup::WorkPtr ProcessGroup::allreduce(std::vector<at::Tensor> tensors, ReduceOp op,
+ProcessGroup::WorkPtr ProcessGroup::allreduce(Tensors tensors, ReduceOp op,
                                               const CallOptions& options) {
-  Request request = requestOf(Operation::kAllreduce, options);
-  request.call.reduce = op;
-  request.outputs = std::move(tensors);
-  return call(std::move(request));
+  return call(requestOf(Operation::kAllreduce, options, -1, std::move(tensors), {}, op));
 }
 
 ProcessGroup::WorkPtr ProcessGroup::reduce(at::Tensor tensor, int root, ReduceOp op,
                                            const CallOptions& options) {
-  Request request = requestOf(Operation::kReduce, options, root);
-  request.call.reduce = op;
-  request.outputs = {std::move(tensor)};
-  return call(std::move(request));
+  return call(requestOf(Operation::kReduce, options, root, {std::move(tensor)}, {}, op));
 }
 
-ProcessGroup::WorkPtr ProcessGroup::allgather(std::vector<at::Tensor> outputs, at::Tensor input,
+ProcessGroup::WorkPtr ProcessGroup::allgather(Tensors outputs, at::Tensor input,
                                               const CallOptions& options) {
-  Request request = requestOf(Operation::kAllgather, options);
-  request.outputs = std::move(outputs);
-  request.inputs = {std::move(input)};
-  return call(std::move(request));
+  return call(
+      requestOf(Operation::kAllgather, options, -1, std::move(outputs), {std::move(input)}));
 }
 
-ProcessGroup::WorkPtr ProcessGroup::gather(std::vector<at::Tensor> outputs, at::Tensor input,
-                                           int root, const CallOptions& options) {
-  Request request = requestOf(Operation::kGather, options, root);
-  request.outputs = std::move(outputs);
-  request.inputs = {std::move(input)};
-  return call(std::move(request));
+ProcessGroup::WorkPtr ProcessGroup::gather(Tensors outputs, at::Tensor input, int root,
+                                           const CallOptions& options) {
+  return call(requestOf(Operation::kGather, options, root, std::move(outputs), {std::move(input)}));
 }
 
-ProcessGroup::WorkPtr ProcessGroup::scatter(at::Tensor output, std::vector<at::Tensor> inputs,
-                                            int root, const CallOptions& options) {
-  Request request = requestOf(Operation::kScatter, options, root);
-  request.outputs = {std::move(output)};
-  request.inputs = std::move(inputs);
-  return call(std::move(request));
+ProcessGroup::WorkPtr ProcessGroup::scatter(at::Tensor output, Tensors inputs, int root,
+                                            const CallOptions& options) {
+  return call(
+      requestOf(Operation::kScatter, options, root, {std::move(output)}, std::move(inputs)));
 }
 
-ProcessGroup::WorkPtr ProcessGroup::reduceScatter(at::Tensor output, std::vector<at::Tensor> inputs,
-                                                  ReduceOp op, const CallOptions& options) {
-  Request request = requestOf(Operation::kReduceScatter, options);
-  request.call.reduce = op;
-  request.outputs = {std::move(output)};
-  request.inputs = std::move(inputs);
-  return call(std::move(request));
+ProcessGroup::WorkPtr ProcessGroup::reduceScatter(at::Tensor output, Tensors inputs, ReduceOp op,
+                                                  const CallOptions& options) {
+  return call(requestOf(Operation::kReduceScatter, options, -1, {std::move(output)},
+                        std::move(inputs), op));
 }
 
 ProcessGroup::WorkPtr ProcessGroup::alltoall(at::Tensor output, at::Tensor input,
                                              std::vector<std::int64_t> outputSplits,
                                              std::vector<std::int64_t> inputSplits,
                                              const CallOptions& options) {
-  Request request = requestOf(Operation::kAlltoall, options);
-  request.outputs = {std::move(output)};
-  request.inputs = {std::move(input)};
+  Request request =
+      requestOf(Operation::kAlltoall, options, -1, {std::move(output)}, {std::move(input)});
   request.outputSplits = std::move(outputSplits);
   request.inputSplits = std::move(inputSplits);
   return call(std::move(request));
@@ -108,16 +95,14 @@ ProcessGroup::WorkPtr ProcessGroup::alltoall(at::Tensor output, at::Tensor input
 
 ProcessGroup::WorkPtr ProcessGroup::send(at::Tensor tensor, int to, int tag,
                                          const CallOptions& options) {
-  Request request = requestOf(Operation::kSend, options, to);
-  request.outputs = {std::move(tensor)};
+  Request request = requestOf(Operation::kSend, options, to, {std::move(tensor)});
   request.tag = tag;
   return call(std::move(request));
 }
 
 ProcessGroup::WorkPtr ProcessGroup::recv(at::Tensor tensor, int from, int tag,
                                          const CallOptions& options) {
-  Request request = requestOf(Operation::kRecv, options, from);
-  request.outputs = {std::move(tensor)};
+  Request request = requestOf(Operation::kRecv, options, from, {std::move(tensor)});
   request.tag = tag;
   return call(std::move(request));
 }

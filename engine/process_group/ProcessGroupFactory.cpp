@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include "engine/base/Try.h"
 #include "engine/process_group/DeviceGroup.h"
 #include "engine/process_group/checked/CheckedGroup.h"
 #include "engine/process_group/round_robin/RoundRobinGroup.h"
@@ -142,11 +143,8 @@ Made makeMapped(const DeviceMaker& maker, const GroupOptions& options) {
     GroupOptions own = options;
     // Parts of one group are groups of their own: they meet at the store under names of their own.
     own.groupName += fmt::format("/{}", c10::DeviceTypeName(entry.device, true));
-    auto made = factoryOf(entry.backend)(maker.store, maker.rank, maker.size, own);
-    if (!made.ok()) {
-      return made.error();
-    }
-    groups.emplace_back(entry.device, std::move(made).value());
+    auto made = LOCKSTEP_TRY(factoryOf(entry.backend)(maker.store, maker.rank, maker.size, own));
+    groups.emplace_back(entry.device, std::move(made));
   }
   return std::shared_ptr<ProcessGroup>(
       std::make_shared<DeviceGroup>(options.groupName, groups));
@@ -159,11 +157,8 @@ Made makeTurns(const DeviceMaker& maker, const GroupOptions& options) {
     own.groupName += fmt::format("/{}", turn);
     // 255 is where numbers of groups end in events; groups beyond share it.
     own.groupNumber = static_cast<std::uint8_t>(std::min(255, options.groupNumber + turn));
-    auto made = makeMapped(maker, own);
-    if (!made.ok()) {
-      return made.error();
-    }
-    groups.push_back(std::move(made).value());
+    auto made = LOCKSTEP_TRY(makeMapped(maker, own));
+    groups.push_back(std::move(made));
   }
   return std::shared_ptr<ProcessGroup>(
       std::make_shared<RoundRobinGroup>(options.groupName, std::move(groups)));
@@ -188,12 +183,9 @@ base::Result<std::shared_ptr<ProcessGroup>> makeChecked(std::shared_ptr<ProcessG
   if (factory == nullptr) {
     return unknownBackend(backend);
   }
-  auto checks = factory(std::move(store), inner->rank(), inner->size(), own);
-  if (!checks.ok()) {
-    return checks.error();
-  }
+  auto checks = LOCKSTEP_TRY(factory(std::move(store), inner->rank(), inner->size(), own));
   return std::shared_ptr<ProcessGroup>(
-      std::make_shared<CheckedGroup>(std::move(inner), std::move(checks).value(), check));
+      std::make_shared<CheckedGroup>(std::move(inner), std::move(checks), check));
 }
 
 std::string_view name(CheckMode mode) {
@@ -249,25 +241,19 @@ base::Result<std::shared_ptr<ProcessGroup>> makeProcessGroup(const std::string& 
                                                              std::shared_ptr<store::Store> store,
                                                              int rank, int size,
                                                              const GroupOptions& options) {
-  if (base::Status checked = check(rank, size, options); !checked.ok()) {
-    return checked.error();
-  }
-  const auto map = parseDeviceMap(backend);
-  if (!map.ok()) {
-    return map.error();
-  }
-  for (const DeviceBackend& entry : map.value()) {
+  LOCKSTEP_TRY(check(rank, size, options));
+  const auto map = LOCKSTEP_TRY(parseDeviceMap(backend));
+  for (const DeviceBackend& entry : map) {
     if (factoryOf(entry.backend) == nullptr) {
       return unknownBackend(entry.backend);
     }
   }
-  const DeviceMaker maker{map.value(), store, rank, size};
+  const DeviceMaker maker{map, store, rank, size};
   auto made = options.roundRobin > 1 ? makeTurns(maker, options) : makeMapped(maker, options);
   if (!made.ok() || options.check == CheckMode::kOff) {
     return made;
   }
-  return makeChecked(std::move(made).value(), map.value().front().backend, std::move(store),
-                     options);
+  return makeChecked(std::move(made).value(), map.front().backend, std::move(store), options);
 }
 
 }  // namespace lockstep::process_group

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "engine/base/NumberText.h"
+#include "engine/base/Try.h"
 #include "engine/process_group/Joining.h"
 #include "engine/process_group/Request.h"
 
@@ -79,9 +80,7 @@ Subgroups::Subgroups(std::shared_ptr<ProcessGroup> world, std::string backend,
 }
 
 base::Result<std::shared_ptr<ProcessGroup>> Subgroups::newGroup(std::vector<int> ranks) {
-  if (base::Status checked = checkRanks(ranks, world_->size()); !checked.ok()) {
-    return checked.error();
-  }
+  LOCKSTEP_TRY(checkRanks(ranks, world_->size()));
   GroupOptions options = options_;
   {
     std::lock_guard lock(mutex_);

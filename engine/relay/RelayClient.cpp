@@ -20,11 +20,6 @@ namespace {
 
 using base::Error;
 using base::ExitCode;
-using detail::bytesOf;
-using detail::ConnectionMonitor;
-using detail::kHandshakeMs;
-using detail::ZmqContext;
-using detail::ZmqSocket;
 
 constexpr int kReconnectMs = 100;
 constexpr int kLongestReconnectMs = 1'000;

@@ -16,12 +16,6 @@ namespace {
 
 using base::Error;
 using base::ExitCode;
-using detail::bytesOf;
-using detail::ConnectionMonitor;
-using detail::Frame;
-using detail::kHandshakeMs;
-using detail::ZmqContext;
-using detail::ZmqSocket;
 
 constexpr std::int64_t kMostBytes = 64 << 20;  // of one message
 constexpr int kServerQueue = 1'000;            // for and from one relay

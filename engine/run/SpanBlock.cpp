@@ -26,35 +26,6 @@ SpanRecord recordOf(const trace::SpanRow& row, std::uint16_t track) {
   return record;
 }
 
-trace::SpanRow rowOf(const SpanRecord& record, std::int32_t track) {
-  trace::SpanRow row;
-  row.id = record.id;
-  row.track = track;
-  row.kind = static_cast<trace::EventKind>(record.kind);
-  row.startTicks = record.startTicks;
-  row.durationTicks = record.durationTicks;
-  row.step = record.step;
-  row.bucket = record.bucket;
-  row.detail = record.detail;
-  row.value = record.value;
-  return row;
-}
-
-SpanRecord SpanBlock::at(std::size_t offset) const {
-  const Sort& sort = sorts_[sort_[offset]];
-  SpanRecord span;
-  span.startTicks = startTicks_[offset];
-  span.durationTicks = endAt(offset) - startTicks_[offset];
-  span.value = value_[offset];
-  span.id = id_[offset];
-  span.step = step_[offset];
-  span.bucket = sort.bucket;
-  span.detail = sort.detail;
-  span.track = sort.track;
-  span.kind = sort.kind;
-  return span;
-}
-
 std::size_t SpanBlock::firstStartingAt(std::uint64_t ticks) const {
   const auto begin = startTicks_.begin();
   return static_cast<std::size_t>(std::lower_bound(begin, begin + run::at(count_), ticks) - begin);
@@ -73,6 +44,7 @@ void SpanBlock::put(std::size_t offset, const SpanRecord& span) {
   id_[offset] = span.id;
   latestId_ = std::max(latestId_, span.id);
   step_[offset] = span.step;
+  latestStep_ = std::max(latestStep_, span.step);
   sort_[offset] = indexOf({span.bucket, span.detail, span.track, span.kind});
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,10 +26,24 @@ struct SpanRecord {
   [[nodiscard]] std::uint64_t endTicks() const { return startTicks + durationTicks; }
 };
 
-/// A row of a run file as it is stored, and the other way round. `track`: SpanRecord::track, and
-/// TrackInfo::id.
+/// A row of a run file as it is stored. `track`: SpanRecord::track.
 SpanRecord recordOf(const trace::SpanRow& row, std::uint16_t track);
-trace::SpanRow rowOf(const SpanRecord& record, std::int32_t track);
+
+/// The other way round. `track`: TrackInfo::id. Here, as what follows, to be inlined: those who go
+/// through a long run do so for each of its spans, again and again.
+inline trace::SpanRow rowOf(const SpanRecord& record, std::int32_t track) {
+  trace::SpanRow row;
+  row.id = record.id;
+  row.track = track;
+  row.kind = static_cast<trace::EventKind>(record.kind);
+  row.startTicks = record.startTicks;
+  row.durationTicks = record.durationTicks;
+  row.step = record.step;
+  row.bucket = record.bucket;
+  row.detail = record.detail;
+  row.value = record.value;
+  return row;
+}
 
 /// Some spans in columns: 32 bytes a span, and eight for each sort of span (kind, bucket, detail,
 /// track) among them. Neither sorted nor checked: that is for whoever puts them here.
@@ -44,7 +59,36 @@ class SpanBlock {
   [[nodiscard]] bool full() const { return count_ == kSpans; }
   /// At least the highest id among them.
   [[nodiscard]] std::uint32_t latestId() const { return latestId_; }
-  [[nodiscard]] SpanRecord at(std::size_t offset) const;
+  /// At least the highest step among them.
+  [[nodiscard]] std::uint32_t latestStep() const { return latestStep_; }
+  [[nodiscard]] SpanRecord at(std::size_t offset) const {
+    const Sort& sort = sorts_[sort_[offset]];
+    SpanRecord span;
+    span.startTicks = startTicks_[offset];
+    span.durationTicks = endAt(offset) - startTicks_[offset];
+    span.value = value_[offset];
+    span.id = id_[offset];
+    span.step = step_[offset];
+    span.bucket = sort.bucket;
+    span.detail = sort.detail;
+    span.track = sort.track;
+    span.kind = sort.kind;
+    return span;
+  }
+  /// Calls `take` with the offset of each span of a kind that is `wanted`, in their order.
+  template <typename Wanted, typename Take>
+  void eachOf(const Wanted& wanted, const Take& take) const {
+    std::bitset<kSpans> are;  // of the sorts: there are few, and each is asked once
+    for (std::size_t i = 0; i < sorts_.size(); ++i) {
+      are.set(i, wanted(static_cast<trace::EventKind>(sorts_[i].kind)));
+    }
+    const std::size_t end = are.any() ? count_ : 0;
+    for (std::size_t i = 0; i < end; ++i) {
+      if (are[sort_[i]]) {
+        take(i);
+      }
+    }
+  }
   [[nodiscard]] std::uint64_t startAt(std::size_t offset) const { return startTicks_[offset]; }
   [[nodiscard]] std::uint64_t endAt(std::size_t offset) const {
     return startTicks_[offset] +
@@ -85,6 +129,7 @@ class SpanBlock {
 
   std::size_t count_ = 0;
   std::uint32_t latestId_ = 0;
+  std::uint32_t latestStep_ = 0;
   Column<std::uint64_t> startTicks_;
   Column<std::uint64_t> value_;
   Column<std::uint32_t> durationLow_;

@@ -85,6 +85,22 @@ class Spans {
     look(blocks_);
   }
 
+  /// Calls `take` with each span of a kind that is `wanted` and with its Index, in the order of
+  /// begin(). Blocks that end before step `first` are passed over; a span of an earlier step may
+  /// come all the same.
+  template <typename Wanted, typename Take>
+  void eachOf(const Wanted& wanted, std::uint32_t first, const Take& take) const {
+    const std::size_t end = packed() + blocks_.size();
+    for (std::size_t number = 0; number < end; number = after(number)) {
+      const SpanBlock& of = block(number);
+      if (of.latestStep() >= first) {
+        of.eachOf(wanted, [&](std::size_t offset) {
+          take(row(of.at(offset)), static_cast<Index>(number * SpanBlock::kSpans + offset));
+        });
+      }
+    }
+  }
+
  private:
   /// A track's number, and the block that its next span goes into.
   struct Filling {

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <thread>
 #include <utility>
 
 #include "engine/base/Log.h"
 #include "engine/store/detail/Deadline.h"
-#include "engine/store/detail/Errors.h"
+#include "engine/store/detail/TableCalls.h"
 
 namespace lockstep::store {
 
@@ -18,17 +17,13 @@ using detail::FileLog;
 
 namespace {
 
-// Users' keys start with '/', so that these two are ours alone.
+constexpr const char* kPrefix = "/";  // of users' keys, so that the following are ours alone
 constexpr const char* kInstances = "instances";  // c10d's refcount key
 constexpr const char* kFinished = "finished";
 
 /// A wait that is over still looks once more; a process that writes at that moment holds the lock
 /// for far less than this.
 constexpr Store::Milliseconds kLockGrace{1000};
-
-std::string stored(const std::string& key) {
-  return "/" + key;
-}
 
 }  // namespace
 
@@ -74,68 +69,9 @@ std::int64_t FileStore::addInternal(FileLog::Session& session, const std::string
   return *sum;
 }
 
-void FileStore::set(const std::string& key, const std::string& value) {
-  std::lock_guard lock(mutex_);
-  FileLog::Session(*log_, FileLog::Mode::kWrite, Deadline(timeout())).set(stored(key), value);
-}
-
-std::string FileStore::get(const std::string& key) {
-  std::string value;
-  waitFor("get", {key}, timeout(),
-          [&](const detail::KeyTable& table) { value = *table.find(stored(key)); });
-  return value;
-}
-
-std::int64_t FileStore::add(const std::string& key, std::int64_t amount) {
-  std::lock_guard lock(mutex_);
-  FileLog::Session session(*log_, FileLog::Mode::kWrite, Deadline(timeout()));
-  return addInternal(session, stored(key), amount);
-}
-
-std::string FileStore::compareSet(const std::string& key, const std::string& expected,
-                                  const std::string& desired) {
-  std::lock_guard lock(mutex_);
-  FileLog::Session session(*log_, FileLog::Mode::kWrite, Deadline(timeout()));
-  const auto comparison = log_->table().compare(stored(key), expected, desired);
-  if (comparison.writes) {
-    session.set(stored(key), desired);
-  }
-  return comparison.value;
-}
-
-bool FileStore::deleteKey(const std::string& key) {
-  std::lock_guard lock(mutex_);
-  FileLog::Session session(*log_, FileLog::Mode::kWrite, Deadline(timeout()));
-  if (log_->table().find(stored(key)) == nullptr) {
-    return false;
-  }
-  session.erase(stored(key));
-  return true;
-}
-
-bool FileStore::check(const std::vector<std::string>& keys) {
-  std::lock_guard lock(mutex_);
-  FileLog::Session session(*log_, FileLog::Mode::kRead, Deadline(timeout()));
-  return std::all_of(keys.begin(), keys.end(), [this](const std::string& key) {
-    return log_->table().find(stored(key)) != nullptr;
-  });
-}
-
-std::int64_t FileStore::getNumKeys() {
-  std::lock_guard lock(mutex_);
-  FileLog::Session session(*log_, FileLog::Mode::kRead, Deadline(timeout()));
-  const std::int64_t bookkeeping = log_->table().find(kFinished) != nullptr ? 1 : 0;
-  return static_cast<std::int64_t>(log_->table().size()) - bookkeeping;
-}
-
-void FileStore::wait(const std::vector<std::string>& keys, Milliseconds timeout) {
-  waitFor("wait", keys, timeout, [](const detail::KeyTable&) {});
-}
-
-/// Waits until all keys exist, and has `found` look at the table while they do.
-void FileStore::waitFor(const std::string& operation, const std::vector<std::string>& keys,
-                        Milliseconds timeout, const Found& found) {
-  const Deadline deadline(timeout);
+StoreResult FileStore::call(StoreCall asked) {
+  const Deadline deadline(asked.waits() ? asked.timeout : timeout());
+  const auto mode = asked.writes() ? FileLog::Mode::kWrite : FileLog::Mode::kRead;
   // Nothing tells of a change to a file on another host: it has to be looked at again and again.
   // The first looks are quick, for a key that is just being written.
   auto pause = std::chrono::microseconds(200);
@@ -145,48 +81,25 @@ void FileStore::waitFor(const std::string& operation, const std::vector<std::str
     const bool last = deadline.passed();
     {
       std::lock_guard lock(mutex_);
-      FileLog::Session session(*log_, FileLog::Mode::kRead, Deadline(deadline.left() + kLockGrace));
-      for (const std::string& key : keys) {
-        if (log_->table().find(stored(key)) == nullptr) {
-          missing.push_back(key);
-        }
+      FileLog::Session session(*log_, mode,
+                               asked.waits() ? Deadline(deadline.left() + kLockGrace) : deadline);
+      if (asked.waits()) {
+        missing = detail::missing(asked, kPrefix, log_->table());
       }
       if (missing.empty()) {
-        found(log_->table());
-        return;
+        StoreResult result = detail::carryOut(asked, kPrefix, log_->table(), place(), session);
+        if (asked.verb == Verb::kGetNumKeys && log_->table().find(kFinished) != nullptr) {
+          --result.number;
+        }
+        return result;
       }
     }
     if (last) {
-      throw detail::timeoutError(place(), operation, timeout, missing);
+      throw detail::timeoutError(place(), asked.name(), asked.timeout, missing);
     }
     std::this_thread::sleep_for(
         std::min<std::chrono::microseconds>(pause, deadline.left() + Milliseconds(1)));
     pause = std::min(pause * 2, std::chrono::microseconds(10'000));
-  }
-}
-
-void FileStore::append(const std::string& key, const std::string& value) {
-  std::lock_guard lock(mutex_);
-  FileLog::Session(*log_, FileLog::Mode::kWrite, Deadline(timeout())).append(stored(key), value);
-}
-
-std::vector<std::string> FileStore::multiGet(const std::vector<std::string>& keys) {
-  std::vector<std::string> storedKeys;
-  storedKeys.reserve(keys.size());
-  std::transform(keys.begin(), keys.end(), std::back_inserter(storedKeys), stored);
-  std::vector<std::string> values;
-  waitFor("multiGet", keys, timeout(),
-          [&](const detail::KeyTable& table) { values = table.values(storedKeys); });
-  return values;
-}
-
-void FileStore::multiSet(const std::vector<std::string>& keys,
-                         const std::vector<std::string>& values) {
-  detail::requirePairs(place(), keys, values);
-  std::lock_guard lock(mutex_);
-  FileLog::Session session(*log_, FileLog::Mode::kWrite, Deadline(timeout()));
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    session.set(stored(keys[i]), values[i]);
   }
 }
 

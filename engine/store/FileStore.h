@@ -26,20 +26,7 @@ class FileStore final : public StandaloneStore {
   explicit FileStore(FileStoreOptions options);
   ~FileStore() override;
 
-  void set(const std::string& key, const std::string& value) override;
-  std::string get(const std::string& key) override;
-  std::int64_t add(const std::string& key, std::int64_t amount) override;
-  std::string compareSet(const std::string& key, const std::string& expected,
-                         const std::string& desired) override;
-  bool deleteKey(const std::string& key) override;
-  bool check(const std::vector<std::string>& keys) override;
-  std::int64_t getNumKeys() override;
-  using Store::wait;
-  void wait(const std::vector<std::string>& keys, Milliseconds timeout) override;
-  void append(const std::string& key, const std::string& value) override;
-  std::vector<std::string> multiGet(const std::vector<std::string>& keys) override;
-  void multiSet(const std::vector<std::string>& keys,
-                const std::vector<std::string>& values) override;
+  StoreResult call(StoreCall asked) override;
 
   [[nodiscard]] const std::string& path() const { return options_.path; }
 
@@ -47,9 +34,6 @@ class FileStore final : public StandaloneStore {
   [[nodiscard]] std::string place() const;
   std::int64_t addInternal(detail::FileLog::Session& session, const std::string& key,
                            std::int64_t amount);
-  using Found = std::function<void(const detail::KeyTable& table)>;
-  void waitFor(const std::string& operation, const std::vector<std::string>& keys,
-               Milliseconds timeout, const Found& found);
 
   FileStoreOptions options_;
   std::mutex mutex_;  ///< guards what follows; never held while waiting for a key

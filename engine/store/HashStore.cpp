@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "engine/store/detail/Deadline.h"
-#include "engine/store/detail/Errors.h"
+#include "engine/store/detail/TableCalls.h"
 #include "engine/store/detail/WatchQueue.h"
 
 namespace lockstep::store {
@@ -13,12 +13,24 @@ constexpr const char* kPlace = "store in this process";
 
 }  // namespace
 
+/// What changes the table. Under the mutex.
+struct HashStore::Writer {
+  HashStore& store;
+
+  void set(const std::string& key, const std::string& value) { store.write(key, value); }
+  void append(const std::string& key, const std::string& value) {
+    const std::string* before = store.table_.find(key);
+    store.write(key, (before == nullptr ? std::string() : *before) + value);
+  }
+  void erase(const std::string& key) { store.write(key, std::nullopt); }
+};
+
 HashStore::HashStore(Milliseconds timeout) : StandaloneStore(timeout) {}
 
 HashStore::~HashStore() = default;
 
 /// Writes the value, or deletes the key, and tells who watches it.
-void HashStore::writeLocked(const std::string& key, std::optional<std::string> value) {
+void HashStore::write(const std::string& key, std::optional<std::string> value) {
   // Under the same lock as the write, so that callbacks come in the order of the changes.
   if (watches_ && watches_->watches(key)) {
     const std::string* before = table_.find(key);
@@ -31,99 +43,20 @@ void HashStore::writeLocked(const std::string& key, std::optional<std::string> v
   }
 }
 
-void HashStore::set(const std::string& key, const std::string& value) {
-  {
-    std::lock_guard lock(mutex_);
-    writeLocked(key, value);
-  }
-  changed_.notify_all();
-}
-
-std::string HashStore::get(const std::string& key) {
+StoreResult HashStore::call(StoreCall asked) {
   std::unique_lock lock(mutex_);
-  waitLocked(lock, "get", {key}, timeout());
-  return *table_.find(key);
-}
-
-std::int64_t HashStore::add(const std::string& key, std::int64_t amount) {
-  std::int64_t result = 0;
-  {
-    std::lock_guard lock(mutex_);
-    const auto sum = table_.sum(key, amount);
-    if (!sum) {
-      throw detail::notANumber(kPlace, key, *table_.find(key));
-    }
-    result = *sum;
-    writeLocked(key, std::to_string(result));
+  const auto missing = [&] { return detail::missing(asked, "", table_); };
+  // Every change wakes all who wait, and each looks for its keys: ranks in one process are few.
+  if (asked.waits() && !changed_.wait_until(lock, detail::Deadline(asked.timeout).at(),
+                                            [&] { return missing().empty(); })) {
+    throw detail::timeoutError(kPlace, asked.name(), asked.timeout, missing());
   }
-  changed_.notify_all();
+  StoreResult result = detail::carryOut(asked, "", table_, kPlace, Writer{*this});
+  lock.unlock();
+  if (asked.writes()) {
+    changed_.notify_all();
+  }
   return result;
-}
-
-std::string HashStore::compareSet(const std::string& key, const std::string& expected,
-                                  const std::string& desired) {
-  detail::KeyTable::Comparison comparison;
-  {
-    std::lock_guard lock(mutex_);
-    comparison = table_.compare(key, expected, desired);
-    if (comparison.writes) {
-      writeLocked(key, desired);
-    }
-  }
-  changed_.notify_all();
-  return comparison.value;
-}
-
-bool HashStore::deleteKey(const std::string& key) {
-  std::lock_guard lock(mutex_);
-  // Nobody is woken: no call waits for a key to be gone.
-  const bool existed = table_.find(key) != nullptr;
-  if (existed) {
-    writeLocked(key, std::nullopt);
-  }
-  return existed;
-}
-
-bool HashStore::check(const std::vector<std::string>& keys) {
-  std::lock_guard lock(mutex_);
-  return table_.missing(keys).empty();
-}
-
-std::int64_t HashStore::getNumKeys() {
-  std::lock_guard lock(mutex_);
-  return static_cast<std::int64_t>(table_.size());
-}
-
-void HashStore::wait(const std::vector<std::string>& keys, Milliseconds timeout) {
-  std::unique_lock lock(mutex_);
-  waitLocked(lock, "wait", keys, timeout);
-}
-
-void HashStore::append(const std::string& key, const std::string& value) {
-  {
-    std::lock_guard lock(mutex_);
-    const std::string* before = table_.find(key);
-    writeLocked(key, (before == nullptr ? std::string() : *before) + value);
-  }
-  changed_.notify_all();
-}
-
-std::vector<std::string> HashStore::multiGet(const std::vector<std::string>& keys) {
-  std::unique_lock lock(mutex_);
-  waitLocked(lock, "multiGet", keys, timeout());
-  return table_.values(keys);
-}
-
-void HashStore::multiSet(const std::vector<std::string>& keys,
-                         const std::vector<std::string>& values) {
-  detail::requirePairs(kPlace, keys, values);
-  {
-    std::lock_guard lock(mutex_);
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      writeLocked(keys[i], values[i]);
-    }
-  }
-  changed_.notify_all();
 }
 
 void HashStore::watchKey(const std::string& key, WatchCallback callback) {
@@ -132,15 +65,6 @@ void HashStore::watchKey(const std::string& key, WatchCallback callback) {
     watches_ = std::make_unique<detail::WatchQueue>(kPlace);
   }
   watches_->watch(key, std::move(callback));
-}
-
-void HashStore::waitLocked(std::unique_lock<std::mutex>& lock, const std::string& operation,
-                           const std::vector<std::string>& keys, Milliseconds timeout) {
-  const detail::Deadline deadline(timeout);
-  // Every change wakes all who wait, and each looks for its keys: ranks in one process are few.
-  if (!changed_.wait_until(lock, deadline.at(), [&] { return table_.missing(keys).empty(); })) {
-    throw detail::timeoutError(kPlace, operation, timeout, table_.missing(keys));
-  }
 }
 
 }  // namespace lockstep::store

@@ -18,26 +18,12 @@ class HashStore final : public StandaloneStore {
   explicit HashStore(Milliseconds timeout = kDefaultTimeout);
   ~HashStore() override;
 
-  void set(const std::string& key, const std::string& value) override;
-  std::string get(const std::string& key) override;
-  std::int64_t add(const std::string& key, std::int64_t amount) override;
-  std::string compareSet(const std::string& key, const std::string& expected,
-                         const std::string& desired) override;
-  bool deleteKey(const std::string& key) override;
-  bool check(const std::vector<std::string>& keys) override;
-  std::int64_t getNumKeys() override;
-  using Store::wait;
-  void wait(const std::vector<std::string>& keys, Milliseconds timeout) override;
-  void append(const std::string& key, const std::string& value) override;
-  std::vector<std::string> multiGet(const std::vector<std::string>& keys) override;
-  void multiSet(const std::vector<std::string>& keys,
-                const std::vector<std::string>& values) override;
+  StoreResult call(StoreCall asked) override;
   void watchKey(const std::string& key, WatchCallback callback) override;
 
  private:
-  void writeLocked(const std::string& key, std::optional<std::string> value);
-  void waitLocked(std::unique_lock<std::mutex>& lock, const std::string& operation,
-                  const std::vector<std::string>& keys, Milliseconds timeout);
+  struct Writer;
+  void write(const std::string& key, std::optional<std::string> value);
 
   std::mutex mutex_;
   std::condition_variable changed_;

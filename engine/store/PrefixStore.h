@@ -13,31 +13,17 @@ class PrefixStore final : public Store {
  public:
   PrefixStore(std::string prefix, std::shared_ptr<Store> store);
 
-  void set(const std::string& key, const std::string& value) override;
-  std::string get(const std::string& key) override;
-  std::int64_t add(const std::string& key, std::int64_t amount) override;
-  std::string compareSet(const std::string& key, const std::string& expected,
-                         const std::string& desired) override;
-  bool deleteKey(const std::string& key) override;
-  bool check(const std::vector<std::string>& keys) override;
-  std::int64_t getNumKeys() override;
-  using Store::wait;
-  void wait(const std::vector<std::string>& keys, Milliseconds timeout) override;
+  StoreResult call(StoreCall asked) override;
   [[nodiscard]] bool hasExtendedApi() const override { return store_->hasExtendedApi(); }
-  void append(const std::string& key, const std::string& value) override;
-  std::vector<std::string> multiGet(const std::vector<std::string>& keys) override;
-  void multiSet(const std::vector<std::string>& keys,
-                const std::vector<std::string>& values) override;
   void watchKey(const std::string& key, WatchCallback callback) override;
-  [[nodiscard]] Milliseconds timeout() const override;
-  void setTimeout(Milliseconds timeout) override;
+  [[nodiscard]] Milliseconds timeout() const override { return store_->timeout(); }
+  void setTimeout(Milliseconds timeout) override { store_->setTimeout(timeout); }
 
   /// Returns the wrapped store.
   [[nodiscard]] const std::shared_ptr<Store>& underlying() const { return store_; }
 
  private:
   [[nodiscard]] std::string full(const std::string& key) const;
-  [[nodiscard]] std::vector<std::string> full(const std::vector<std::string>& keys) const;
 
   std::string prefix_;
   std::shared_ptr<Store> store_;

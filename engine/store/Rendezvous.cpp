@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/base/Try.h"
 #include "engine/store/FileStore.h"
 #include "engine/store/MeetRanks.h"
 #include "engine/store/PrefixStore.h"
@@ -57,9 +58,7 @@ Error cannotServe(const TcpPlace& place, const RankClaim& claim, Store::Millisec
     const auto patience = std::min(timeout, kLookForHolder);
     const auto store = openTcp(place, false, patience);
     if (isRegistered(*store, claim, claim.rank, patience)) {
-      if (const auto met = meetRanks(*store, claim); !met.ok()) {
-        return met.error();
-      }
+      LOCKSTEP_TRY(meetRanks(*store, claim));
     }
   } catch (const StoreError&) {
     // No store of ours, or none that answers: the port is somebody else's.
@@ -159,21 +158,14 @@ Result<Rendezvous> rendezvousAt(RendezvousAddress address, const RendezvousOptio
   }
   std::optional<std::string> job = address.job ? address.job : options.job;
   if (!job) {
-    auto named = jobNameFromEnvironment(options.readVariable);
-    if (!named.ok()) {
-      return named.error();
-    }
-    job = std::move(named).value();
+    job = LOCKSTEP_TRY(jobNameFromEnvironment(options.readVariable));
   }
   if (address.scheme != Scheme::kEnvironment) {
     return meetByAddress(address, *job, options.timeout);
   }
   const auto environment =
-      rendezvousEnvironment(options.readVariable, address.rank, address.worldSize);
-  if (!environment.ok()) {
-    return environment.error();
-  }
-  return meetByEnvironment(environment.value(), *job, options.timeout);
+      LOCKSTEP_TRY(rendezvousEnvironment(options.readVariable, address.rank, address.worldSize));
+  return meetByEnvironment(environment, *job, options.timeout);
 }
 
 /// Says where an error happened, once.

@@ -18,42 +18,90 @@ class StoreError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// One call of a store as a value: what a store carries out, and what a view of one passes on.
+struct StoreCall {
+  enum class Verb : std::uint8_t {
+    kSet,
+    kGet,
+    kAdd,
+    kCompareSet,
+    kDeleteKey,
+    kCheck,
+    kGetNumKeys,
+    kWait,
+    kAppend,
+    kMultiGet,
+    kMultiSet,
+  };
+  Verb verb{};
+  std::vector<std::string> keys{};
+  std::vector<std::string> values{};    ///< to write; of a compareSet: expected and desired
+  std::int64_t amount = 0;              ///< of an add
+  std::chrono::milliseconds timeout{};  ///< of a call that waits
+
+  /// "compareSet".
+  [[nodiscard]] const char* name() const;
+  /// Whether it blocks until all keys exist.
+  [[nodiscard]] bool waits() const;
+  /// Whether it may change something.
+  [[nodiscard]] bool writes() const;
+};
+
+struct StoreResult {
+  std::vector<std::string> values{};  ///< of a get, compareSet or multiGet
+  std::int64_t number = 0;            ///< of an add or getNumKeys; of a deleteKey or check 1 or 0
+};
+
 /// A key-value store shared by the ranks of a job, with c10d::Store's semantics: `get` and
 /// `wait` block until the keys exist, `add` keeps a number as decimal text. Values are bytes.
-/// All members are [any-thread].
+/// Each verb makes one StoreCall of what it was given. All members are [any-thread].
 class Store {
  public:
   using Milliseconds = std::chrono::milliseconds;
+  using Verb = StoreCall::Verb;
   static constexpr Milliseconds kDefaultTimeout = std::chrono::seconds(300);
 
   virtual ~Store() = default;
 
-  virtual void set(const std::string& key, const std::string& value) = 0;
+  /// Carries a call out; throws StoreError.
+  virtual StoreResult call(StoreCall asked) = 0;
+
+  void set(const std::string& key, const std::string& value) { call({Verb::kSet, {key}, {value}}); }
 
   /// Blocks until `key` exists, at most timeout().
-  virtual std::string get(const std::string& key) = 0;
+  std::string get(const std::string& key) {
+    return call({Verb::kGet, {key}, {}, 0, timeout()}).values.at(0);
+  }
 
   /// Adds to the decimal number at `key` (absent counts as 0) and returns the sum; throws
   /// StoreError when the value is not a number.
-  virtual std::int64_t add(const std::string& key, std::int64_t amount) = 0;
+  std::int64_t add(const std::string& key, std::int64_t amount) {
+    return call({Verb::kAdd, {key}, {}, amount}).number;
+  }
 
   /// Writes `desired` if the value equals `expected`, or if the key is absent and `expected`
   /// is empty; returns the value that stands afterwards. With an absent key and another
   /// `expected` it creates nothing and returns `expected`.
-  virtual std::string compareSet(const std::string& key, const std::string& expected,
-                                 const std::string& desired) = 0;
+  std::string compareSet(const std::string& key, const std::string& expected,
+                         const std::string& desired) {
+    return call({Verb::kCompareSet, {key}, {expected, desired}}).values.at(0);
+  }
 
   /// Returns whether the key existed.
-  virtual bool deleteKey(const std::string& key) = 0;
+  bool deleteKey(const std::string& key) { return call({Verb::kDeleteKey, {key}}).number != 0; }
 
   /// Returns whether all keys exist, without blocking.
-  virtual bool check(const std::vector<std::string>& keys) = 0;
+  bool check(const std::vector<std::string>& keys) {
+    return call({Verb::kCheck, keys}).number != 0;
+  }
 
   /// Counts keys, the store's own among them (TCPStore: its init key; FileStore: its refcount).
-  virtual std::int64_t getNumKeys() = 0;
+  std::int64_t getNumKeys() { return call({Verb::kGetNumKeys}).number; }
 
   /// Blocks until all keys exist. The text of a time-out lists the keys that are missing.
-  virtual void wait(const std::vector<std::string>& keys, Milliseconds timeout) = 0;
+  void wait(const std::vector<std::string>& keys, Milliseconds timeout) {
+    call({Verb::kWait, keys, {}, 0, timeout});
+  }
   void wait(const std::vector<std::string>& keys) { wait(keys, timeout()); }
 
   /// Returns whether append, multiGet and multiSet work; the members below throw StoreError
@@ -61,15 +109,20 @@ class Store {
   [[nodiscard]] virtual bool hasExtendedApi() const { return false; }
 
   /// Appends `value` to the one at `key`; an absent key counts as empty.
-  virtual void append(const std::string& key, const std::string& value);
+  void append(const std::string& key, const std::string& value) {
+    call({Verb::kAppend, {key}, {value}});
+  }
 
   /// Blocks until all keys exist, at most timeout(), and returns their values in the order of
   /// `keys`, all as they stood at one moment.
-  virtual std::vector<std::string> multiGet(const std::vector<std::string>& keys);
+  std::vector<std::string> multiGet(const std::vector<std::string>& keys) {
+    return call({Verb::kMultiGet, keys, {}, 0, timeout()}).values;
+  }
 
   /// Sets each key to the value at its place, all at one moment; a key given twice keeps the last.
-  virtual void multiSet(const std::vector<std::string>& keys,
-                        const std::vector<std::string>& values);
+  void multiSet(const std::vector<std::string>& keys, const std::vector<std::string>& values) {
+    call({Verb::kMultiSet, keys, values});
+  }
 
   /// Called with the value before a change (nothing: the key is new) and after it (nothing:
   /// deleted).
@@ -86,6 +139,10 @@ class Store {
 
   [[nodiscard]] virtual Milliseconds timeout() const = 0;
   virtual void setTimeout(Milliseconds timeout) = 0;
+
+ protected:
+  /// Throws that a store without the extended interface has no such operation.
+  [[noreturn]] static void unsupported(const StoreCall& asked);
 };
 
 }  // namespace lockstep::store

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <map>
 #include <utility>
 
@@ -24,6 +25,19 @@ namespace {
 
 // Users' keys go over the wire with a '/' before them, so that this one is ours alone.
 constexpr const char* kInitKey = "init/";
+
+/// What asks for each verb, and whether it has a list of keys.
+constexpr std::array<std::pair<Request, bool>, 11> kRequests{{{Request::kSet, false},
+                                                              {Request::kGet, false},
+                                                              {Request::kAdd, false},
+                                                              {Request::kCompareSet, false},
+                                                              {Request::kDelete, false},
+                                                              {Request::kCheck, true},
+                                                              {Request::kNumKeys, false},
+                                                              {Request::kWait, true},
+                                                              {Request::kAppend, false},
+                                                              {Request::kMultiGet, true},
+                                                              {Request::kMultiSet, true}}};
 
 /// A request without fields, or the start of one.
 std::string only(Request request) {
@@ -96,158 +110,76 @@ void TCPStore::joinWorkers(const TCPStoreOptions& options) {
   }
 }
 
-/// Starts a request about one key.
-std::string TCPStore::begin(Request request, const std::string& operation,
-                            const std::string& key) const {
+/// A key as it goes over the wire.
+std::string TCPStore::stored(const std::string& operation, const std::string& key) const {
   if (key.size() >= detail::kLongestKey) {
     client_->tooLong(operation);
   }
-  std::string content = only(request);
-  ByteWriter(content).text("/" + key);
-  return content;
+  return "/" + key;
 }
 
-/// Starts a request about a list of keys.
-std::string TCPStore::begin(Request request, const std::string& operation,
-                            const std::vector<std::string>& keys) const {
-  if (keys.size() > detail::kMostKeys) {
-    client_->tooLong(operation);
+StoreResult TCPStore::call(StoreCall asked) {
+  const std::string operation =
+      asked.verb == Verb::kGetNumKeys
+          ? asked.name()
+          : fmt::format("{} {}", asked.verb == Verb::kWait ? "wait for" : asked.name(),
+                        detail::quoted(asked.keys));
+  if (asked.verb == Verb::kMultiSet) {
+    detail::requirePairs(client_->place(), asked.keys, asked.values);
   }
-  std::vector<std::string> stored;
-  stored.reserve(keys.size());
-  for (const std::string& key : keys) {
-    if (key.size() >= detail::kLongestKey) {
-      client_->tooLong(operation);
-    }
-    stored.push_back("/" + key);
-  }
+  const auto [request, takesKeys] = kRequests.at(static_cast<std::size_t>(asked.verb));
   std::string content = only(request);
   ByteWriter fields(content);
-  fields(stored);
-  return content;
-}
-
-std::string TCPStore::withValue(Request request, const std::string& operation,
-                                const std::string& key, const std::string& value) const {
-  if (value.size() > detail::kLongestValue) {
+  if (asked.keys.size() > detail::kMostKeys) {
     client_->tooLong(operation);
   }
-  std::string content = begin(request, operation, key);
-  ByteWriter(content).text(value);
-  return content;
-}
-
-/// Throws the time-out of a wait that the server has answered with the keys that are missing.
-void TCPStore::missing(const std::string& operation, const Answer& answer,
-                       Milliseconds limit) const {
-  std::vector<std::string> keys = answer.keys();
-  for (std::string& key : keys) {
-    // The '/' that begin() put before it.
-    key.erase(0, 1);
+  std::vector<std::string> keys;
+  for (const std::string& key : asked.keys) {
+    keys.push_back(stored(operation, key));
   }
-  throw detail::timeoutError(client_->place(), operation, limit, keys);
-}
-
-void TCPStore::set(const std::string& key, const std::string& value) {
-  const std::string operation = "set " + detail::quoted({key});
-  client_->ask(operation, withValue(Request::kSet, operation, key, value), timeout());
-}
-
-std::string TCPStore::get(const std::string& key) {
-  const Milliseconds limit = timeout();
-  const std::string operation = "get " + detail::quoted({key});
-  std::string content = begin(Request::kGet, operation, key);
-  ByteWriter(content).put<std::int64_t>(limit.count());
-  const Answer answer = client_->ask(operation, content, limit);
-  if (answer.status() == Reply::kTimeout) {
-    missing("get", answer, limit);
+  if (takesKeys) {
+    fields(keys);
+  } else if (!keys.empty()) {
+    fields.text(keys.front());
   }
-  return answer.text();
-}
-
-std::int64_t TCPStore::add(const std::string& key, std::int64_t amount) {
-  const std::string operation = "add " + detail::quoted({key});
-  std::string content = begin(Request::kAdd, operation, key);
-  ByteWriter(content).put<std::int64_t>(amount);
-  const Answer answer = client_->ask(operation, content, timeout());
-  if (answer.status() == Reply::kNotANumber) {
-    throw detail::notANumber(client_->place(), key, answer.text());
-  }
-  return answer.number();
-}
-
-std::string TCPStore::compareSet(const std::string& key, const std::string& expected,
-                                 const std::string& desired) {
-  const std::string operation = "compareSet " + detail::quoted({key});
-  if (expected.size() > detail::kLongestValue || desired.size() > detail::kLongestValue) {
-    client_->tooLong(operation);
-  }
-  std::string content = begin(Request::kCompareSet, operation, key);
-  ByteWriter fields(content);
-  fields.text(expected);
-  fields.text(desired);
-  return client_->ask(operation, content, timeout()).text();
-}
-
-bool TCPStore::deleteKey(const std::string& key) {
-  const std::string operation = "deleteKey " + detail::quoted({key});
-  return client_->ask(operation, begin(Request::kDelete, operation, key), timeout()).number() != 0;
-}
-
-bool TCPStore::check(const std::vector<std::string>& keys) {
-  const std::string operation = "check " + detail::quoted(keys);
-  return client_->ask(operation, begin(Request::kCheck, operation, keys), timeout()).number() != 0;
-}
-
-std::int64_t TCPStore::getNumKeys() {
-  return client_->ask("getNumKeys", only(Request::kNumKeys), timeout()).number();
-}
-
-void TCPStore::wait(const std::vector<std::string>& keys, Milliseconds timeout) {
-  const std::string operation = "wait for " + detail::quoted(keys);
-  std::string content = begin(Request::kWait, operation, keys);
-  ByteWriter(content).put<std::int64_t>(timeout.count());
-  const Answer answer = client_->ask(operation, content, timeout);
-  if (answer.status() == Reply::kTimeout) {
-    missing("wait", answer, timeout);
-  }
-}
-
-void TCPStore::append(const std::string& key, const std::string& value) {
-  const std::string operation = "append " + detail::quoted({key});
-  client_->ask(operation, withValue(Request::kAppend, operation, key, value), timeout());
-}
-
-std::vector<std::string> TCPStore::multiGet(const std::vector<std::string>& keys) {
-  const Milliseconds limit = timeout();
-  const std::string operation = "multiGet " + detail::quoted(keys);
-  std::string content = begin(Request::kMultiGet, operation, keys);
-  ByteWriter(content).put<std::int64_t>(limit.count());
-  const Answer answer = client_->ask(operation, content, limit);
-  if (answer.status() == Reply::kTimeout) {
-    missing("multiGet", answer, limit);
-  }
-  return answer.values(keys.size());
-}
-
-void TCPStore::multiSet(const std::vector<std::string>& keys,
-                        const std::vector<std::string>& values) {
-  detail::requirePairs(client_->place(), keys, values);
-  const std::string operation = "multiSet " + detail::quoted(keys);
-  std::string content = begin(Request::kMultiSet, operation, keys);
-  for (const std::string& value : values) {
+  for (const std::string& value : asked.values) {
     if (value.size() > detail::kLongestValue) {
       client_->tooLong(operation);
     }
-    ByteWriter(content).text(value);
+    fields.text(value);
   }
-  client_->ask(operation, content, timeout());
+  if (asked.waits() || asked.verb == Verb::kAdd) {
+    fields.put<std::int64_t>(asked.waits() ? asked.timeout.count() : asked.amount);
+  }
+  const Answer answer = client_->ask(operation, content, asked.waits() ? asked.timeout : timeout());
+  if (answer.status() == Reply::kNotANumber) {
+    throw detail::notANumber(client_->place(), asked.keys.front(), answer.text());
+  }
+  if (answer.status() == Reply::kTimeout) {
+    std::vector<std::string> missing = answer.keys();
+    for (std::string& key : missing) {
+      key.erase(0, 1);  // what stored() put before it
+    }
+    throw detail::timeoutError(client_->place(), asked.name(), asked.timeout, missing);
+  }
+  switch (asked.verb) {
+    case Verb::kGet:
+    case Verb::kCompareSet: return {{answer.text()}};
+    case Verb::kMultiGet: return {answer.values(asked.keys.size())};
+    case Verb::kAdd:
+    case Verb::kDeleteKey:
+    case Verb::kCheck:
+    case Verb::kGetNumKeys: return {{}, answer.number()};
+    default: return {};
+  }
 }
 
 void TCPStore::watchKey(const std::string& key, WatchCallback callback) {
   const std::string operation = "watchKey " + detail::quoted({key});
+  std::string content = only(Request::kWatch);
+  ByteWriter(content).text(stored(operation, key));
   // A connection of its own, on which the server may send unasked from now on.
-  auto socket = client_->subscribe(operation, begin(Request::kWatch, operation, key), timeout());
+  auto socket = client_->subscribe(operation, content, timeout());
   std::lock_guard lock(mutex_);
   if (!watcher_) {
     watcher_ = std::make_unique<detail::TcpWatcher>(client_->place());

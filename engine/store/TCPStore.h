@@ -12,11 +12,9 @@
 namespace lockstep::store {
 
 namespace detail {
-class Answer;
 class TcpClient;
 class TcpServer;
 class TcpWatcher;
-enum class Request : std::uint8_t;
 }  // namespace detail
 
 struct TCPStoreOptions {
@@ -47,20 +45,7 @@ class TCPStore final : public StandaloneStore {
   TCPStore(std::string host, const TCPStoreOptions& options);
   ~TCPStore() override;
 
-  void set(const std::string& key, const std::string& value) override;
-  std::string get(const std::string& key) override;
-  std::int64_t add(const std::string& key, std::int64_t amount) override;
-  std::string compareSet(const std::string& key, const std::string& expected,
-                         const std::string& desired) override;
-  bool deleteKey(const std::string& key) override;
-  bool check(const std::vector<std::string>& keys) override;
-  std::int64_t getNumKeys() override;
-  using Store::wait;
-  void wait(const std::vector<std::string>& keys, Milliseconds timeout) override;
-  void append(const std::string& key, const std::string& value) override;
-  std::vector<std::string> multiGet(const std::vector<std::string>& keys) override;
-  void multiSet(const std::vector<std::string>& keys,
-                const std::vector<std::string>& values) override;
+  StoreResult call(StoreCall asked) override;
   void watchKey(const std::string& key, WatchCallback callback) override;
 
   /// Returns the port in use, the one that was picked for port 0.
@@ -69,14 +54,7 @@ class TCPStore final : public StandaloneStore {
 
  private:
   void joinWorkers(const TCPStoreOptions& options);
-  [[nodiscard]] std::string begin(detail::Request request, const std::string& operation,
-                                  const std::string& key) const;
-  [[nodiscard]] std::string begin(detail::Request request, const std::string& operation,
-                                  const std::vector<std::string>& keys) const;
-  [[nodiscard]] std::string withValue(detail::Request request, const std::string& operation,
-                                      const std::string& key, const std::string& value) const;
-  [[noreturn]] void missing(const std::string& operation, const detail::Answer& answer,
-                            Milliseconds limit) const;
+  [[nodiscard]] std::string stored(const std::string& operation, const std::string& key) const;
 
   const std::string host_;
   std::uint16_t port_ = 0;

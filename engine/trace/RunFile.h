@@ -26,10 +26,15 @@ std::string_view name(RunState state);  // "starting", "running", "finished", "f
 bool hasEnded(RunState state);
 
 /// Whose training a run shows: the engine's own, of an experiment; that of a job which was only
-/// recorded (launch/Job.h); or that of a job of which there were traces (import/ImportRun.h). What
-/// is about an experiment's keys is empty in the latter two.
-enum class RunKind { kExperiment, kObserved, kImported };
-std::string_view name(RunKind kind);  // "experiment", "observed", "imported"
+/// recorded (launch/Job.h); that of a job of which there were traces (import/ImportRun.h); or nobody's:
+/// a run that was simulated (simulate/SimulatedRun.h). What is about an experiment's keys is empty in
+/// all but the first.
+enum class RunKind { kExperiment, kObserved, kImported, kSimulated };
+std::string_view name(RunKind kind);  // "experiment", "observed", "imported", "simulated"
+/// Whether a run of this kind was recorded as it ran, by Lockstep: all of its ranks, by one clock.
+inline bool wasRecorded(RunKind kind) {
+  return kind == RunKind::kExperiment || kind == RunKind::kObserved;
+}
 
 /// Where a run was first seen to have diverged: its replicas differ although its hook does not say
 /// that they drift, or a loss or a parameter is no finite number.
@@ -47,7 +52,7 @@ struct RunInfo {
   std::string name;            ///< experiment.name, or that of an observed job
   RunKind kind = RunKind::kExperiment;
   std::string command;         ///< of an observed job, as a shell takes it; of an imported one the
-                               ///< paths it came from; empty otherwise
+                               ///< paths it came from, of a simulated one the run; empty otherwise
   std::string experimentToml;  ///< resolved: every key written out; of an experiment alone
   RunState state = RunState::kStarting;
   std::string startedAt;       ///< UTC, ISO 8601

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <system_error>
 
+#include "engine/base/Try.h"
 #include "engine/base/posix/Descriptor.h"
 #include "engine/trace/HostFacts.h"
 #include "engine/trace/RunFileSchema.h"
@@ -64,9 +65,7 @@ base::Result<std::unique_ptr<sqlite::Database>> openForReading(
   auto opened = sqlite::Database::open(
       path, immutable ? sqlite::OpenMode::kImmutable : sqlite::OpenMode::kReadOnly);
   if (opened.ok()) {
-    if (base::Status checked = schema::check(*opened.value(), path); !checked.ok()) {
-      return checked.error();
-    }
+    LOCKSTEP_TRY(schema::check(*opened.value(), path));
   }
   return opened;
 }

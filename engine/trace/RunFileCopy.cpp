@@ -1,3 +1,4 @@
+#include "engine/base/Try.h"
 #include "engine/trace/RunFile.h"
 #include "engine/trace/RunFileAccess.h"
 #include "engine/trace/RunFileTables.h"
@@ -23,11 +24,8 @@ base::Status copyPages(sqlite::Database& from, sqlite::Database& to) {
 
 /// Makes one file of the copy, and says in it that its rest is elsewhere.
 base::Status settle(const std::filesystem::path& path) {
-  auto opened = sqlite::Database::open(path, sqlite::OpenMode::kReadWrite);
-  if (!opened.ok()) {
-    return opened.error();
-  }
-  sqlite::Database& database = *opened.value();
+  auto opened = LOCKSTEP_TRY(sqlite::Database::open(path, sqlite::OpenMode::kReadWrite));
+  sqlite::Database& database = *opened;
   database.execute("PRAGMA journal_mode=DELETE");
   RunInfo info = tables::readInfo(database);
   if (tables::isLive(info.state)) {
@@ -46,19 +44,11 @@ base::Status settle(const std::filesystem::path& path) {
 }  // namespace
 
 base::Status copyRunFile(const std::filesystem::path& from, const std::filesystem::path& to) {
-  auto opened = openForReading(from, {});
-  if (!opened.ok()) {
-    return opened.error();
-  }
+  auto opened = LOCKSTEP_TRY(openForReading(from, {}));
   base::Status made = createAtomically(to, [&](const std::filesystem::path& draft) -> base::Status {
     {
-      auto target = sqlite::Database::open(draft, sqlite::OpenMode::kReadWrite);
-      if (!target.ok()) {
-        return target.error();
-      }
-      if (base::Status copied = copyPages(*opened.value(), *target.value()); !copied.ok()) {
-        return copied;
-      }
+      auto target = LOCKSTEP_TRY(sqlite::Database::open(draft, sqlite::OpenMode::kReadWrite));
+      LOCKSTEP_TRY(copyPages(*opened, *target));
     }
     return settle(draft);
   });

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "engine/base/Try.h"
 #include "engine/trace/HostAxis.h"
 #include "engine/trace/RunFile.h"
 #include "engine/trace/RunFileAccess.h"
@@ -48,9 +49,7 @@ class Reader final : public RunFileReader {
 
   /// Opens once to see that it can be read, and tidies up after a dead recorder.
   base::Status prepare() {
-    if (base::Status connected = connect(); !connected.ok()) {
-      return connected;
-    }
+    LOCKSTEP_TRY(connect());
     const base::Result<RunSummary> read = readSummary(*database_, path_);
     info_ = tables::readInfo(*database_);  // its state as it stands there: poll() tells of an end
     database_.reset();
@@ -66,9 +65,7 @@ class Reader final : public RunFileReader {
   base::Result<RunUpdate> poll(std::size_t maxSpans) override {
     // Asked before reading: what a supervisor that is gone now ever wrote is read below.
     const bool gone = !ended_ && tables::isLive(info_.state) && supervisorGone(info_);
-    if (base::Status connected = connect(); !connected.ok()) {
-      return connected.error();
-    }
+    LOCKSTEP_TRY(connect());
     RunUpdate update;
     database_->execute("BEGIN");
     readParts(update);
@@ -104,11 +101,7 @@ class Reader final : public RunFileReader {
     if (database_ != nullptr) {
       return {};
     }
-    auto opened = openSame();
-    if (!opened.ok()) {
-      return opened.error();
-    }
-    database_ = std::move(opened).value();
+    database_ = LOCKSTEP_TRY(openSame());
     return {};
   }
 
@@ -181,9 +174,7 @@ class Reader final : public RunFileReader {
     axis_.release(rows, most);
     while (true) {
       const std::size_t before = rows.size();
-      if (base::Status read = spans_.read(*database_, most, rows); !read.ok()) {
-        return read;
-      }
+      LOCKSTEP_TRY(spans_.read(*database_, most, rows));
       const std::size_t read = rows.size();
       axis_.place(rows, before);
       if (rows.size() == read) {  // none has to wait
@@ -297,9 +288,7 @@ bool RunUpdate::empty() const {
 base::Result<std::unique_ptr<RunFileReader>> RunFileReader::open(
     const std::filesystem::path& path, const RunFileReaderOptions& options) {
   auto reader = std::make_unique<Reader>(path, options);
-  if (base::Status ready = reader->prepare(); !ready.ok()) {
-    return ready.error();
-  }
+  LOCKSTEP_TRY(reader->prepare());
   return std::unique_ptr<RunFileReader>(std::move(reader));
 }
 

@@ -40,33 +40,11 @@ void SampleWriter::write(int rank, const FingerprintMessage& fingerprint) {
 
 void SampleWriter::write(int rank, const GradientsMessage& gradients) {
   for (const GradientsMessage::Bucket& bucket : gradients.buckets) {
-    gradient_.bind(1, rank);
-    gradient_.bind(2, gradients.step);
-    if (bucket.bucket == kNoBucket) {
-      gradient_.bindNull(3);
-    } else {
-      gradient_.bind(3, static_cast<std::int32_t>(bucket.bucket));
-    }
-    gradient_.bind(4, bucket.norm);
-    gradient_.bind(5, bucket.largest);
-    gradient_.bind(6, bucket.nans);
-    gradient_.bind(7, bucket.infinities);
-    if (bucket.parameter) {
-      gradient_.bind(8, *bucket.parameter);
-    } else {
-      gradient_.bindNull(8);
-    }
-    if (bucket.reduced) {
-      gradient_.bind(9, bucket.reduced->norm);
-    } else {
-      gradient_.bindNull(9);
-    }
-    if (bucket.reduced && bucket.reduced->hash) {
-      gradient_.bind(10, *bucket.reduced->hash);
-    } else {
-      gradient_.bindNull(10);
-    }
-    gradient_.run();
+    const auto& reduced = bucket.reduced;
+    gradient_.runWith(rank, gradients.step, tables::writtenBucket(bucket.bucket), bucket.norm,
+                      bucket.largest, bucket.nans, bucket.infinities, bucket.parameter,
+                      reduced ? std::optional(reduced->norm) : std::nullopt,
+                      reduced ? reduced->hash : std::nullopt);
   }
 }
 

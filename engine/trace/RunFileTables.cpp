@@ -3,6 +3,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <type_traits>
 
 #include "engine/trace/RunFileSchema.h"
 #include "engine/trace/UserPhases.h"
@@ -21,6 +22,8 @@ std::string_view name(RunKind kind) {
       return "observed";
     case RunKind::kImported:
       return "imported";
+    case RunKind::kSimulated:
+      return "simulated";
     case RunKind::kExperiment:
       break;
   }
@@ -68,6 +71,26 @@ RunState stateNamed(const std::string& text) {
   return RunState::kRecorderDied;
 }
 
+/// Calls `take` with each text and number of a RunInfo and its key in `meta`.
+template <typename Info, typename Take>
+void eachField(Info& info, Take take) {
+  take("run_id", info.runId);
+  take("name", info.name);
+  take("command", info.command);
+  take("experiment_toml", info.experimentToml);
+  take("started_at", info.startedAt);
+  take("finished_at", info.finishedAt);
+  take("failure", info.failure);
+  take("exit_code", info.exitCode);
+  take("supervisor_pid", info.supervisorPid);
+  take("supervisor_start", info.supervisorStart);
+  take("control_socket", info.controlSocket);
+  take("host_name", info.hostName);
+  take("world_size", info.worldSize);
+  take("planned_steps", info.plannedSteps);
+  take("drifting_hook", info.driftingHook);
+}
+
 void writeEnvironment(Database& database, int rank, const Environment& values) {
   Statement(database, "DELETE FROM environment WHERE rank = ?").runWith(rank);
   Statement insert(database, "INSERT INTO environment VALUES(?, ?, ?)");
@@ -100,23 +123,9 @@ void writeInfo(Database& database, const RunInfo& info) {
       insert.runWith(key, value);
     }
   };
-  put("run_id", info.runId);
-  put("name", info.name);
+  eachField(info, put);
   put("kind", name(info.kind));
-  put("command", info.command);
-  put("experiment_toml", info.experimentToml);
   put("state", name(info.state));
-  put("started_at", info.startedAt);
-  put("finished_at", info.finishedAt);
-  put("failure", info.failure);
-  put("exit_code", info.exitCode);
-  put("supervisor_pid", info.supervisorPid);
-  put("supervisor_start", info.supervisorStart);
-  put("control_socket", info.controlSocket);
-  put("host_name", info.hostName);
-  put("world_size", info.worldSize);
-  put("planned_steps", info.plannedSteps);
-  put("drifting_hook", info.driftingHook);
   if (info.divergence) {
     put("divergence", info.divergence->text);
     put("divergence_step", info.divergence->step);
@@ -137,26 +146,18 @@ RunInfo readInfo(Database& database) {
     texts[key] = select.text(1);
   }
   RunInfo info;
-  info.runId = texts["run_id"];
-  info.name = texts["name"];
-  for (const RunKind kind : {RunKind::kObserved, RunKind::kImported}) {
-    // What names neither is an experiment's run.
+  eachField(info, [&](const char* key, auto& field) {
+    if constexpr (std::is_same_v<decltype(field), std::string&>) {
+      field = texts[key];
+    } else {
+      field = static_cast<std::remove_reference_t<decltype(field)>>(integers[key]);
+    }
+  });
+  for (const RunKind kind : {RunKind::kObserved, RunKind::kImported, RunKind::kSimulated}) {
+    // What names none of them is an experiment's run.
     info.kind = texts["kind"] == name(kind) ? kind : info.kind;
   }
-  info.command = texts["command"];
-  info.experimentToml = texts["experiment_toml"];
   info.state = stateNamed(texts["state"]);
-  info.startedAt = texts["started_at"];
-  info.finishedAt = texts["finished_at"];
-  info.failure = texts["failure"];
-  info.exitCode = static_cast<int>(integers["exit_code"]);
-  info.supervisorPid = integers["supervisor_pid"];
-  info.supervisorStart = texts["supervisor_start"];
-  info.controlSocket = texts["control_socket"];
-  info.hostName = texts["host_name"];
-  info.worldSize = static_cast<int>(integers["world_size"]);
-  info.plannedSteps = static_cast<std::uint32_t>(integers["planned_steps"]);
-  info.driftingHook = texts["drifting_hook"];
   if (texts.contains("divergence")) {
     info.divergence = RunDivergence{static_cast<std::uint32_t>(integers["divergence_step"]),
                                     static_cast<int>(integers["divergence_rank"]),
@@ -168,23 +169,10 @@ RunInfo readInfo(Database& database) {
 
 void writeRank(Database& database, const RankInfo& rank) {
   Statement insert(database, "INSERT OR REPLACE INTO ranks VALUES(?,?,?,?,?,?,?,?,?,?,?,?)");
-  insert.bind(1, rank.rank);
-  insert.bind(2, rank.pid);
-  insert.bind(3, std::string_view(rank.state));
-  if (rank.exitCode.has_value()) {
-    insert.bind(4, *rank.exitCode);
-  } else {
-    insert.bindNull(4);
-  }
-  insert.bind(5, rank.signal);
-  insert.bind(6, std::string_view(rank.lastWords));
-  insert.bind(7, std::string_view(rank.stderrTail));
-  insert.bind(8, std::string_view(rank.parameterHash));
-  insert.bind(9, rank.wireBytes);
-  insert.bind(10, rank.wireMessages);
-  insert.bind(11, rank.eventsDropped);
-  insert.bind(12, rank.host);
-  insert.run();
+  insert.runWith(rank.rank, rank.pid, std::string_view(rank.state), rank.exitCode, rank.signal,
+                 std::string_view(rank.lastWords), std::string_view(rank.stderrTail),
+                 std::string_view(rank.parameterHash), rank.wireBytes, rank.wireMessages,
+                 rank.eventsDropped, rank.host);
   writeEnvironment(database, rank.rank, rank.environment);
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,11 @@ std::int64_t parameterLimit(sqlite::Database& database, const char* table);
 /// Replaces the layout of the same number.
 void writeLayout(sqlite::Database& database, const BucketsMessage& layout);
 std::vector<BucketsMessage> readLayouts(sqlite::Database& database);
+
+/// A bucket as rows have it: NULL where there is none.
+inline std::optional<std::int32_t> writtenBucket(std::uint16_t bucket) {
+  return bucket == kNoBucket ? std::nullopt : std::optional<std::int32_t>(bucket);
+}
 
 std::vector<TrackInfo> readTracks(sqlite::Database& database);
 

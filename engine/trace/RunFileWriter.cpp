@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "engine/base/Try.h"
 #include "engine/trace/Event.h"
 #include "engine/trace/HostFacts.h"
 #include "engine/trace/RunFile.h"
@@ -115,20 +116,10 @@ class Writer final : public RunFileWriter {
     if (!begin()) {
       return;
     }
-    Statement& insert = statements_->span;
-    insert.bind(1, track);
-    insert.bind(2, static_cast<std::int32_t>(event.kind));
-    insert.bind(3, event.startTicks);
-    insert.bind(4, static_cast<std::int64_t>(event.durationTicks));
-    insert.bind(5, event.step);
-    if (event.bucket == kNoBucket) {
-      insert.bindNull(6);
-    } else {
-      insert.bind(6, static_cast<std::int32_t>(event.bucket));
-    }
-    insert.bind(7, static_cast<std::int32_t>(event.detail));
-    insert.bind(8, event.value);
-    insert.run();
+    statements_->span.runWith(track, static_cast<std::int32_t>(event.kind), event.startTicks,
+                              static_cast<std::uint64_t>(event.durationTicks), event.step,
+                              tables::writtenBucket(event.bucket), std::int32_t{event.detail},
+                              event.value);
     // So that a run list need not search the spans for it.
     if (event.kind == static_cast<std::uint64_t>(EventKind::kStep) && event.step > lastStep_) {
       lastStep_ = event.step;
@@ -290,11 +281,8 @@ class Writer final : public RunFileWriter {
 
 /// Makes the tables in one file without a WAL, so that the renamed file is complete.
 base::Status buildEmptyRun(const std::filesystem::path& path) {
-  auto opened = sqlite::Database::open(path, sqlite::OpenMode::kReadWrite);
-  if (!opened.ok()) {
-    return opened.error();
-  }
-  sqlite::Database& database = *opened.value();
+  auto opened = LOCKSTEP_TRY(sqlite::Database::open(path, sqlite::OpenMode::kReadWrite));
+  sqlite::Database& database = *opened;
   // Nobody misses a draft after a power cut.
   database.execute("PRAGMA synchronous=OFF; BEGIN");
   schema::create(database);
@@ -311,14 +299,9 @@ base::Status buildEmptyRun(const std::filesystem::path& path) {
 
 base::Result<std::unique_ptr<RunFileWriter>> RunFileWriter::create(
     const std::filesystem::path& path, const RunFileWriterOptions& options) {
-  if (base::Status built = createAtomically(path, buildEmptyRun); !built.ok()) {
-    return built.error();
-  }
-  auto opened = sqlite::Database::open(path, sqlite::OpenMode::kReadWrite);
-  if (!opened.ok()) {
-    return opened.error();
-  }
-  sqlite::Database& database = *opened.value();
+  LOCKSTEP_TRY(createAtomically(path, buildEmptyRun));
+  auto opened = LOCKSTEP_TRY(sqlite::Database::open(path, sqlite::OpenMode::kReadWrite));
+  sqlite::Database& database = *opened;
   database.execute("PRAGMA journal_mode=WAL");
   // With a WAL, NORMAL syncs at checkpoints only: a power cut loses the newest rows, a crash
   // of the recorder none.
@@ -329,10 +312,8 @@ base::Result<std::unique_ptr<RunFileWriter>> RunFileWriter::create(
         fmt::format("PRAGMA max_page_count={}", (options.maxBytes + kPageBytes - 1) / kPageBytes)
             .c_str());
   }
-  auto writer = std::make_unique<Writer>(std::move(opened).value(), options);
-  if (base::Status ready = writer->commit(); !ready.ok()) {
-    return ready.error();
-  }
+  auto writer = std::make_unique<Writer>(std::move(opened), options);
+  LOCKSTEP_TRY(writer->commit());
   return std::unique_ptr<RunFileWriter>(std::move(writer));
 }
 

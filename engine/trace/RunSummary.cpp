@@ -1,3 +1,4 @@
+#include "engine/base/Try.h"
 #include "engine/trace/RunFile.h"
 #include "engine/trace/RunFileAccess.h"
 #include "engine/trace/RunFileHosts.h"
@@ -11,9 +12,7 @@ using sqlite::Database;
 using sqlite::Statement;
 
 base::Result<RunSummary> readSummary(Database& database, const std::filesystem::path& path) {
-  if (base::Status whole = schema::checkTables(database, path); !whole.ok()) {
-    return whole.error();
-  }
+  LOCKSTEP_TRY(schema::checkTables(database, path));
   // Asked before reading, as in poll().
   const bool gone = supervisorGone(tables::readInfo(database));
   RunSummary summary;
@@ -42,11 +41,8 @@ base::Result<RunSummary> readSummary(Database& database, const std::filesystem::
 }
 
 base::Result<RunSummary> readRunSummary(const std::filesystem::path& path) {
-  auto opened = openForReading(path, {});
-  if (!opened.ok()) {
-    return opened.error();
-  }
-  return readSummary(*opened.value(), path);
+  auto opened = LOCKSTEP_TRY(openForReading(path, {}));
+  return readSummary(*opened, path);
 }
 
 }  // namespace lockstep::trace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/base/Thread.h"
+#include "engine/base/Try.h"
 
 namespace lockstep::trace {
 namespace {
@@ -118,11 +119,7 @@ base::Status SpanReader::read(Database& database, std::size_t most, std::vector<
 base::Status SpanReader::readByTwo(Database& database, std::int64_t last,
                                    std::vector<SpanRow>& rows) {
   if (second_ == nullptr) {
-    auto opened = connect_();
-    if (!opened.ok()) {
-      return opened.error();
-    }
-    second_ = std::move(opened).value();
+    second_ = LOCKSTEP_TRY(connect_());
   }
   const std::int64_t middle = after_ + (last - after_) / 2;
   secondRows_.clear();

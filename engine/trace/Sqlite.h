@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -74,7 +75,10 @@ class Statement {
   void bind(int at, std::int32_t value) { bind(at, static_cast<std::int64_t>(value)); }
   void bind(int at, std::uint32_t value) { bind(at, static_cast<std::int64_t>(value)); }
   void bind(int at, double value) { sqlite3_bind_double(handle_, at, value); }
-  void bindNull(int at) { sqlite3_bind_null(handle_, at); }
+  template <typename Value>
+  void bind(int at, const std::optional<Value>& value) {
+    value ? bind(at, *value) : static_cast<void>(sqlite3_bind_null(handle_, at));
+  }
   /// The text must live until the statement has run.
   void bind(int at, std::string_view text) {
     sqlite3_bind_text(handle_, at, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);

@@ -1,5 +1,7 @@
 #include "engine/trace/WholeRun.h"
 
+#include "engine/base/Try.h"
+
 namespace lockstep::trace {
 
 base::Status readWholeRun(const std::filesystem::path& path,
@@ -11,12 +13,9 @@ base::Status readWholeRun(const std::filesystem::path& path,
 base::Status readWholeRun(RunFileReader& reader, const std::function<void(RunUpdate&)>& take,
                           std::size_t spansAtOnce) {
   for (bool more = true; more;) {
-    auto polled = reader.poll(spansAtOnce);
-    if (!polled.ok()) {
-      return polled.error();
-    }
-    more = polled.value().spans.size() == spansAtOnce;
-    take(polled.value());
+    auto polled = LOCKSTEP_TRY(reader.poll(spansAtOnce));
+    more = polled.spans.size() == spansAtOnce;
+    take(polled);
   }
   return {};
 }

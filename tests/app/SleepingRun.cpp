@@ -20,7 +20,6 @@ using trace::EventKind;
 constexpr std::uint32_t kParameters = 8;
 constexpr std::uint64_t kBytes = 256 * 1024;
 constexpr std::uint64_t kMs = 1'000'000;
-constexpr std::uint64_t kLatencyNs = 200'000;
 constexpr std::uint64_t kNsPerByte = 4;
 
 buckets::BucketPlan planOf(const experiment::DdpConfig& ddp) {
@@ -52,7 +51,9 @@ void addEvent(trace::RunFileWriter& writer, int track, EventKind kind, std::uint
 }
 
 void addStep(trace::RunFileWriter& writer, std::uint32_t step, const buckets::BucketPlan& plan,
-             std::uint64_t lateNs) {
+             std::uint64_t lateNs, std::uint64_t latencyNs, bool halves) {
+  const std::uint64_t encodeNs = halves ? kMs / 2 : 0;
+  const std::uint64_t decodeNs = halves ? kMs / 4 : 0;
   const std::uint64_t begin = kMs + 100 * kMs * step;
   const auto readyNs = [&](int rank, std::uint32_t parameter) {
     return begin + (11 + kParameters - 1 - parameter) * kMs + (rank == 1 ? lateNs : 0);
@@ -64,18 +65,28 @@ void addStep(trace::RunFileWriter& writer, std::uint32_t step, const buckets::Bu
     const auto number = static_cast<std::uint16_t>(b);
     const auto& bucket = plan.buckets[b];
     const std::uint32_t lastParameter = bucket.parameters.back();
-    const std::uint64_t met = std::max(readyNs(0, lastParameter), readyNs(1, lastParameter));
-    free = std::max(free, met) + kLatencyNs + kNsPerByte * bucket.bytes;
+    const std::uint64_t met =
+        std::max(readyNs(0, lastParameter), readyNs(1, lastParameter)) + encodeNs;
+    const std::uint64_t sent = halves ? bucket.bytes / 2 : bucket.bytes;
+    free = std::max(free, met) + latencyNs + kNsPerByte * sent;
     for (int rank = 0; rank < 2; ++rank) {
       const std::uint64_t full = readyNs(rank, lastParameter);
       addEvent(writer, 2 * rank, EventKind::kBucketReady, full, full, step, number, bucket.bytes);
       addEvent(writer, 2 * rank, EventKind::kBucketLaunched, full, full, step, number,
                bucket.bytes);
-      addEvent(writer, 2 * rank + 1, EventKind::kCollective, full, free, step, number,
-               trace::packCollective(step * 100 + b, bucket.bytes),
+      const std::uint64_t encoded = full + encodeNs;
+      addEvent(writer, 2 * rank + 1, EventKind::kCollective, encoded, free, step, number,
+               trace::packCollective(step * 100 + b, sent),
                trace::packOperation(trace::Operation::kAllreduce));
+      if (halves) {
+        addEvent(writer, 2 * rank + 1, EventKind::kHookEncode, full, encoded, step, number,
+                 bucket.bytes);
+        addEvent(writer, 2 * rank + 1, EventKind::kHookCommunicate, encoded, free, step, number);
+        addEvent(writer, 2 * rank + 1, EventKind::kHookDecode, free, free + decodeNs, step, number,
+                 bucket.bytes);
+      }
       auto& at = taken[static_cast<std::size_t>(rank)];
-      at = std::max(at, free);
+      at = std::max(at, free + decodeNs);
       addEvent(writer, 2 * rank, EventKind::kCopyOut, at, at, step, number, bucket.bytes);
     }
   }
@@ -128,11 +139,17 @@ void SleepingRun::writeTo(const std::filesystem::path& path) const {
   experiment::Experiment settings;
   settings.train.steps = steps;
   settings.ddp = ddp;
+  if (!layers.empty()) {
+    settings.model.kind = "shapes";
+    settings.model.file = layers;
+    settings.data.kind = "synthetic";
+  }
+  settings.hook.name = halves ? "fp16" : "allreduce";
   settings.processes.strategy = strategy;
   settings.processes.worldSize = strategy == "ddp" ? 2 : 1;
   if (linkInSettings) {
     settings.link.bandwidthGbps = 2;
-    settings.link.latencyUs = 100;
+    settings.link.latencyUs = latencyUs;
   }
   auto writer = trace::RunFileWriter::create(path);
   ASSERT_TRUE(writer.ok()) << writer.error().message();
@@ -170,7 +187,8 @@ void SleepingRun::writeTo(const std::filesystem::path& path) const {
     file.addLayout(messageOf(plan, 1));
   }
   for (std::uint32_t step = 0; step < static_cast<std::uint32_t>(steps); ++step) {
-    addStep(file, step, plan, static_cast<std::uint64_t>(lateMs * kMs));
+    addStep(file, step, plan, static_cast<std::uint64_t>(lateMs * kMs),
+            static_cast<std::uint64_t>(2000 * latencyUs), halves);
   }
   const base::Status finished = file.finish();
   ASSERT_TRUE(finished.ok()) << finished.error().message();

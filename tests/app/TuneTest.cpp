@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "engine/trace/RunFile.h"
@@ -11,6 +12,7 @@ namespace lockstep::cli {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 using Json = nlohmann::json;
@@ -24,6 +26,7 @@ class TuneTest : public CommandLineTest {
   }
 
   std::string written(const std::string& name = "run.lockstep") {
+    std::filesystem::remove(folder / name);
     run_.writeTo(folder / name);
     return name;
   }
@@ -97,6 +100,98 @@ TEST_F(TuneTest, SaysWhereItsBucketsMayDoNoBetter) {
   ASSERT_EQ(again.exitCode, 0) << again.err;
   EXPECT_THAT(again.out, AllOf(HasSubstr("Step time of rank 0: no difference can be told"),
                                HasSubstr("which may do no better than those of this run")));
+}
+
+TEST_F(TuneTest, RanksSettingsByTheirReplay) {
+  const auto tuned = lockstep({"tune", written(), "--json"});
+  ASSERT_EQ(tuned.exitCode, 0) << tuned.err;
+  const Json candidates = Json::parse(tuned.out)["candidates"];
+  ASSERT_GT(candidates.size(), 2u);
+  EXPECT_EQ(candidates[0]["settings"], "the run's own");
+  const auto step = [&](std::size_t of) {
+    return candidates[of]["step_ms"]["value"].get<double>();
+  };
+  for (std::size_t of = 2; of < candidates.size(); ++of) {
+    EXPECT_LE(step(of - 1), step(of) + 1e-6);
+  }
+  // Its latencies of 0.2 ms are hidden where several travel at once.
+  EXPECT_THAT(candidates[1]["settings"].get<std::string>(), HasSubstr("in flight"));
+  EXPECT_LT(step(1), step(0));
+  const auto text = lockstep({"tune", written()}).out;
+  EXPECT_THAT(text, HasSubstr("Settings by how short a step they make in the replay; the first row "
+                              "is the replay of this run's own:"));
+  EXPECT_THAT(text, HasSubstr("step, mean of all ranks"));
+}
+
+TEST_F(TuneTest, TriesTheHookOfAnotherRun) {
+  const std::string plain = written();
+  run_.halves = true;
+  const std::string halves = written("halves.lockstep");
+  const auto hooked = lockstep({"tune", plain, "--hook-of", halves, "--json"});
+  ASSERT_EQ(hooked.exitCode, 0) << hooked.err;
+  EXPECT_THAT(hooked.out, HasSubstr("hook.name = \\\"fp16\\\""));
+}
+
+/// A run in which a bucket for each gradient costs 2 ms of latency, beside gradients of 1 ms.
+class LateTuneTest : public TuneTest {
+ protected:
+  LateTuneTest() {
+    run_.ddp.bucketCapMb = 0.25;
+    run_.latencyUs = 1000;
+  }
+};
+
+TEST_F(LateTuneTest, WritesTheExperimentThatIsSurelyBetter) {
+  const std::string name = written();
+  const auto applied = lockstep({"tune", name, "--apply", "tuned.toml"});
+  ASSERT_EQ(applied.exitCode, 0) << applied.err;
+  EXPECT_THAT(applied.out, HasSubstr("tuned.toml has the experiment with "));
+  EXPECT_EQ(lockstep({"validate", "tuned.toml"}).exitCode, 0);
+  const auto again = lockstep({"tune", name, "--apply", "tuned.toml"});
+  EXPECT_EQ(again.exitCode, 2);
+  EXPECT_THAT(again.err, HasSubstr("there is such a file; --force overwrites it"));
+  EXPECT_EQ(lockstep({"tune", name, "--apply", "tuned.toml", "--force"}).exitCode, 0);
+}
+
+TEST_F(LateTuneTest, RunsTheBestInAlternationAndSaysWhoWon) {
+  write("layers.json", kSleepingLayers);
+  run_.layers = (folder / "layers.json").string();
+  const auto tuned = lockstep({"tune", written(), "--run", "--candidates", "2", "--rounds", "3",
+                               "--steps", "8", "--out", "rounds", "--apply", "tuned.toml"});
+  EXPECT_THAT(tuned.out,
+              AnyOf(HasSubstr("\" won: its steps took"),
+                    HasSubstr("No difference beyond noise: the steps of \""),
+                    HasSubstr("The run's own settings won: the steps of the next best")));
+  EXPECT_THAT(tuned.out, HasSubstr("steps [ms], by round"));
+  EXPECT_THAT(tuned.err, HasSubstr("round 3 of 3: the run's own"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "rounds" / "round-3-settings-1.lockstep"));
+  EXPECT_EQ(std::filesystem::exists(folder / "tuned.toml"), tuned.exitCode == 0) << tuned.err;
+}
+
+TEST_F(LateTuneTest, WritesNothingThatDidNotWin) {
+  write("layers.json", kSleepingLayers);
+  run_.layers = (folder / "layers.json").string();
+  const auto tuned = lockstep({"tune", written(), "--run", "--candidates", "2", "--rounds", "1",
+                               "--steps", "6", "--apply", "tuned.toml"});
+  EXPECT_EQ(tuned.exitCode, 2);
+  EXPECT_THAT(tuned.out, HasSubstr("Nothing can be told: it takes two rounds to tell chance from "
+                                   "effect."));
+  EXPECT_THAT(tuned.err, HasSubstr("not written: no other settings won"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "tuned.toml"));
+}
+
+// Of next to no latency each gradient alone is the best.
+TEST_F(TuneTest, WritesNothingThatIsNotSurelyBetter) {
+  run_.ddp.bucketCapMbList.assign(8, 0.25);
+  run_.latencyUs = 1;
+  const auto again = lockstep({"tune", written("tuned.lockstep"), "--apply", "tuned.toml"});
+  EXPECT_EQ(again.exitCode, 2);
+  EXPECT_THAT(again.out, HasSubstr("not surely shorter"));
+  EXPECT_THAT(again.err, HasSubstr("not written: no other settings would surely make shorter "
+                                   "steps; --run measures the best"));
+  EXPECT_THAT(lockstep({"tune", "tuned.lockstep", "--run"}).out,
+              HasSubstr("Nothing is run: no other settings make shorter steps in the replay."));
+  EXPECT_FALSE(std::filesystem::exists(folder / "tuned.toml"));
 }
 
 TEST_F(TuneTest, BadInputIsOneLine) {

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "tests/app/CommandLine.h"
 #include "tests/app/GoldenRun.h"
@@ -25,6 +27,7 @@ class WhatIfTest : public CommandLineTest {
   }
 
   std::string written(const std::string& name = "run.lockstep") {
+    std::filesystem::remove(folder / name);
     run_.writeTo(folder / name);
     return name;
   }
@@ -35,12 +38,32 @@ class WhatIfTest : public CommandLineTest {
     return told.exitCode == 0 ? Json::parse(told.out) : Json();
   }
 
-  /// What `whatif` refuses a cap with.
-  std::string refusal(const std::string& name, const std::string& cap) {
-    const auto told = lockstep({"whatif", name, "--bucket-cap-mb", cap});
+  /// The forecast of a change, of rank 0.
+  Json changed(const std::string& name, std::vector<std::string> options) {
+    options.insert(options.begin(), {"whatif", name, "--json"});
+    const auto told = lockstep(options);
+    EXPECT_EQ(told.exitCode, 0) << told.err;
+    return told.exitCode == 0 ? Json::parse(told.out) : Json();
+  }
+
+  static double exposed(const Json& told, int rank = 0) {
+    return told["ranks"][rank]["exposed_ms"]["value"].get<double>();
+  }
+  static double step(const Json& told, int rank = 0) {
+    return told["ranks"][rank]["step_ms"]["value"].get<double>();
+  }
+
+  /// What `whatif` refuses a change with.
+  std::string refusalOf(const std::string& name, std::vector<std::string> options) {
+    options.insert(options.begin(), {"whatif", name});
+    const auto told = lockstep(options);
     EXPECT_EQ(told.exitCode, 2) << told.out;
     EXPECT_EQ(lineCount(told.err), 1) << told.err;
     return told.err;
+  }
+  /// A cap.
+  std::string refusal(const std::string& name, const std::string& cap) {
+    return refusalOf(name, {"--bucket-cap-mb", cap});
   }
 
   SleepingRun run_;
@@ -128,6 +151,110 @@ TEST_F(WhatIfTest, SaysWhyARunCannotTell) {
   EXPECT_THAT(refusal(written("list.lockstep"), "1"), HasSubstr("a list of caps"));
 }
 
+// Of 1 Gbit/s: 2.2972 and 4.3943 ms, one after the other from 11 ms on until 28.7773.
+TEST_F(WhatIfTest, ForecastsASlowerLink) {
+  const std::string name = written();
+  const Json told = changed(name, {"--bandwidth-gbps", "1"});
+  EXPECT_NEAR(exposed(told), 10.7773, 1e-3);
+  EXPECT_NEAR(step(told), 29.7773, 1e-3);
+  EXPECT_NEAR(told["line"]["ms_per_mib"].get<double>(), 8.3886, 1e-3);
+  EXPECT_EQ(told["changes"], Json::array({"1 Gbit/s"}));
+  EXPECT_NEAR(exposed(changed(name, {"--bandwidth-gbps", "1", "--latency-us", "600"})), 10.7773 + 5,
+              1e-3)
+      << "five times 1 ms more";
+  const auto said = lockstep({"whatif", name, "--bandwidth-gbps", "1"});
+  EXPECT_THAT(said.out, AllOf(StartsWith("Medians over 8 steps; in brackets, where nine of ten "
+                                         "runs with this change are expected. "),
+                              HasSubstr("With the change it would take 200 µs and 8.39 ms a MiB, 1 "
+                                        "at once."),
+                              HasSubstr("forecast, 1 Gbit/s")));
+}
+
+// What its backend takes by itself was not recorded.
+TEST_F(WhatIfTest, OfAFasterLinkItSaysWhyItCannotTell) {
+  EXPECT_THAT(refusalOf(written(), {"--link", "ethernet_10g_8"}),
+              HasSubstr("this run cannot tell, because its own link hid what its backend takes by "
+                        "itself, which a faster one would show"));
+}
+
+// 16.3 Gbit/s take less than the backend that took 0.2 ms and 4 ns a byte; after the last byte come
+// two hops of 37.4 µs.
+TEST_F(WhatIfTest, ALinkOverABackendTakesNoLessThanThat) {
+  run_.linkInSettings = false;
+  const std::string name = written();
+  const Json told = changed(name, {"--link", "ethernet_10g_8"});
+  EXPECT_NEAR(exposed(told), 3.1401 + 0.0747, 1e-3);
+  EXPECT_NEAR(told["line"]["backend"]["ms_per_mib"].get<double>(), 4.1943, 1e-3);
+  EXPECT_THAT(refusalOf(name, {"--in-flight", "2"}),
+              HasSubstr("its link is not a modelled one, and how many transfers travel at once is "
+                        "its backend's own affair"));
+  EXPECT_THAT(refusalOf(name, {"--latency-us", "10"}),
+              HasSubstr("that link has no bandwidth of its own"));
+}
+
+// Bytes follow each other from 13 ms on, and a latency comes once: until 20.5401.
+TEST_F(WhatIfTest, ForecastsMoreInFlight) {
+  const Json told = changed(written(), {"--in-flight", "2"});
+  EXPECT_NEAR(exposed(told), 2.5401, 1e-3);
+  EXPECT_EQ(told["line"]["in_flight"], 2);
+  EXPECT_THAT(lockstep({"whatif", written(), "--in-flight", "0"}).out,
+              HasSubstr("forecast, any number in flight"));
+}
+
+// Buckets are full at 5.5, 6.5, ... 9 ms, and the last ends at 14.8888.
+TEST_F(WhatIfTest, ForecastsFasterComputing) {
+  const Json told = changed(written(), {"--compute-factor", "0.5"});
+  EXPECT_NEAR(exposed(told), 5.8888, 1e-3);
+  EXPECT_NEAR(step(told), 15.8888, 1e-3);
+}
+
+TEST_F(WhatIfTest, ForecastsAListOfCapsOfARunWithAnother) {
+  EXPECT_EQ(changed(written(), {"--bucket-cap-mb-list", "0.25,0.75"})["buckets"], 4);
+  EXPECT_THAT(lockstep({"whatif", written(), "--bucket-cap-mb-list", "0.25,0.75"}).out,
+              HasSubstr("forecast, caps 0.25, 0.75 MiB"));
+  run_.ddp.bucketCapMbList = {0.25, 0.5};
+  const std::string list = written("list.lockstep");
+  EXPECT_EQ(changed(list, {"--bucket-cap-mb-list", "0.25,0.75"})["buckets"], 4);
+  EXPECT_THAT(lockstep({"whatif", list, "--in-flight", "2"}).out,
+              HasSubstr("measured, a list of caps"));
+}
+
+TEST_F(WhatIfTest, ForecastsARankWithoutItsExcess) {
+  run_.lateMs = 0.4;
+  const std::string name = written();
+  EXPECT_NEAR(exposed(forecast(name, "0.5")), 3.5401, 1e-3);
+  EXPECT_NEAR(exposed(changed(name, {"--without-excess-of", "1"})), 3.1401, 1e-3);
+  EXPECT_THAT(lockstep({"whatif", name, "--without-excess-of", "1"}).out,
+              HasSubstr("forecast, rank 1 like the others"));
+  EXPECT_THAT(refusalOf(name, {"--without-excess-of", "7"}), HasSubstr("it has no rank 7"));
+}
+
+// Encoded 0.5 ms after they are full, buckets take 0.7243 and 1.2486 ms: the last from 18.7486 to
+// 19.4729, and 0.25 ms are decoded.
+TEST_F(WhatIfTest, ForecastsTheHookOfAnotherRunAndBack) {
+  const std::string plain = written();
+  run_.halves = true;
+  const std::string halves = written("halves.lockstep");
+  const Json told = changed(plain, {"--hook-of", halves});
+  EXPECT_EQ(told["hook"]["name"], "fp16");
+  EXPECT_NEAR(told["hook"]["share"].get<double>(), 0.5, 1e-3);
+  EXPECT_NEAR(exposed(told), 1.4729, 1e-3);
+  EXPECT_NEAR(step(told), 20.7229, 1e-3);
+  EXPECT_NEAR(told["ranks"][0]["measured_step_ms"].get<double>(), 22.1401, 1e-3);
+  const Json back = changed(halves, {"--hook-of", plain});
+  EXPECT_NEAR(back["ranks"][0]["measured_step_ms"].get<double>(), 20.7229, 1e-3);
+  EXPECT_NEAR(step(back), 22.1401, 1e-2);
+}
+
+TEST_F(WhatIfTest, ChangesCombine) {
+  const Json told =
+      changed(written(), {"--bucket-cap-mb", "25", "--in-flight", "4", "--compute-factor", "0.5"});
+  EXPECT_EQ(told["buckets"], 2);
+  EXPECT_EQ(told["changes"], Json::array({"cap 25 MiB", "4 in flight", "computing x 0.5"}));
+  // 1.75 MiB from 9 ms on.
+  EXPECT_NEAR(exposed(told), 7.5400, 1e-3);
+}
+
 TEST_F(WhatIfTest, BadInputIsOneLine) {
   EXPECT_THAT(refusal(written(), "-1"), HasSubstr("--bucket-cap-mb"));
   EXPECT_THAT(refusal("nowhere.lockstep", "1"), HasSubstr("nowhere.lockstep"));
@@ -136,7 +263,11 @@ TEST_F(WhatIfTest, BadInputIsOneLine) {
   run_.strategy = "data_parallel";
   EXPECT_THAT(refusal(written("parallel.lockstep"), "1"),
               HasSubstr("it is a run of DataParallel, which has no buckets"));
-  EXPECT_EQ(lockstep({"whatif", "run.lockstep"}).exitCode, 2);
+  run_.strategy = "ddp";
+  EXPECT_THAT(refusalOf(written(), {}), HasSubstr("nothing is to be changed: name a cap"));
+  EXPECT_THAT(refusalOf(written(), {"--link", "carrier_pigeon"}), HasSubstr("--link"));
+  EXPECT_THAT(refusalOf(written(), {"--hook-of", "nowhere.lockstep"}),
+              HasSubstr("nowhere.lockstep"));
 }
 
 }  // namespace

@@ -22,15 +22,18 @@ import recorder
 import reductions
 import refresh
 import runs
+import simulate
 import steps
 import table
+import tune
 from kernels import kernels
 from machine import machine
 from studio import studio_live, studio_open, studio_step
 
 BENCHMARKS = {**steps.BENCHMARKS, **reductions.BENCHMARKS, **messages.BENCHMARKS,
               **memory.BENCHMARKS, **recorder.BENCHMARKS, "kernels": kernels, **runs.BENCHMARKS,
-              **forecasts.BENCHMARKS, **healthy.BENCHMARKS, **causes.BENCHMARKS,
+              **forecasts.BENCHMARKS, **tune.BENCHMARKS, **healthy.BENCHMARKS, **causes.BENCHMARKS,
+              **simulate.BENCHMARKS,
               **observer.BENCHMARKS, "studio_open": studio_open, "studio_live": studio_live,
               "studio_step": studio_step, **refresh.BENCHMARKS}
 
@@ -71,7 +74,8 @@ def parse(arguments):
     parser.add_argument("--steps", type=count, help="steps a turn, likewise")
     parser.add_argument("--only", type=lambda text: text.split(","), metavar="A,B",
                         help="of healthy: these experiments, as first_steps/mnist_mlp; of "
-                             "forecasts: these models")
+                             "forecasts and tune: these models, of forecasts these kinds, "
+                             "too; of simulate: these settings")
     parser.add_argument("--busy", type=int, metavar="N",
                         help="of healthy: beside so many busy loops, in place of none and then 4")
     parser.add_argument("--list", action="store_true", help="name the benchmarks")

@@ -1,4 +1,5 @@
-"""Forecasts of other buckets against runs that have them, and runs against their like."""
+"""Forecasts of other buckets, links and hooks against runs that have them, and runs against their
+like."""
 
 import csv
 import io
@@ -18,10 +19,14 @@ ROUNDS = 3
 STEPS = 40
 FIRST_MEASURED = 2  # buckets are rebuilt behind the first
 FIGURES = {"exposed": 10, "step": 5}  # the most that half of the forecasts may be off by, in %
+STEP_OF_OTHERS = 8  # the same of steps with another link, number in flight, or hook
+HELD_OF_OTHERS = 85  # % of their intervals with what was measured
 WORTH_SPEAKING_OF = 0.1  # of a step: an interval so narrow says something, whatever its value
 OTHERS_MAY_WORK = 4  # % of all cores while a run is measured
 TRIES = 3
 AGAIN = "again"  # a run of the same settings
+KINDS = ("buckets", "link", "in flight", "hook")
+HOOK = "fp16"  # it sends half of the bytes, and works for that
 
 # Models of sleeping layers on a link that their communication takes about as long on as their
 # backward: name, file, cap in MiB, settings of the link.
@@ -54,6 +59,8 @@ evaluate_at_end = false
 {ddp}
 [link]
 {link}
+[hook]
+name = "{hook}"
 """
 
 
@@ -100,12 +107,18 @@ class Workbench:
             sys.exit(f"bench: {done.args[1]} ended with {done.returncode}: {done.stderr.strip()}")
         return done.stdout
 
-    def run(self, name, file, link, ddp):
-        """The path of a new run and, by rank, its medians of exposed time and step in ms. Taken
-        anew where the machine was busy with something else, whatever came out."""
+    def run(self, name, file, link, ddp, hook="allreduce"):
+        """The path of a new run and, by rank, its medians of exposed time and step in ms."""
+        run, ranks = self.steps(name, EXPERIMENT.format(
+            file=ROOT / "experiments" / file, steps=STEPS, ddp=toml(ddp), link=toml(link),
+            hook=hook))
+        return run, {rank: tuple(map(statistics.median, zip(*rows))) for rank, rows in ranks.items()}
+
+    def steps(self, name, text):
+        """The path of a new run and, by rank, exposed time and step in ms of its steps. Taken anew
+        where the machine was busy with something else, whatever came out."""
         experiment, run = self.folder / f"{name}.toml", self.folder / f"{name}.lockstep"
-        experiment.write_text(EXPERIMENT.format(file=ROOT / "experiments" / file, steps=STEPS,
-                                                ddp=toml(ddp), link=toml(link)))
+        experiment.write_text(text)
         for _ in range(TRIES):
             run.unlink(missing_ok=True)
             others = OthersWork()
@@ -119,7 +132,7 @@ class Workbench:
             if int(row["step"]) >= FIRST_MEASURED:
                 ranks.setdefault(int(row["rank"]), []).append(
                     (float(row["exposed_ms"]), float(row["step_ms"])))
-        return run, {rank: tuple(map(statistics.median, zip(*rows))) for rank, rows in ranks.items()}
+        return run, ranks
 
 
 def compare(what, number, own, forecast, measured):
@@ -137,25 +150,73 @@ def compare(what, number, own, forecast, measured):
     return rows
 
 
-def one_round(bench, model, number):
-    """The rows of a model: of a quarter and four times its cap, of tune's cut, and of its own cap
-    once more, which is how far two runs of the same settings differ."""
-    name, file, cap, link = model
-    own_run, own = bench.run(f"{name}.{number}", file, link, {"bucket_cap_mb": cap})
-    rows = []
-    for label, other in (("quarter", cap / 4), ("fourfold", cap * 4), (AGAIN, cap)):
-        told = bench.output("whatif", own_run, "--bucket-cap-mb", other, "--json")
-        if told is None:
-            continue
-        _, measured = bench.run(f"{name}.{number}.{label}", file, link, {"bucket_cap_mb": other})
-        rows += compare(f"{name} {label}", number, own, json.loads(told)["ranks"], measured)
-    told = bench.output("tune", own_run, "--json")
-    if told is not None:
-        cut = json.loads(told)["cuts"][-1]
-        _, measured = bench.run(f"{name}.{number}.tuned", file, link,
-                                {"bucket_cap_mb_list": cut["bucket_cap_mb_list"]})
-        rows += compare(f"{name} tune", number, own, cut["ranks"], measured)
-    return rows
+class Round:
+    """One round of a model: a run of its own settings, and forecasts from that one against runs of
+    other settings."""
+
+    def __init__(self, bench, model, number):
+        self.bench, self.number = bench, number
+        self.name, self.file, self.cap, self.link = model
+        self.own_run, self.own = self.run("own", {})
+        self.rows = []
+
+    def run(self, label, link, hook="allreduce", ddp=None):
+        return self.bench.run(f"{self.name}.{self.number}.{label.replace(' ', '_')}", self.file,
+                              self.link | link, ddp or {"bucket_cap_mb": self.cap}, hook)
+
+    def hold(self, label, ranks, **settings):
+        """Sets a forecast against a run that has these settings."""
+        _, measured = self.run(label, settings.pop("link", {}), **settings)
+        self.rows += compare(f"{self.name} {label}", self.number, self.own, ranks, measured)
+
+    def what_if(self, label, words, **settings):
+        told = self.bench.output("whatif", self.own_run, *words, "--json")
+        if told is not None:
+            self.hold(label, json.loads(told)["ranks"], **settings)
+
+    def buckets(self):
+        """Of a quarter and four times the cap, of tune's cut, and of its own cap once more, which
+        is how far two runs of the same settings differ."""
+        for label, other in (("quarter", self.cap / 4), ("fourfold", self.cap * 4),
+                             (AGAIN, self.cap)):
+            self.what_if(label, ("--bucket-cap-mb", other), ddp={"bucket_cap_mb": other})
+        told = self.bench.output("tune", self.own_run, "--json")
+        if told is not None:
+            cut = json.loads(told)["cuts"][-1]
+            self.hold("tune", cut["ranks"], ddp={"bucket_cap_mb_list": cut["bucket_cap_mb_list"]})
+
+    def links(self):
+        gbps, us = self.link["bandwidth_gbps"], self.link["latency_us"]
+        for label, key, option, value in (
+                ("link half", "bandwidth_gbps", "--bandwidth-gbps", gbps / 2),
+                ("link double", "bandwidth_gbps", "--bandwidth-gbps", gbps * 2),
+                ("link late", "latency_us", "--latency-us", us * 8)):
+            self.what_if(label, (option, value), link={key: value})
+
+    def in_flight(self):
+        for number in (2, 4):
+            self.what_if(f"in flight {number}", ("--in-flight", number),
+                         link={"in_flight": number})
+
+    def hook(self):
+        """Of a hook that ran on another link."""
+        other, _ = self.run("other hook", {"bandwidth_gbps": 2 * self.link["bandwidth_gbps"]}, HOOK)
+        self.what_if(f"hook {HOOK}", ("--hook-of", other), hook=HOOK)
+
+
+def one_round(bench, model, number, kinds):
+    """The rows of a model."""
+    one = Round(bench, model, number)
+    for kind, hold in zip(KINDS, (one.buckets, one.links, one.in_flight, one.hook)):
+        if kind in kinds:
+            hold()
+    return one.rows
+
+
+def kind_of(row):
+    """What was another one."""
+    label = row["of"].partition(" ")[2]
+    return next((kind for kind in KINDS if label.startswith(kind)), KINDS[0])
 
 
 def error_percent(row):
@@ -205,6 +266,8 @@ def report(rows, refusals, busy=()):
     """The result of rows of one_round(); `busy`: OthersWork.percent() beside each run."""
     result = {"name": "forecasts", "title": "forecasts of whatif and tune, four models",
               "unit": "%", "rows": rows, "refusals": refusals, "lines": [line(row) for row in rows]}
+    everything = rows
+    rows = [row for row in everything if kind_of(row) == KINDS[0]]
     of_others = [row for row in rows if not row["of"].endswith(AGAIN)]
     for figure, most in FIGURES.items():
         of = [row for row in of_others if row["figure"] == figure]
@@ -221,6 +284,22 @@ def report(rows, refusals, busy=()):
                 f"forecast in the middle; two runs of the same settings differ by "
                 f"{middle(two):.1f} % in the middle, {max(two):.1f} % at most, and "
                 f"{100 * statistics.mean(map(is_within, same)):.0f} % of their intervals hold it")
+    others = [row for row in everything if row not in rows]
+    for kind in KINDS[1:]:
+        of = [row for row in others if kind_of(row) == kind and row["figure"] == "step"]
+        if of:
+            result["lines"].append(
+                f"{kind}: {len(of)} forecasts of the step, off by "
+                f"{middle(map(error_percent, of)):.1f} % in the middle and {max(map(error_percent, of)):.1f} % at most; "
+                f"{sum(map(is_within, of))} within their intervals, as wide as "
+                f"{middle(map(width_percent, of)):.1f} % in the middle")
+    of = [row for row in others if row["figure"] == "step"]
+    if of:
+        ask(result, "median error of step time, other link or hook", middle(map(error_percent, of)),
+            "%", STEP_OF_OTHERS)
+        ask(result, "intervals of step time with what was measured, other link or hook",
+            100 * statistics.mean(map(is_within, of)), "%", HELD_OF_OTHERS, True)
+    of_others = of_others + others
     told = [row for row in of_others if row["said"] != "unknown"]
     untold = [row for row in of_others if row["said"] == "unknown"]
     wrong = sum(map(is_wrong, told))
@@ -241,20 +320,24 @@ def report(rows, refusals, busy=()):
 
 
 def forecasts(options):
-    """What whatif says of a quarter and four times the cap, and tune of its cut, on four models of
-    sleeping layers, against runs that have these buckets. --only NAME,... takes some of the models,
+    """What whatif says of a quarter and four times the cap, and tune of its cut, of other links,
+    numbers in flight and a hook, on four models of sleeping layers, against runs that have these.
+    --only NAME,... takes some of the models, and some of the kinds: buckets, link, in flight, hook.
     --from FILE counts the rounds of an earlier --json, too."""
     before = options.found.get("forecasts", {"rows": [], "refusals": []})
     first = 1 + max((row["round"] for row in before["rows"]), default=-1)
-    chosen = [model for model in MODELS if not options.only or model[0] in options.only]
-    if len(chosen) < len(options.only or []):
-        sys.exit(f"bench: the models of forecasts are {', '.join(model[0] for model in MODELS)}")
+    names = [model[0] for model in MODELS]
+    only = set(options.only or [])
+    if only - {*names, *KINDS}:
+        sys.exit(f"bench: forecasts are of {', '.join(names)}, and of {', '.join(KINDS)}")
+    chosen = [model for model in MODELS if not only & set(names) or model[0] in only]
+    kinds = [kind for kind in KINDS if not only & set(KINDS) or kind in only]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         bench = Workbench(options, folder)
         for number in range(first, first + (options.rounds or ROUNDS)):
             for model in chosen:
-                rows += one_round(bench, model, number)
+                rows += one_round(bench, model, number, kinds)
     return report(before["rows"] + rows, before["refusals"] + bench.refusals,
                   before.get("busy", []) + bench.busy)
 

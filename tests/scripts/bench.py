@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT / "tests/bench"))
 
 import figures  # noqa: E402  (its folder is known only now)
 import forecasts  # noqa: E402
+import simulate  # noqa: E402
 import steps  # noqa: E402
 import table  # noqa: E402
 from contestants import Contestant, alternate  # noqa: E402
@@ -62,6 +63,26 @@ class Forecasts(unittest.TestCase):
     def test_without_forecasts_nothing_is_known(self):
         found, _ = self.asked([])
         self.assertIsNone(found["median error of step time"])
+
+
+class Simulations(unittest.TestCase):
+    @staticmethod
+    def row(figure, low, value, high, measured):
+        return {"of": "both", "round": 0, "recorded": 2, "ranks": 8, "figure": figure,
+                "forecast_ms": value, "low_ms": low, "high_ms": high, "bound_by": "latency",
+                "measured_ms": measured}
+
+    def test_errors_and_intervals_are_asked_of_steps(self):
+        result = simulate.report([self.row("step", 80.0, 110.0, 120.0, 100.0),
+                                  self.row("exposed", 10.0, 20.0, 30.0, 50.0)], [])
+        found = {one["what"]: one["value"] for one in result["asked"]}
+        self.assertAlmostEqual(found["median error of step time"], 10)
+        self.assertEqual(found["intervals of step time with what was measured"], 100)
+        self.assertTrue(any("exposed time: off by 60.0 %" in line for line in result["lines"]))
+        self.assertTrue(any("error  60.0 %, by latency OUTSIDE" in line for line in result["lines"]))
+
+    def test_without_simulations_nothing_is_known(self):
+        self.assertIsNone(simulate.report([], [])["asked"][0]["value"])
 
 
 class Arithmetic(unittest.TestCase):

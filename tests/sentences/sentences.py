@@ -34,6 +34,7 @@ engine/analysis/*.cpp
 engine/cost/*.cpp
 engine/diagnosis/*.cpp
 engine/diagnosis/rules/*.cpp
+engine/simulate/*.cpp
 engine/import/FlightFindings.cpp
 engine/import/JobClock.cpp
 engine/import/RankTimeline.cpp
@@ -65,7 +66,6 @@ engine/process_group/WorkState.cpp
 engine/process_group/operation/*.cpp
 engine/process_group/shared_memory/Agreement.cpp
 engine/process_group/shared_memory/Watch.cpp
-engine/process_group/gloo/Watch.cpp
 engine/hooks/plugin/PluginHook.cpp
 engine/hooks/plugin/detail/PluginSession*.cpp
 app/cli/Compare.cpp
@@ -73,16 +73,19 @@ app/cli/DivergenceText.cpp
 app/cli/Record.cpp
 app/cli/HostTable.cpp
 app/cli/RunReportText.cpp
+app/cli/Simulate.cpp
 app/cli/Tune.cpp
+app/cli/TuneRuns.cpp
+app/cli/TuneText.cpp
 app/cli/WhatIf.cpp
+app/cli/WhatIfChange.cpp
 ui/model/SpanFacts.cpp
+ui/panels/findings/FindingWords.cpp
 ui/shell/JobEnding.cpp
 ui/shell/RunEnding.cpp
-ui/shell/RunReport.cpp
 ui/views/buckets/BucketFacts.cpp
 ui/views/buckets/BucketStory.cpp
 ui/views/buckets/BucketTexts.cpp
-ui/views/buckets/BucketsSentence.cpp
 ui/views/buckets/WhatIf.cpp
 ui/views/compare/CompareResult.cpp
 ui/views/compare/CompareScene.cpp

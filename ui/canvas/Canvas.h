@@ -12,7 +12,7 @@
 
 namespace lockstep::ui {
 
-/// What stands behind a canvas: draws on request, takes the mouse. [ui-thread]
+/// Whoever fills a canvas: draws on request, takes the mouse. [ui-thread]
 class CanvasClient {
  public:
   CanvasClient() = default;
@@ -32,7 +32,8 @@ class CanvasClient {
 
  private:
   friend class Canvas;
-  // A widget goes before its children, and a client before its canvas: that knows by this.
+  // A client is often the widget around the canvas, and is gone before its children are: by this
+  // the canvas knows.
   std::shared_ptr<const void> here_ = std::make_shared<char>();
 };
 

@@ -1,5 +1,7 @@
 #include "ui/canvas/DisplayList.h"
 
+#include "ui/canvas/Palette.h"
+
 namespace lockstep::ui {
 
 DisplayList::Command& DisplayList::add(Op op, const QRectF& rect, const QColor& colour) {
@@ -51,6 +53,27 @@ void DisplayList::text(const QRectF& rect, const QString& text, const QColor& co
   command.alignment = alignment.toInt();
   command.first = static_cast<std::uint32_t>(texts_.size());
   texts_.push_back(text);
+}
+
+void DisplayList::title(const QRectF& rect, const QString& text, const Palette& palette) {
+  this->text(rect, text, palette.text, FontRole::kBold);
+}
+
+void DisplayList::label(const QRectF& rect, const QString& text, const Palette& palette,
+                        Qt::Alignment alignment) {
+  this->text(rect, text, palette.text, FontRole::kSmall, alignment);
+}
+
+void DisplayList::note(const QRectF& rect, const QString& text, const Palette& palette,
+                       Qt::Alignment alignment) {
+  this->text(rect, text, palette.textMuted, FontRole::kSmall, alignment);
+}
+
+void DisplayList::lines(QRectF line, const QStringList& lines, const QColor& colour) {
+  for (const QString& words : lines) {
+    text(line, words, colour, FontRole::kSmall);
+    line.translate(0, line.height());
+  }
 }
 
 void DisplayList::clip(const QRectF& rect) { add(Op::kClip, rect, QColor()); }

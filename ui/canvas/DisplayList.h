@@ -4,6 +4,7 @@
 #include <QPointF>
 #include <QRectF>
 #include <QString>
+#include <QStringList>
 #include <Qt>
 #include <cstdint>
 #include <vector>
@@ -12,6 +13,11 @@ namespace lockstep::ui {
 
 enum class FontRole : std::uint8_t { kSmall, kNormal, kBold, kMono };
 inline constexpr int kFontRoles = 4;
+
+inline constexpr Qt::Alignment kToTheLeft = Qt::AlignLeft | Qt::AlignVCenter;
+inline constexpr Qt::Alignment kToTheRight = Qt::AlignRight | Qt::AlignVCenter;
+
+struct Palette;
 
 /// What a canvas shows in one frame, in logical pixels, in drawing order: the seam between the
 /// views and the back ends. Views fill it; tests read it; QPainter, ImGui, PNG, SVG and PDF
@@ -43,8 +49,15 @@ class DisplayList {
   /// One line of text, aligned in `rect`, elided at the right when it does not fit, and left
   /// out when not even two letters do.
   void text(const QRectF& rect, const QString& text, const QColor& colour,
-            FontRole font = FontRole::kNormal,
-            Qt::Alignment alignment = Qt::AlignLeft | Qt::AlignVCenter);
+            FontRole font = FontRole::kNormal, Qt::Alignment alignment = kToTheLeft);
+  /// The same in the colours of a palette: bold, over what follows; small; small and muted.
+  void title(const QRectF& rect, const QString& text, const Palette& palette);
+  void label(const QRectF& rect, const QString& text, const Palette& palette,
+             Qt::Alignment alignment = kToTheLeft);
+  void note(const QRectF& rect, const QString& text, const Palette& palette,
+            Qt::Alignment alignment = kToTheLeft);
+  /// Small lines below each other, the first of them in `line`.
+  void lines(QRectF line, const QStringList& lines, const QColor& colour);
   /// Narrows drawing to the rectangle, within the clip that stands, until `unclip`.
   void clip(const QRectF& rect);
   void unclip();
@@ -65,5 +78,13 @@ class DisplayList {
   std::vector<QPointF> points_;
   std::vector<QString> texts_;
 };
+
+/// What a scene draws, to stand in a larger drawing.
+template <typename Scene>
+DisplayList drawn(Scene&& scene) {
+  DisplayList list;
+  scene.draw(list);
+  return list;
+}
 
 }  // namespace lockstep::ui

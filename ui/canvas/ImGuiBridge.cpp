@@ -12,9 +12,10 @@
 namespace lockstep::ui {
 namespace {
 
-// What we write beyond Latin-1: Greek (µ, Δ), general punctuation (…, –), arrows, triangles.
-constexpr ImWchar kGlyphs[] = {0x0020, 0x00FF, 0x0370, 0x03FF, 0x2010, 0x2027,
-                               0x2190, 0x21FF, 0x2200, 0x22FF, 0x25A0, 0x25FF, 0};
+// What we write beyond Latin-1: Greek (µ, Δ), general punctuation (…, –), arrows, blocks (▍),
+// triangles, marks (✓, ✚).
+constexpr ImWchar kGlyphs[] = {0x0020, 0x00FF, 0x0370, 0x03FF, 0x2010, 0x2027, 0x2190, 0x21FF,
+                               0x2200, 0x22FF, 0x2580, 0x25FF, 0x2713, 0x271A, 0};
 
 }  // namespace
 
@@ -54,8 +55,8 @@ void ImGuiBridge::shutDown() {
 // Glyphs are baked in device pixels and drawn at one to one.
 void ImGuiBridge::bakeFonts(double devicePixelRatio) {
   ImGuiIO& io = ImGui::GetIO();
-  // A screen with another ratio of pixels has another size of glyphs: the atlas is made anew, which
-  // happens when a window moves to another screen.
+  // The atlas is made anew when a window moves to a screen with another ratio of pixels, which has
+  // another size of glyphs, and when the user chooses another font.
   ImGui_ImplOpenGL3_DestroyFontsTexture();
   io.Fonts->Clear();
   io.Fonts->Flags |= ImFontAtlasFlags_NoMouseCursors;
@@ -85,6 +86,7 @@ void ImGuiBridge::bakeFonts(double devicePixelRatio) {
   fonts_.scale = static_cast<float>(1 / devicePixelRatio);
   ImGui_ImplOpenGL3_CreateFontsTexture();
   bakedRatio_ = devicePixelRatio;
+  bakedFont_ = canvasFont(FontRole::kNormal);
 }
 
 void ImGuiBridge::render(const DisplayList& list, QSizeF logicalSize, double devicePixelRatio) {
@@ -92,7 +94,7 @@ void ImGuiBridge::render(const DisplayList& list, QSizeF logicalSize, double dev
     return;
   }
   ImGui::SetCurrentContext(context_);
-  if (bakedRatio_ != devicePixelRatio) {
+  if (bakedRatio_ != devicePixelRatio || bakedFont_ != canvasFont(FontRole::kNormal)) {
     bakeFonts(devicePixelRatio);
   }
   ImGuiIO& io = ImGui::GetIO();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QFont>
 #include <QSizeF>
 
 #include "ui/canvas/DisplayList.h"
@@ -34,6 +35,7 @@ class ImGuiBridge {
   ImGuiContext* context_;
   ImGuiFonts fonts_;
   double bakedRatio_ = 0;
+  QFont bakedFont_;
   bool ready_ = false;
 };
 

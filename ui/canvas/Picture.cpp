@@ -38,9 +38,9 @@ void drawPictureHead(Picture& picture, const QString& more, const Palette& palet
   DisplayList& list = picture.list;
   list.fill(QRectF(QPointF(0, 0), picture.size), palette.background);
   const double width = textWidth(picture.title, FontRole::kBold);
-  list.text(QRectF(12, 0, width + 4, kPictureHead), picture.title, palette.text, FontRole::kBold);
-  list.text(QRectF(12 + width + 16, 0, picture.size.width() - width - 40, kPictureHead), more,
-            palette.textMuted, FontRole::kSmall);
+  list.title(QRectF(12, 0, width + 4, kPictureHead), picture.title, palette);
+  list.note(QRectF(12 + width + 16, 0, picture.size.width() - width - 40, kPictureHead), more,
+            palette);
 }
 
 QImage renderPicture(const Picture& picture, double scale) {

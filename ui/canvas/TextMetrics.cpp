@@ -47,13 +47,7 @@ FontCache& cache() {
 }  // namespace
 
 int canvasFontPixels(FontRole role) {
-  switch (role) {
-    case FontRole::kSmall:
-    case FontRole::kMono: return 11;
-    case FontRole::kNormal:
-    case FontRole::kBold: return 12;
-  }
-  return 12;
+  return role == FontRole::kSmall || role == FontRole::kMono ? 11 : 12;
 }
 
 const QFont& canvasFont(FontRole role) { return cache().fonts[static_cast<std::size_t>(role)]; }
@@ -77,12 +71,12 @@ double textWidth(const QString& text, FontRole role) {
   return width;
 }
 
-QStringList brokenInto(const QString& text, double width, FontRole role) {
+QStringList brokenInto(const QString& text, double width, FontRole role, qsizetype most) {
   QStringList lines;
   QString line;
   for (const QString& word : text.split(QLatin1Char(' '), Qt::SkipEmptyParts)) {
     const QString longer = line.isEmpty() ? word : line + QLatin1Char(' ') + word;
-    if (!line.isEmpty() && textWidth(longer, role) > width) {
+    if (!line.isEmpty() && lines.size() + 1 < most && textWidth(longer, role) > width) {
       lines << line;
       line = word;
     } else {

@@ -4,6 +4,7 @@
 #include <QFontMetricsF>
 #include <QString>
 #include <QStringList>
+#include <limits>
 
 #include "ui/canvas/DisplayList.h"
 
@@ -25,8 +26,10 @@ int canvasFontPixels(FontRole role);
 double textWidth(const QString& text, FontRole role);
 
 /// Breaks a text between words into lines that are not wider than `width` logical pixels, unless a
-/// single word is; an empty text into none.
-QStringList brokenInto(const QString& text, double width, FontRole role);
+/// single word is; an empty text into none. Of `most` lines the last has all the rest, and is
+/// elided where it is drawn.
+QStringList brokenInto(const QString& text, double width, FontRole role,
+                       qsizetype most = std::numeric_limits<qsizetype>::max());
 
 /// Returns the height of a line of text in logical pixels.
 double lineHeight(FontRole role);

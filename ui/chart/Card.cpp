@@ -87,24 +87,19 @@ void drawCard(DisplayList& list, QSizeF size, QPointF pointer, const Card& card,
   if (card.chip.isValid()) {
     list.fill(QRectF(left, ground.top() + 8, kChip, kChip), card.chip, 2);
   }
-  list.text(QRectF(left + before, ground.top() + 2, inner - before, kTitle - 2), card.title,
-            palette.text, FontRole::kBold);
+  list.title(QRectF(left + before, ground.top() + 2, inner - before, kTitle - 2), card.title,
+             palette);
   double y = ground.top() + kTitle;
   for (const CardLine& line : lines) {
     if (line.swatch.colour.isValid()) {
       drawSwatch(list, QRectF(left, y + 4, kChip, kChip), line.swatch);
     }
-    list.text(QRectF(left + swatches, y, names + 2, kLine), line.fact.name, palette.textMuted,
-              FontRole::kSmall);
-    list.text(QRectF(left + swatches + names + 14, y, values + 4, kLine), line.fact.value,
-              palette.text, FontRole::kSmall);
+    list.note(QRectF(left + swatches, y, names + 2, kLine), line.fact.name, palette);
+    list.label(QRectF(left + swatches + names + 14, y, values + 4, kLine), line.fact.value,
+               palette);
     y += kLine;
   }
-  y += gap;
-  for (const QString& line : words) {
-    list.text(QRectF(left, y, inner, kLine), line, palette.text, FontRole::kSmall);
-    y += kLine;
-  }
+  list.lines(QRectF(left, y + gap, inner, kLine), words, palette.text);
 }
 
 void drawFactCard(DisplayList& list, QSizeF size, QPointF pointer, const QString& title,

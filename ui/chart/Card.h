@@ -28,7 +28,7 @@ struct CardLine {
   Swatch swatch;
 };
 
-/// What the pointer is told.
+/// What a card beside the pointer says.
 struct Card {
   QString title;
   QColor chip;                  ///< before the title; not valid: none

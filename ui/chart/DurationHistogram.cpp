@@ -99,8 +99,8 @@ class HistogramDrawing {
                       .arg(formatCount(histograms_[i].beyond), formatMs(run.durations->max));
         }
       }
-      list_.text(QRectF(frame_.rect.left() + 24, y, frame_.rect.width() - 24, line_), text,
-                 palette_.text, FontRole::kSmall);
+      list_.label(QRectF(frame_.rect.left() + 24, y, frame_.rect.width() - 24, line_), text,
+                  palette_);
       y += line_ + 4;
     }
   }
@@ -118,7 +118,7 @@ class HistogramDrawing {
     list_.line(plot_.topLeft(), plot_.topRight(), palette_.grid);
     labels_.emplace_back(plot_.left(), plot_.top() - line_ - 3,
                          textWidth(share, FontRole::kSmall) + 6, line_);
-    list_.text(labels_.back(), share, palette_.textMuted, FontRole::kSmall);
+    list_.note(labels_.back(), share, palette_);
   }
 
   void drawBar(std::size_t run, const QRectF& bar) {
@@ -166,7 +166,7 @@ class HistogramDrawing {
     }
     const QRectF place(left, plot_.top() - line_ - 3, width, line_);
     labels_.push_back(place);
-    list_.text(place, name, palette_.text, FontRole::kSmall, Qt::AlignCenter);
+    list_.label(place, name, palette_, Qt::AlignCenter);
   }
 
   void drawPercentiles(std::size_t run) {

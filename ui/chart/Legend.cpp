@@ -77,8 +77,7 @@ double drawLegend(DisplayList& list, const QRectF& area, const std::vector<Legen
       const double height = entry.swatch.stroke ? kStroke : kSide;
       const double width = textWidthOf(entry);
       drawSwatch(list, QRectF(x, top + high / 2 - height / 2, kSide, height), entry.swatch);
-      list.text(QRectF(x + kText, top, width, high), entry.text, palette.textMuted,
-                FontRole::kSmall);
+      list.note(QRectF(x + kText, top, width, high), entry.text, palette);
       x += kText + width + kGap;
     }
     widest = std::max(widest, line.width);

@@ -30,9 +30,9 @@ struct LegendEntry {
 /// Returns how high an area of this width is that has room for all entries.
 double legendHeight(const std::vector<LegendEntry>& entries, double width);
 
-/// Draws entries one beside the other, on as many lines as the area is high enough for and as many of
-/// them as there is room for, from the left or up to the right; returns the width of the widest line,
-/// with the gap after its last.
+/// Draws as many entries as the area has room for, side by side and in as many lines as it is high,
+/// from the left or up to the right. Returns the width of the widest line, with the gap after its
+/// last entry.
 double drawLegend(DisplayList& list, const QRectF& area, const std::vector<LegendEntry>& entries,
                   const Palette& palette, Qt::Alignment alignment = Qt::AlignLeft);
 

@@ -1,5 +1,6 @@
 #include "ui/chart/LineChart.h"
 
+#include <QMarginsF>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,10 +14,8 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr double kHeading = 24;
-constexpr double kBottom = 20;
-constexpr double kLeft = 54;
-constexpr double kRight = 12;
+constexpr QMarginsF kAround(54, 24, 12, 20);  // what stands there is about the plot
+constexpr double kHeading = kAround.top();
 constexpr std::size_t kRanksNamed = 8;
 constexpr int kGapBridged = 3;  // points without a value: fewer iterations than points
 
@@ -64,7 +63,11 @@ Bounds boundsOf(const std::vector<RankCurve>& curves, bool fromZero) {
     // A single value, or equal ones, would give an axis of no length.
     bounds.right = bounds.right > bounds.left ? bounds.right : bounds.left + 1;
     bounds.low = fromZero ? std::min(0.0, bounds.low) : bounds.low;
-    bounds.high = bounds.high > bounds.low ? bounds.high : bounds.low + 1;
+    // 1 is nothing beside a number of 16 digits.
+    constexpr double kLeast = 1e-9;
+    bounds.high = bounds.high > bounds.low
+                      ? bounds.high
+                      : bounds.low + std::max(1.0, kLeast * std::abs(bounds.low));
     // Room at the top, so that the largest value does not touch the edge.
     bounds.high += 0.06 * (bounds.high - bounds.low);
   }
@@ -127,11 +130,9 @@ void drawLineChart(DisplayList& list, const QRectF& rect, const ChartText& text,
                    const std::vector<RankCurve>& curves, const Palette& palette,
                    std::optional<QPointF> pointer) {
   const double titleWidth = textWidth(text.title, FontRole::kBold);
-  list.text(QRectF(rect.left(), rect.top(), titleWidth + 4, kHeading), text.title, palette.text,
-            FontRole::kBold);
-  list.text(QRectF(rect.left() + titleWidth + 10, rect.top(), 150, kHeading), text.unit,
-            palette.textMuted, FontRole::kSmall);
-  const QRectF plot = rect.adjusted(kLeft, kHeading, -kRight, -kBottom);
+  list.title(QRectF(rect.left(), rect.top(), titleWidth + 4, kHeading), text.title, palette);
+  list.note(QRectF(rect.left() + titleWidth + 10, rect.top(), 150, kHeading), text.unit, palette);
+  const QRectF plot = rect.marginsRemoved(kAround);
   if (plot.width() < 40 || plot.height() < 30) {
     return;
   }
@@ -147,12 +148,12 @@ void drawLineChart(DisplayList& list, const QRectF& rect, const ChartText& text,
   for (const double value : up.ticks(stepY)) {
     const double y = up.at(value);
     list.fill(QRectF(plot.left(), std::round(y), plot.width(), 1), palette.grid);
-    list.text(QRectF(rect.left(), y - 8, kLeft - 6, 16), tickText(value, stepY), palette.textMuted,
-              FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+    list.note(QRectF(rect.left(), y - 8, kAround.left() - 6, 16), tickText(value, stepY), palette,
+              kToTheRight);
   }
   drawAxisBelow(list, plot, across, 80, tickText, palette);
-  list.text(QRectF(rect.left(), plot.bottom() + 3, kLeft - 6, kBottom - 3), text.x,
-            palette.textMuted, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+  list.note(QRectF(rect.left(), plot.bottom() + 3, kAround.left() - 6, kAround.bottom() - 3),
+            text.x, palette, kToTheRight);
   // 2 px more, so that a curve along the upper or lower edge keeps its width.
   list.clip(plot.adjusted(0, -2, 0, 2));
   for (const RankCurve& curve : curves) {
@@ -177,9 +178,8 @@ void drawLineChart(DisplayList& list, const QRectF& rect, const ChartText& text,
     const auto& points = curves[i].points;
     if (pointed && !points.empty()) {
       const double x = across.valueAt(pointer->x());
-      const auto near = std::min_element(points.begin(), points.end(), [&](auto& a, auto& b) {
-        return std::abs(a.x() - x) < std::abs(b.x() - x);
-      });
+      const auto near = std::ranges::min_element(
+          points, {}, [x](const QPointF& point) { return std::abs(point.x() - x); });
       // A hundredth of the step of the axis: two digits more than its labels.
       label += QStringLiteral(": ") + tickText(near->y(), stepY / 100);
     }

@@ -22,7 +22,7 @@ struct RankCurve {
 /// What a chart says about itself.
 struct ChartText {
   QString title;
-  QString unit;   ///< of y, behind the title
+  QString unit;   ///< of y, after the title
   QString x;      ///< "iteration", "s"
   QString empty;  ///< a sentence for when there is no curve
   bool fromZero = false;

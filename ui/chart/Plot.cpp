@@ -52,16 +52,13 @@ void drawAxisBelow(DisplayList& list, const QRectF& plot, const Scale& scale, do
     // The first and the last one stay below the plot: beside it stands what is counted.
     const double left =
         std::clamp(x - width / 2, plot.left(), std::max(plot.left(), plot.right() + 6 - width));
-    list.text(QRectF(left, plot.bottom() + kMark, width, 16), text, palette.textMuted,
-              FontRole::kSmall);
+    list.note(QRectF(left, plot.bottom() + kMark, width, 16), text, palette);
   }
 }
 
 void drawFirstLost(DisplayList& list, const QRectF& plot, const std::vector<LostCurve>& lost,
                    const std::function<double(double)>& xOf, const Palette& palette) {
-  const auto first = std::min_element(
-      lost.begin(), lost.end(),
-      [](const LostCurve& a, const LostCurve& b) { return a.iteration < b.iteration; });
+  const auto first = std::ranges::min_element(lost, {}, &LostCurve::iteration);
   if (first == lost.end()) {
     return;
   }

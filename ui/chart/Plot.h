@@ -33,8 +33,8 @@ struct LostCurve {
   std::uint32_t iteration = 0;
 };
 
-/// Marks the earliest of these iterations by a line in the colour of errors and a plate that says
-/// whose curves were lost there, where that is in the plot; `xOf` an iteration.
+/// Marks the earliest of these iterations, where it lies in the plot, by a line in the colour of
+/// errors and a plate that says whose curves were lost there. `xOf` gives the x of an iteration.
 void drawFirstLost(DisplayList& list, const QRectF& plot, const std::vector<LostCurve>& lost,
                    const std::function<double(double iteration)>& xOf, const Palette& palette);
 

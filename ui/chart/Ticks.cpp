@@ -17,6 +17,9 @@ std::vector<double> Scale::ticks(double step) const {
   // By number and not by adding up, so that rounding does not grow along the axis.
   for (double number = std::ceil(from / step - kRounding); number <= last; ++number) {
     ticks.push_back(number * step);
+    if (number + 1 == number) {
+      break;  // so large that the next number is beyond a double
+    }
   }
   return ticks;
 }

@@ -7,7 +7,6 @@
 #include <QSaveFile>
 #include <QUndoCommand>
 #include <algorithm>
-#include <cmath>
 
 namespace lockstep::ui {
 namespace {

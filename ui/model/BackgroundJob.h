@@ -12,8 +12,9 @@ class QThreadPool;
 namespace lockstep::ui {
 
 /// Threads for what takes long: reading, analysing, searching. Not Qt's own pool: painting hands
-/// parts of its work to that and waits for them, behind whatever is there already. Ends with the
-/// application, after what was started. For tests; the studio's work begins below. [ui-thread]
+/// parts of its work to that one, and would have to wait until what is there already is done. It
+/// ends with the application, and waits for what was started. Given out for tests; the studio uses
+/// the functions below. [ui-thread]
 QThreadPool& backgroundPool();
 
 /// Has `work` done on a thread of that pool. [ui-thread]
@@ -60,7 +61,7 @@ class BackgroundJob {
                  });
   }
 
-  /// What is under way goes on, but nobody is told.
+  /// What is under way goes on, but its result is dropped.
   void drop() {
     ++ticket_;
     busy_ = false;

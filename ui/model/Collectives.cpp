@@ -5,8 +5,9 @@
 #include "ui/model/SpanFacts.h"
 
 namespace lockstep::ui {
-// A check tells for itself, since the ranks meet in it first and its numbers are its own; of the
-// marks and the link of a collective, that tells when a rank arrived.
+// A check has meetings of its own, since it is numbered apart and the ranks meet in it before they
+// do in the collective. The marks of a collective and its modelled link have none: callOf leads
+// from them to the collective.
 const Meeting* RunModel::meetingOf(const Span& span) const {
   const std::optional<run::Call> call = run::callOf(span.kind, span.detail, span.value);
   return call ? meetings_.find(*call, toTicks(span.startNs)) : nullptr;
@@ -59,25 +60,15 @@ Arrivals arrivalsOf(const RunModel& model, const Span& span) {
   if (arrivals.byRank.empty()) {
     return arrivals;
   }
-  double firstNs = arrivals.byRank.front().startNs;
-  arrivals.lastArrivalNs = firstNs;
-  arrivals.order = 1;
-  double ownNs = span.startNs;
-  int late = arrivals.byRank.front().rank();
-  for (const Span& other : arrivals.byRank) {
-    if (other.rank() == span.rank()) {
-      ownNs = other.startNs;
-    }
-    firstNs = std::min(firstNs, other.startNs);
-    if (other.startNs > arrivals.lastArrivalNs) {
-      arrivals.lastArrivalNs = other.startNs;
-      late = other.rank();
-    }
-  }
-  for (const Span& other : arrivals.byRank) {
-    arrivals.order += other.startNs < ownNs ? 1 : 0;
-  }
-  arrivals.waitNs = arrivals.lastArrivalNs - firstNs;
+  const Span& last = *std::ranges::max_element(arrivals.byRank, {}, &Span::startNs);
+  const int late = last.rank();
+  const auto own = std::ranges::find(arrivals.byRank, span.rank(), &Span::rank);
+  const double ownNs = own == arrivals.byRank.end() ? span.startNs : own->startNs;
+  arrivals.order =
+      1 + static_cast<int>(std::ranges::count_if(
+              arrivals.byRank, [ownNs](double ns) { return ns < ownNs; }, &Span::startNs));
+  arrivals.lastArrivalNs = last.startNs;
+  arrivals.waitNs = last.startNs - std::ranges::min(arrivals.byRank, {}, &Span::startNs).startNs;
   auto known = arrivals.byRank.begin();
   // Both are sorted by rank.
   for (const int member : model.membersOf(trace::groupOf(span.detail))) {

@@ -153,21 +153,9 @@ std::vector<std::string> inListedOrder(std::vector<std::string> names) {
 }
 
 QString titleOf(CounterGroup group) {
-  switch (group) {
-    case CounterGroup::kProcess:
-      return tr("Process");
-    case CounterGroup::kWire:
-      return tr("On the wire");
-    case CounterGroup::kTraining:
-      return tr("Training");
-    case CounterGroup::kHook:
-      return tr("Hook");
-    case CounterGroup::kDdp:
-      return tr("DDP's logger");
-    case CounterGroup::kOther:
-      return tr("Others");
-  }
-  return {};
+  static constexpr std::array kTitles{"Process", "On the wire",  "Training",
+                                      "Hook",    "DDP's logger", "Others"};
+  return tr(kTitles[static_cast<std::size_t>(group)]);
 }
 
 QString counterText(CounterUnit unit, double value) {

@@ -11,8 +11,8 @@ enum class CounterUnit { kNumber, kBytes, kPercent, kBytesPerSecond, kNanosecond
 /// What a counter is about, in the order in which views list them.
 enum class CounterGroup { kProcess, kWire, kTraining, kHook, kDdp, kOther };
 
-/// What people are told about a counter. Those of hooks, and others that the studio does not
-/// know, have their own names and no unit.
+/// What is shown of a counter. Those of hooks, and others that the studio does not know, have their
+/// own names and no unit.
 struct CounterFacts {
   QString title;    ///< "Memory": short enough for the label of a lane
   QString meaning;  ///< one sentence, with its unit

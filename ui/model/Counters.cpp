@@ -99,9 +99,7 @@ void CounterSeries::rebuildFrom(std::size_t point) {
 }
 
 std::size_t CounterSeries::firstAfter(std::uint64_t ticks) const {
-  const auto at = std::upper_bound(
-      points_.begin(), points_.end(), ticks,
-      [](std::uint64_t time, const MetricPoint& point) { return time < point.ticks; });
+  const auto at = std::ranges::upper_bound(points_, ticks, {}, &MetricPoint::ticks);
   return static_cast<std::size_t>(at - points_.begin());
 }
 

@@ -34,7 +34,7 @@ class CounterSeries {
     bool operator==(const Summary&) const = default;
   };
 
-  /// Takes its place by time, behind what has the same; at the end it costs nothing to speak of.
+  /// Puts a value into its place by time, after those of the same time. At the end that is cheap.
   void add(const MetricPoint& point);
 
   [[nodiscard]] const std::vector<MetricPoint>& points() const { return points_; }

@@ -8,8 +8,8 @@ namespace lockstep::ui {
 
 /// A file that holds the latest text it was given, for texts that come faster than a disk may
 /// take them: each is written by a thread of the pool, and one that waits gives way to the next.
-/// A reader sees a whole text, the new or the one before; it is not waited for on its way to the
-/// disk. Once the file could not be written nothing more is. [ui-thread]
+/// A reader sees a whole text, the new one or the one before. Nobody waits until a text has reached
+/// the disk. After a failure nothing more is written. [ui-thread]
 class FileOfLatest {
  public:
   explicit FileOfLatest(const QString& path);

@@ -6,8 +6,8 @@
 
 namespace lockstep::ui {
 
-/// Returns the span of a lane that goes on at a time, or nearest within `slackNs`, and that fits, by
-/// the first of its rows that has one. [ui-thread]
+/// Returns a span of a lane that goes on at a time, or is the nearest to it within `slackNs`, and
+/// that fits: of the first row that has such a span. [ui-thread]
 template <typename Fits>
 std::optional<Span> spanInLane(const RunModel& model, int laneNumber, double ns, const Fits& fits,
                                double slackNs = 0) {

@@ -28,9 +28,7 @@ std::optional<std::size_t> MeetingTable::indexOf(std::uint64_t sequence) const {
   if (behind < meetings_.size() && meetings_[meetings_.size() - 1 - behind].sequence == sequence) {
     return meetings_.size() - 1 - behind;
   }
-  const auto at = std::lower_bound(
-      meetings_.begin(), meetings_.end(), sequence,
-      [](const Meeting& meeting, std::uint64_t wanted) { return meeting.sequence < wanted; });
+  const auto at = std::ranges::lower_bound(meetings_, sequence, {}, &Meeting::sequence);
   return at != meetings_.end() && at->sequence == sequence
              ? std::optional(static_cast<std::size_t>(at - meetings_.begin()))
              : std::nullopt;
@@ -39,9 +37,7 @@ std::optional<std::size_t> MeetingTable::indexOf(std::uint64_t sequence) const {
 // Ends are nearly sorted, but a meeting that began later may end first. So the search is followed
 // by a look at as many before it as can be out of order.
 std::size_t MeetingTable::firstEndingAfter(std::uint64_t ticks) const {
-  const auto at =
-      std::partition_point(meetings_.begin(), meetings_.end(),
-                           [ticks](const Meeting& meeting) { return meeting.lastEnd <= ticks; });
+  const auto at = std::ranges::upper_bound(meetings_, ticks, {}, &Meeting::lastEnd);
   std::size_t first = static_cast<std::size_t>(at - meetings_.begin());
   const std::size_t least = first > kReorderedAtMost ? first - kReorderedAtMost : 0;
   for (std::size_t i = first; i-- > least;) {
@@ -105,9 +101,7 @@ void Meetings::add(int rank, std::size_t row, const run::SpanRecord& span) {
     }
   }
   if (!index) {
-    const auto place = std::upper_bound(
-        table.meetings_.begin(), table.meetings_.end(), sequence,
-        [](std::uint64_t wanted, const Meeting& meeting) { return wanted < meeting.sequence; });
+    const auto place = std::ranges::upper_bound(table.meetings_, sequence, {}, &Meeting::sequence);
     index = static_cast<std::size_t>(place - table.meetings_.begin());
     Meeting meeting;
     meeting.sequence = sequence;
@@ -173,8 +167,7 @@ std::vector<Meetings::Arrival> Meetings::arrivalsOf(const Meeting& meeting) cons
   for (std::uint32_t at = meeting.arrivals; at != kNone; at = arrivals_[at].next) {
     found.push_back(arrivals_[at]);
   }
-  std::sort(found.begin(), found.end(),
-            [](const Arrival& a, const Arrival& b) { return a.rank < b.rank; });
+  std::ranges::sort(found, {}, &Arrival::rank);
   return found;
 }
 

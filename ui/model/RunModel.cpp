@@ -209,8 +209,7 @@ void RunModel::applySmallTables(const trace::RunUpdate& update) {
   news = news || update.parameters || update.layouts || update.clock || update.tracks;
   if (update.layouts) {
     // layoutAt and rebuildStep rely on the order of steps.
-    std::stable_sort(data_.layouts.begin(), data_.layouts.end(),
-                     [](const auto& a, const auto& b) { return a.step < b.step; });
+    std::ranges::stable_sort(data_.layouts, {}, &trace::BucketsMessage::step);
   }
   // The origin stays where the first answer put it, so that a better rate moves nothing far.
   if (update.clock && !originTicks_) {
@@ -302,12 +301,10 @@ void RunModel::addSpan(const trace::SpanRow& row) {
 }
 
 void RunModel::addGap(Track& track, const trace::SpanRow& row) {
-  auto at =
-      std::upper_bound(track.gaps.begin(), track.gaps.end(), row.startTicks,
-                       [](std::uint64_t ticks, const Gap& gap) { return ticks < gap.startTicks; });
+  auto at = std::ranges::upper_bound(track.gaps, row.startTicks, {}, &Gap::startTicks);
   const std::uint64_t before = at == track.gaps.begin() ? 0 : std::prev(at)->lostUpTo;
   at = track.gaps.insert(at, {row.startTicks, row.startTicks + row.durationTicks, before});
-  // One that comes late is counted in all behind it.
+  // One that comes late is counted in all after it.
   std::for_each(at, track.gaps.end(), [&](Gap& gap) { gap.lostUpTo += row.value; });
   data_.spans.push_back(row);
   activity_.addLost(row.startTicks, row.durationTicks, row.value);
@@ -340,8 +337,7 @@ Lane& RunModel::laneFor(Track& track, LaneRole role) {
   const auto at = static_cast<std::size_t>(role);
   if (lanes_.empty() || track.lanesThen[at] != lanes_.size()) {
     const int id = laneId(track.rank, role);
-    auto it = std::partition_point(lanes_.begin(), lanes_.end(),
-                                   [id](const Lane& lane) { return lane.id < id; });
+    auto it = std::ranges::lower_bound(lanes_, id, {}, &Lane::id);
     if (it == lanes_.end() || it->id != id) {
       it = lanes_.insert(it, Lane{id, {}});
     }

@@ -24,21 +24,16 @@ const trace::HostState* RunModel::hostOf(int rank) const {
   if (hosts_.size() < 2) {
     return nullptr;
   }
-  const auto info = std::find_if(ranks_.begin(), ranks_.end(),
-                                 [rank](const auto& other) { return other.rank == rank; });
+  const auto info = std::ranges::find(ranks_, rank, &trace::RankInfo::rank);
   const int number = info == ranks_.end() ? trace::kRecordingHost : info->host;
-  const auto host = std::find_if(hosts_.begin(), hosts_.end(),
-                                 [number](const auto& other) { return other.info.host == number; });
+  const auto host = std::ranges::find_if(
+      hosts_, [number](const auto& other) { return other.info.host == number; });
   return host == hosts_.end() ? nullptr : &*host;
 }
 
 QString RunModel::trackName(int track) const {
-  for (const trace::TrackInfo& info : data_.tracks) {
-    if (info.id == track) {
-      return QString::fromStdString(info.name);
-    }
-  }
-  return {};
+  const auto info = std::ranges::find(data_.tracks, track, &trace::TrackInfo::id);
+  return info == data_.tracks.end() ? QString() : QString::fromStdString(info->name);
 }
 
 const trace::BucketsMessage* RunModel::layoutAt(std::uint32_t step) const {
@@ -52,12 +47,10 @@ const trace::BucketsMessage* RunModel::layoutAt(std::uint32_t step) const {
 }
 
 std::optional<std::uint32_t> RunModel::rebuildStep() const {
-  for (const trace::BucketsMessage& layout : data_.layouts) {
-    if (layout.layout > 0) {
-      return layout.step;
-    }
-  }
-  return std::nullopt;
+  const auto rebuilt = std::ranges::find_if(
+      data_.layouts, [](std::uint32_t layout) { return layout > 0; },
+      &trace::BucketsMessage::layout);
+  return rebuilt == data_.layouts.end() ? std::nullopt : std::optional(rebuilt->step);
 }
 
 const std::vector<MetricPoint>& RunModel::metric(const std::string& name, int rank) const {
@@ -87,8 +80,7 @@ TimeRange RunModel::extent() const {
 }
 
 const Lane* RunModel::lane(int id) const {
-  const auto it = std::partition_point(lanes_.begin(), lanes_.end(),
-                                       [id](const Lane& lane) { return lane.id < id; });
+  const auto it = std::ranges::lower_bound(lanes_, id, {}, &Lane::id);
   return it != lanes_.end() && it->id == id ? &*it : nullptr;
 }
 
@@ -186,7 +178,7 @@ std::optional<Span> RunModel::neighbourIf(const Span& span, int direction,
   std::uint64_t bestStart = 0;
   for (int row = 0; row < static_cast<int>(in->rows.size()); ++row) {
     const run::SpanStore& store = in->rows[static_cast<std::size_t>(row)];
-    // The first of this row that stands behind the span; the one before it stands before.
+    // The first of this row that comes after the span; the one before that comes before the span.
     std::size_t behind = row == span.row  ? *own + 1
                          : row < span.row ? store.firstStartingAt(ownStart + 1)
                                           : store.firstStartingAt(ownStart);
@@ -226,12 +218,12 @@ std::vector<GapSpan> RunModel::gaps(int lane, TimeRange within, double closeNs) 
       continue;
     }
     // Gaps of one thread follow each other, so that their ends are sorted too.
-    auto gap = std::partition_point(track.gaps.begin(), track.gaps.end(),
-                                    [from](const Gap& one) { return one.endTicks < from; });
+    auto gap = std::ranges::lower_bound(track.gaps, from, {}, &Gap::endTicks);
     while (gap != track.gaps.end() && gap->startTicks <= until) {
       const auto first = gap;
       ++gap;
-      // As far as the next lies close to those taken; at each turn all that do are taken at once.
+      // Goes on while the next gap is close to the last one that was taken. A turn takes all gaps
+      // that begin within `closeTicks` of that one, by a search and not one by one.
       while (closeTicks > 0 && gap != track.gaps.end() && gap->startTicks <= until &&
              gap->startTicks <= std::prev(gap)->endTicks + closeTicks) {
         const std::uint64_t reach = std::min(until, std::prev(gap)->endTicks + closeTicks);

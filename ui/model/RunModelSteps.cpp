@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <ranges>
 
 #include "ui/model/RunModel.h"
 
@@ -31,21 +32,12 @@ std::optional<StepSpan> RunModel::step(int rank, std::uint32_t number) const {
   if (store == nullptr) {
     return std::nullopt;
   }
+  const auto numberAt = [store](std::size_t index) { return store->at(index).step; };
   // Numbers grow with time.
-  std::size_t low = 0;
-  std::size_t high = store->size();
-  while (low < high) {
-    const std::size_t middle = (low + high) / 2;
-    if (store->at(middle).step < number) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  if (low == store->size() || store->at(low).step != number) {
-    return std::nullopt;
-  }
-  return stepOf(spanAt(id, 0, low));
+  const auto all = std::views::iota(std::size_t{0}, store->size());
+  const auto at = std::ranges::lower_bound(all, number, {}, numberAt);
+  return at != all.end() && numberAt(*at) == number ? std::optional(stepOf(spanAt(id, 0, *at)))
+                                                    : std::nullopt;
 }
 
 std::optional<StepSpan> RunModel::stepOfAll(std::uint32_t number) const {

@@ -2,7 +2,6 @@
 
 #include <QThread>
 #include <condition_variable>
-#include <cstddef>
 #include <deque>
 #include <filesystem>
 #include <mutex>

@@ -48,7 +48,16 @@ struct TimeRange {
 
   [[nodiscard]] double lengthNs() const { return endNs - startNs; }
   [[nodiscard]] bool empty() const { return !(endNs > startNs); }
+  [[nodiscard]] double middleNs() const { return (startNs + endNs) / 2; }
+  /// Returns the range with a part of its length more on either side: its ends are seen as ends.
+  [[nodiscard]] TimeRange widened(double part) const {
+    return {startNs - part * lengthNs(), endNs + part * lengthNs()};
+  }
   bool operator==(const TimeRange&) const = default;
+
+  [[nodiscard]] static TimeRange about(double ns, double lengthNs) {
+    return {ns - lengthNs / 2, ns + lengthNs / 2};
+  }
 };
 
 }  // namespace lockstep::ui

@@ -2,6 +2,7 @@
 
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <algorithm>
 
 #include "engine/analysis/SpanMeaning.h"
 #include "engine/run/KindFacts.h"
@@ -22,7 +23,7 @@ std::uint64_t bytesOf(const ParameterTable& parameters, const Span& span) {
 
 namespace {
 
-/// What an observed job calls a process group, as the rank told it.
+/// What an observed job calls a process group, as its rank reported it.
 QString groupName(const RunModel& model, int rank, int group) {
   for (const trace::RankInfo& info : model.ranks()) {
     if (info.rank == rank) {
@@ -33,20 +34,18 @@ QString groupName(const RunModel& model, int rank, int group) {
   return {};
 }
 
-void addArrivals(const RunModel& model, const Span& span, std::vector<Fact>& facts) {
+void addArrivals(const RunModel& model, const Span& span, Facts& facts) {
   const Arrivals arrivals = arrivalsOf(model, span);
   // Whether the late one is among those without a record cannot be known: nobody is accused.
   if (!arrivals.missing.empty()) {
-    facts.push_back(
-        {QStringLiteral("Arrived"), QStringLiteral("who came last is unknown: no record of ") +
-                                        formatRanks(arrivals.missing)});
+    facts.add("Arrived", QStringLiteral("who came last is unknown: no record of ") +
+                             formatRanks(arrivals.missing));
     return;
   }
   if (!arrivals.closeToLast.empty()) {
-    facts.push_back(
-        {QStringLiteral("Arrived"),
-         QStringLiteral("%1 came last within ± %2, the doubt of their hosts' clocks")
-             .arg(formatRanks(arrivals.closeToLast), formatDuration(arrivals.doubtNs))});
+    facts.add("Arrived",
+              QStringLiteral("%1 came last within ± %2, the doubt of their hosts' clocks")
+                  .arg(formatRanks(arrivals.closeToLast), formatDuration(arrivals.doubtNs)));
     return;
   }
   if (arrivals.lateRank < 0) {
@@ -55,21 +54,17 @@ void addArrivals(const RunModel& model, const Span& span, std::vector<Fact>& fac
   const auto ranks = static_cast<int>(arrivals.byRank.size());
   const QString waited = formatDuration(arrivals.waitNs);
   if (arrivals.lateRank == span.rank()) {
-    facts.push_back({QStringLiteral("Arrived"),
-                     QStringLiteral("last of %1; others waited up to %2").arg(ranks).arg(waited)});
+    facts.add("Arrived",
+              QStringLiteral("last of %1; others waited up to %2").arg(ranks).arg(waited));
   } else {
-    double ownWaitNs = 0;
-    for (const Span& other : arrivals.byRank) {
-      if (other.rank() == span.rank()) {
-        ownWaitNs = arrivals.lastArrivalNs - other.startNs;
-      }
-    }
-    facts.push_back({QStringLiteral("Arrived"),
-                     QStringLiteral("%1 of %2; waited %3 for rank %4")
-                         .arg(formatOrdinal(static_cast<std::size_t>(arrivals.order)))
-                         .arg(ranks)
-                         .arg(formatDuration(ownWaitNs))
-                         .arg(arrivals.lateRank)});
+    const auto own = std::ranges::find(arrivals.byRank, span.rank(), &Span::rank);
+    const double ownWaitNs =
+        own == arrivals.byRank.end() ? 0 : arrivals.lastArrivalNs - own->startNs;
+    facts.add("Arrived", QStringLiteral("%1 of %2; waited %3 for rank %4")
+                             .arg(formatOrdinal(static_cast<std::size_t>(arrivals.order)))
+                             .arg(ranks)
+                             .arg(formatDuration(ownWaitNs))
+                             .arg(arrivals.lateRank));
   }
 }
 
@@ -83,7 +78,7 @@ QString hostFact(const trace::HostState& host, trace::RunKind kind) {
                                                           : QStringLiteral("recording"));
 }
 
-void addBucket(const RunModel& model, const Span& span, std::vector<Fact>& facts) {
+void addBucket(const RunModel& model, const Span& span, Facts& facts) {
   if (!span.hasBucket()) {
     return;
   }
@@ -96,18 +91,18 @@ void addBucket(const RunModel& model, const Span& span, std::vector<Fact>& facts
             .arg(layout->buckets.size())
             .arg(formatBytes(bucket.bytes), formatCounted(bucket.parameters.size(), "parameter"));
   }
-  facts.push_back({QStringLiteral("Bucket"), text});
+  facts.add("Bucket", text);
 }
 
 }  // namespace
 
 std::vector<Fact> factsOf(const RunModel& model, const Span& span) {
-  std::vector<Fact> facts;
+  Facts facts;
   const bool instant = span.durationNs == 0;
   if (!instant) {
-    facts.push_back({QStringLiteral("Duration"), formatDuration(span.durationNs)});
+    facts.add("Duration", formatDuration(span.durationNs));
   }
-  facts.push_back({QStringLiteral("Rank"), QString::number(span.rank())});
+  facts.add("Rank", QString::number(span.rank()));
   if (span.kind != EventKind::kStartup) {
     QString where = QString::number(span.step);
     const auto step = model.step(span.rank(), span.step);
@@ -116,20 +111,20 @@ std::vector<Fact> factsOf(const RunModel& model, const Span& span) {
       where += offset >= 0 ? QStringLiteral(", %1 after its start").arg(formatDuration(offset))
                            : QStringLiteral(", %1 before its start").arg(formatDuration(-offset));
     }
-    facts.push_back({QStringLiteral("Iteration"), where});
+    facts.add("Iteration", where);
   }
-  facts.push_back({QStringLiteral("Start"), formatTime(span.startNs, 1000)});
+  facts.add("Start", formatTime(span.startNs, 1000));
   if (const trace::HostState* host = model.hostOf(span.rank())) {
-    facts.push_back({QStringLiteral("Host"), hostFact(*host, model.info().kind)});
+    facts.add("Host", hostFact(*host, model.info().kind));
   }
   if (const auto parameter = parameterOf(span)) {
-    facts.push_back({QStringLiteral("Parameter"), parameterName(model, *parameter)});
+    facts.add("Parameter", parameterName(model, *parameter));
     if (*parameter < model.parameters().size()) {
-      facts.push_back({QStringLiteral("Shape"), formatShape(model.parameters()[*parameter].shape)});
+      facts.add("Shape", formatShape(model.parameters()[*parameter].shape));
     }
   }
   if (span.kind == EventKind::kSearchUnused) {
-    facts.push_back({QStringLiteral("Unused"), formatCounted(span.value, "parameter")});
+    facts.add("Unused", formatCounted(span.value, "parameter"));
   }
   addBucket(model, span, facts);
   if (const std::uint64_t bytes = bytesOf(model.parameters(), span); bytes > 0) {
@@ -137,16 +132,15 @@ std::vector<Fact> factsOf(const RunModel& model, const Span& span) {
     if (!instant && run::has(span.kind, run::kCopies)) {
       text += QStringLiteral(" at ") + formatRate(static_cast<double>(bytes), span.durationNs);
     }
-    facts.push_back({QStringLiteral("Bytes"), text});
+    facts.add("Bytes", text);
     if (span.kind == EventKind::kCollective) {
       const Arrivals arrivals = arrivalsOf(model, span);
       // From the last arrival on: before it nothing could be moved, and a rate over the whole span
       // would accuse the link of what a late rank did.
       const double transferNs = span.endNs() - std::max(span.startNs, arrivals.lastArrivalNs);
       if (transferNs > 0) {
-        facts.push_back({QStringLiteral("Rate"),
-                         formatRate(static_cast<double>(bytes), transferNs) +
-                             QStringLiteral(" once all had arrived")});
+        facts.add("Rate", formatRate(static_cast<double>(bytes), transferNs) +
+                              QStringLiteral(" once all had arrived"));
       }
     }
   }
@@ -158,24 +152,19 @@ std::vector<Fact> factsOf(const RunModel& model, const Span& span) {
         text += QStringLiteral(" (%1)").arg(name);
       }
     }
-    facts.push_back({QStringLiteral("Sequence"), text});
+    facts.add("Sequence", text);
     addArrivals(model, span, facts);
   }
   if (span.kind == EventKind::kChecked) {
     const Arrivals arrivals = arrivalsOf(model, span);
     if (arrivals.lateRank >= 0) {
-      facts.push_back({QStringLiteral("Comparison"),
-                       formatDuration(span.endNs() -
-                                      std::max(span.startNs, arrivals.lastArrivalNs)) +
-                           QStringLiteral(" once all had arrived")});
+      facts.add("Comparison",
+                formatDuration(span.endNs() - std::max(span.startNs, arrivals.lastArrivalNs)) +
+                    QStringLiteral(" once all had arrived"));
     }
   }
-  if (const QString track = model.trackName(span.track); !track.isEmpty()) {
-    facts.push_back({QStringLiteral("Thread"), track});
-  }
-  if (const QString meaning = meaningOf(span); !meaning.isEmpty()) {
-    facts.push_back({QStringLiteral("Meaning"), meaning});
-  }
+  facts.addKnown("Thread", model.trackName(span.track));
+  facts.addKnown("Meaning", meaningOf(span));
   return facts;
 }
 

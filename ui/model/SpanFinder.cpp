@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "ui/model/Follow.h"
+
 namespace lockstep::ui {
 namespace {
 
@@ -19,10 +21,7 @@ SpanFinder::SpanFinder(QObject* parent) : QObject(parent), timer_(new QTimer(thi
 }
 
 void SpanFinder::setModel(RunModel* model) {
-  if (model_ != nullptr) {
-    model_->disconnect(this);
-  }
-  model_ = model;
+  follow(model_, model, this);
   if (model_ != nullptr) {
     connect(model_, &RunModel::changed, this, &SpanFinder::modelChanged);
     connect(model_, &RunModel::infoChanged, this, &SpanFinder::infoChanged);
@@ -31,7 +30,8 @@ void SpanFinder::setModel(RunModel* model) {
   restart();
 }
 
-// A query keeps what it found out about titles, which hold names of this run's parameters.
+// A query remembers which titles match, and titles hold names of the run's parameters: other
+// parameters want another query of the same text.
 void SpanFinder::forgetNames() {
   parameters_ = model_ == nullptr ? 0 : model_->parameters().size();
   query_ = SpanQuery(query_.text());
@@ -71,8 +71,9 @@ void SpanFinder::modelChanged() {
     return;
   }
   if (wasLive_ && !model_->isLive()) {
-    // While it was live, a span that was inserted before `searched_` of its row was not looked at.
-    // Now that nothing moves any more, all is searched once more.
+    // While it was live, a span that was inserted before `searched_` of its row was not looked at,
+    // and the one that it pushed over that place was looked at twice. Now that nothing moves any
+    // more, all is searched once more.
     restart();
     return;
   }
@@ -157,30 +158,26 @@ std::optional<Span> SpanFinder::next(const std::optional<Span>& from, double ns,
                from->row, from->id};
     }
   }
+  const bool onward = direction > 0;
   std::optional<Key> best;
   std::optional<Key> around;  // the one at the other end
+  const auto take = [onward](std::optional<Key>& kept, const Key& key) {
+    if (!kept || (onward ? key < *kept : key > *kept)) {
+      kept = key;
+    }
+  };
   for (const auto& [place, matches] : found_) {
     const auto keyOf = [&place = place](const Match& match) {
       return Key{match.startTicks, place.first, place.second, match.id};
     };
-    const auto after =
-        std::partition_point(matches.begin(), matches.end(), [&](const Match& match) {
-          return direction > 0 ? keyOf(match) <= start : keyOf(match) < start;
-        });
-    if (direction > 0) {
-      if (after != matches.end() && (!best || keyOf(*after) < *best)) {
-        best = keyOf(*after);
-      }
-      if (!matches.empty() && (!around || keyOf(matches.front()) < *around)) {
-        around = keyOf(matches.front());
-      }
-    } else {
-      if (after != matches.begin() && (!best || keyOf(*(after - 1)) > *best)) {
-        best = keyOf(*(after - 1));
-      }
-      if (!matches.empty() && (!around || keyOf(matches.back()) > *around)) {
-        around = keyOf(matches.back());
-      }
+    const auto after = std::partition_point(
+        matches.begin(), matches.end(),
+        [&](const Match& match) { return onward ? keyOf(match) <= start : keyOf(match) < start; });
+    if (after != (onward ? matches.end() : matches.begin())) {
+      take(best, keyOf(onward ? *after : *(after - 1)));
+    }
+    if (!matches.empty()) {
+      take(around, keyOf(onward ? matches.front() : matches.back()));
     }
   }
   const std::optional<Key>& found = best ? best : around;

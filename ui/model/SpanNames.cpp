@@ -1,5 +1,9 @@
 #include "ui/model/SpanNames.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "engine/analysis/SpanMeaning.h"
 #include "engine/trace/Event.h"
 #include "engine/trace/UserPhases.h"
@@ -235,114 +239,80 @@ QString nameOf(const Span& span) {
 }
 
 QString meaningOf(const Span& span) {
-  switch (span.kind) {
-    case EventKind::kBroadcastBuffers:
-      return QStringLiteral(
-          "Rank 0 hands its buffers to all ranks, so that their modules stay equal.");
-    case EventKind::kRebuildBuckets:
-      return QStringLiteral(
-          "The ranks agree on buckets in the order in which gradients got ready.");
-    case EventKind::kSearchUnused:
-      return QStringLiteral(
-          "The graph of this forward is walked for parameters that take no part "
-          "in it (ddp.find_unused_parameters).");
-    case EventKind::kJoinShadow:
-      return QStringLiteral(
-          "This rank has no inputs left; it takes part in the collectives of the "
-          "others with zeros (ddp.join).");
-    case EventKind::kSyncBatchNorm:
-      return QStringLiteral(
-          "The ranks add up the statistics of their batches "
-          "(ddp.sync_batch_norm).");
-    case EventKind::kZeroBroadcast:
-      return QStringLiteral(
-          "Each rank steps a part of the parameters and hands it to the others "
-          "(optimizer.zero).");
-    case EventKind::kScatter:
-      return QStringLiteral(
-          "The batch, or the gradient of the outputs, is cut and copied to the "
-          "devices. No device computes meanwhile.");
-    case EventKind::kReplicate:
-      return QStringLiteral(
-          "All parameters and buffers are copied to every device, in each "
-          "iteration anew. No device computes meanwhile.");
-    case EventKind::kParallelApply:
-      return QStringLiteral("One device runs its replica of the model, on a thread of its own.");
-    case EventKind::kGather:
-      return QStringLiteral(
-          "The outputs of all devices are copied to one. No device computes "
-          "meanwhile.");
-    case EventKind::kReduceGradients:
-      return QStringLiteral(
-          "The gradients of all replicas are copied to device 0 and summed when "
-          "the whole backward is over: nothing is left to hide it behind.");
-    case EventKind::kMarkedUnused:
-      return QStringLiteral(
-          "Took no part in this forward: counted as ready without a gradient, so "
-          "that its bucket can go.");
-    case EventKind::kUsedMap:
-      return QStringLiteral(
-          "The ranks learn which parameters any of them used; the gradients of "
-          "all others stay as they are.");
-    case EventKind::kBucketOptimizer:
-      return QStringLiteral("The optimizer steps these parameters while the backward goes on.");
-    case EventKind::kChecked:
-      return QStringLiteral(
-          "The ranks compare what they are about to do before data moves "
-          "(processes.checked). The wait for late ranks is no cost of it: the "
-          "call itself would wait for them.");
-    case EventKind::kFingerprint:
-      return QStringLiteral(
-          "Hashes, norms and a sketch of the parameters, to compare the replicas "
-          "by (capture.fingerprint_every).");
-    case EventKind::kKernels:
-      return QStringLiteral(
-          "The device computes, by its own clock: kernels that follow each other "
-          "without a gap. Those that communicate are collectives.");
-    case EventKind::kOffCore:
-      return QStringLiteral(
-          "The thread was ready to run, and another one had the core. The kernel "
-          "tells for how long and not when: it was somewhere in this span.");
-    case EventKind::kGradientCheck:
-      return QStringLiteral(
-          "This rank's own gradient is measured before it is averaged "
-          "(capture.gradient_check_every).");
-    case EventKind::kShaped:
-      return QStringLiteral("What the modelled link adds to the backend's own time ([link]).");
-    case EventKind::kNcclCall:
-      return QStringLiteral(
-          "From the call of NCCL's function until its kernel was on the stream. "
-          "Where NCCL does not tell of the call, it is an instant.");
-    case EventKind::kNcclKernel:
-      return QStringLiteral(
-          "The kernel of a collective, by the GPU's own clock, as NCCL's "
-          "profiler plugin told of it. It waits for late ranks within. How late "
-          "it may stand on the host's clock is the metric "
-          "nccl.N.late_by_at_most_ns of its communicator N.");
-    case EventKind::kUserPhase:
-      return QStringLiteral("The training script calls it so (lockstep.phase).");
-    case EventKind::kOperator:
-      return QStringLiteral(
-          "What PyTorch did on this thread, as its profiler traced it "
-          "(lockstep capture). A traced iteration takes longer than others.");
-    case EventKind::kDeviceKernel:
-    case EventKind::kDeviceCopy:
-      return QStringLiteral(
-          "What the device did on this stream, by its own clock, as PyTorch's "
-          "profiler traced it (lockstep capture).");
-    case EventKind::kHookEncode:
-    case EventKind::kHookDecode:
-      return (span.detail & trace::kDerived) == 0
-                 ? QString()
-                 : QStringLiteral(
-                       "Derived: the hook does not say so itself. It encodes until its "
-                       "first collective is queued, and decodes from the end of its "
-                       "last one until its result is there.");
-    case EventKind::kFault:
-      return QStringLiteral("Done on purpose, by [[faults]] of the experiment.");
-    default:
-      return {};
+  using enum EventKind;
+  static constexpr std::pair<EventKind, const char*> kMeanings[] = {
+      {kBroadcastBuffers,
+       "Rank 0 hands its buffers to all ranks, so that their modules stay equal."},
+      {kRebuildBuckets, "The ranks agree on buckets in the order in which gradients got ready."},
+      {kSearchUnused,
+       "The graph of this forward is walked for parameters that take no part in it "
+       "(ddp.find_unused_parameters)."},
+      {kJoinShadow,
+       "This rank has no inputs left; it takes part in the collectives of the others with zeros "
+       "(ddp.join)."},
+      {kSyncBatchNorm, "The ranks add up the statistics of their batches (ddp.sync_batch_norm)."},
+      {kZeroBroadcast,
+       "Each rank steps a part of the parameters and hands it to the others (optimizer.zero)."},
+      {kScatter,
+       "The batch, or the gradient of the outputs, is cut and copied to the devices. No device "
+       "computes meanwhile."},
+      {kReplicate,
+       "All parameters and buffers are copied to every device, in each iteration anew. No device "
+       "computes meanwhile."},
+      {kParallelApply, "One device runs its replica of the model, on a thread of its own."},
+      {kGather, "The outputs of all devices are copied to one. No device computes meanwhile."},
+      {kReduceGradients,
+       "The gradients of all replicas are copied to device 0 and summed when the whole backward is "
+       "over: nothing is left to hide it behind."},
+      {kMarkedUnused,
+       "Took no part in this forward: counted as ready without a gradient, so that its bucket can "
+       "go."},
+      {kUsedMap,
+       "The ranks learn which parameters any of them used; the gradients of all others stay as "
+       "they are."},
+      {kBucketOptimizer, "The optimizer steps these parameters while the backward goes on."},
+      {kChecked,
+       "The ranks compare what they are about to do before data moves (processes.checked). The "
+       "wait for late ranks is no cost of it: the call itself would wait for them."},
+      {kFingerprint,
+       "Hashes, norms and a sketch of the parameters, to compare the replicas by "
+       "(capture.fingerprint_every)."},
+      {kKernels,
+       "The device computes, by its own clock: kernels that follow each other without a gap. Those "
+       "that communicate are collectives."},
+      {kOffCore,
+       "The thread was ready to run, and another one had the core. The kernel tells for how long "
+       "and not when: it was somewhere in this span."},
+      {kGradientCheck,
+       "This rank's own gradient is measured before it is averaged "
+       "(capture.gradient_check_every)."},
+      {kShaped, "What the modelled link adds to the backend's own time ([link])."},
+      {kNcclCall,
+       "From the call of NCCL's function until its kernel was on the stream. Where NCCL does not "
+       "tell of the call, it is an instant."},
+      {kNcclKernel,
+       "The kernel of a collective, by the GPU's own clock, as NCCL's profiler plugin told of it. "
+       "It waits for late ranks within. How late it may stand on the host's clock is the metric "
+       "nccl.N.late_by_at_most_ns of its communicator N."},
+      {kUserPhase, "The training script calls it so (lockstep.phase)."},
+      {kOperator,
+       "What PyTorch did on this thread, as its profiler traced it (lockstep capture). A traced "
+       "iteration takes longer than others."},
+      {kDeviceKernel,
+       "What the device did on this stream, by its own clock, as PyTorch's profiler traced it "
+       "(lockstep capture)."},
+      {kHookEncode,
+       "Derived: the hook does not say so itself. It encodes until its first collective is queued, "
+       "and decodes from the end of its last one until its result is there."},
+      {kFault, "Done on purpose, by [[faults]] of the experiment."}};
+  const EventKind kind = span.kind == kDeviceCopy   ? kDeviceKernel
+                         : span.kind == kHookDecode ? kHookEncode
+                                                    : span.kind;
+  if (kind == kHookEncode && (span.detail & trace::kDerived) == 0) {
+    return {};  // the hook says itself what it does
   }
+  const auto known = std::ranges::find(kMeanings, kind, [](const auto& of) { return of.first; });
+  return known == std::end(kMeanings) ? QString() : QString::fromUtf8(known->second);
 }
 
 }  // namespace lockstep::ui

@@ -1,6 +1,7 @@
 #include "ui/model/SpanQuery.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ui/model/SpanFacts.h"
 
@@ -26,37 +27,45 @@ std::optional<double> durationOf(const QString& text) {
 }
 
 constexpr qsizetype kAnswersKept = 200'000;
+constexpr QLatin1Char kQuote('"');
+constexpr QLatin1Char kEscape('\\');
 
 }  // namespace
 
 SpanQuery::SpanQuery(const QString& text) : text_(text) {
   QString token;
   bool quoted = false;
-  bool wasQuoted = false;
+  bool beganQuoted = false;
+  bool escaped = false;
   // The blank at the end closes the last word.
   for (const QChar c : text + QLatin1Char(' ')) {
-    if (c == QLatin1Char('"')) {
+    if (std::exchange(escaped, false)) {
+      // Before anything else a backslash stands for itself.
+      token += c == kQuote || c == kEscape ? QString(c) : QString(kEscape) + c;
+    } else if (c == kEscape && quoted) {
+      escaped = true;
+    } else if (c == kQuote) {
       quoted = !quoted;
-      wasQuoted = true;
+      beganQuoted = beganQuoted || token.isEmpty();
     } else if (c.isSpace() && !quoted) {
       if (!token.isEmpty()) {
-        take(token, wasQuoted);
+        take(token, beganQuoted);
       }
       token.clear();
-      wasQuoted = false;
+      beganQuoted = false;
     } else {
       token += c;
     }
   }
   if (quoted) {
     // While it is being typed: what stands behind the quote is the word so far.
-    take(token.trimmed(), true);
+    take(token.trimmed(), beganQuoted);
   }
 }
 
 void SpanQuery::take(const QString& token, bool quoted) {
   const QString lower = token.toLower();
-  if (lower.startsWith(QLatin1Char('>')) || lower.startsWith(QLatin1Char('<'))) {
+  if (!quoted && (lower.startsWith(QLatin1Char('>')) || lower.startsWith(QLatin1Char('<')))) {
     const bool orEqual = lower.mid(1).startsWith(QLatin1Char('='));
     const auto ns = durationOf(lower.mid(orEqual ? 2 : 1));
     if (!ns) {
@@ -86,7 +95,9 @@ void SpanQuery::take(const QString& token, bool quoted) {
     Numbers range;
     range.first = value.left(dots < 0 ? value.size() : dots).toULongLong(&firstOk);
     range.last = dots < 0 ? range.first : value.mid(dots + 2).toULongLong(&lastOk);
-    if (!firstOk || !lastOk) {
+    if (quoted && (!firstOk || !lastOk)) {
+      words_ << lower;  // "step: load" is a name that somebody gave
+    } else if (!firstOk || !lastOk) {
       error_ = QStringLiteral("\"%1\" needs a number or a range: %2:3 or %2:3..7.").arg(token, key);
     } else if (numbers->has_value()) {
       // Twice the same condition, such as step:1..9 step:5..20, means both: what they have in
@@ -194,8 +205,15 @@ bool SpanQuery::matches(const ParameterTable& parameters, const Span& span) cons
 }
 
 QString condition(const QString& key, const QString& value) {
-  const QString quote = value.contains(QLatin1Char(' ')) ? QStringLiteral("\"") : QString();
-  return key + QLatin1Char(':') + quote + value + quote;
+  const auto needsQuotes = [](QChar c) { return c.isSpace() || c == kQuote; };
+  if (std::none_of(value.begin(), value.end(), needsQuotes)) {
+    return key + QLatin1Char(':') + value;
+  }
+  QString quoted;
+  for (const QChar c : value) {
+    quoted += c == kQuote || c == kEscape ? QString(kEscape) + c : QString(c);
+  }
+  return key + QLatin1Char(':') + kQuote + quoted + kQuote;
 }
 
 QString queryFor(const Span& span) {

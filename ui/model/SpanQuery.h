@@ -18,7 +18,8 @@ namespace lockstep::ui {
 ///
 /// `rank`, `bucket` and `step` (or `iteration`) take a number or a range, `bucket` also `none`;
 /// durations take ns, us, ms or s. `kind` takes part of a kind, `name` the whole of nameOf, one of
-/// several where it is written more than once. A word in quotes may hold blanks. One thread at a time; a copy is another's own.
+/// several where it is written more than once. A word in quotes may hold blanks and begin with < or
+/// >; a quote in it is written \". One thread at a time; a copy is another's own.
 class SpanQuery {
  public:
   SpanQuery() = default;
@@ -46,6 +47,7 @@ class SpanQuery {
     [[nodiscard]] bool holds(std::uint64_t n) const { return n >= first && n <= last; }
   };
 
+  /// `quoted`: it begins in quotes.
   void take(const QString& token, bool quoted);
   void takeDuration(double ns, bool atLeast, bool strict);
   [[nodiscard]] bool wordsHold(const ParameterTable& parameters, const Span& span) const;
@@ -68,7 +70,7 @@ class SpanQuery {
 
 /// Returns a query for the likes of a span: of the same name, and bucket where it has one.
 QString queryFor(const Span& span);
-/// Returns a condition of a query, in quotes where its value has blanks: `name:"copy in"`.
+/// Returns a condition of a query, in quotes where its value needs them: `name:"copy in"`.
 QString condition(const QString& key, const QString& value);
 
 }  // namespace lockstep::ui

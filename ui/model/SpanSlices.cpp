@@ -87,9 +87,7 @@ bool SpanSlices::stand(const RunModel& model) const {
 }
 
 const SpanSlices::Slice& SpanSlices::sliceOf(std::uint32_t number) const {
-  const auto after =
-      std::upper_bound(slices_.begin(), slices_.end(), number,
-                       [](std::uint32_t n, const Slice& slice) { return n < slice.first; });
+  const auto after = std::ranges::upper_bound(slices_, number, {}, &Slice::first);
   return *(after - 1);
 }
 
@@ -144,14 +142,14 @@ std::optional<TimeRange> latestPart(const RunModel& model, const std::optional<T
     return std::nullopt;
   }
   const TimeRange whole = within.value_or(model.extent());
-  // The shortest stretch up to the end of which is known that it holds too many, and the longest
-  // that does not.
+  // Bounds of the start that is looked for: from `tooEarly` on there are too many spans, from
+  // `fits` on there are not.
   double tooEarly = whole.startNs;
   double fits = whole.endNs;
   constexpr int kHalvings = 50;
   for (int i = 0; i < kHalvings && fits - tooEarly > 1; ++i) {
     const double middle = (tooEarly + fits) / 2;
-    // Whichever bound the middle is as good as: it moves there.
+    // The middle takes the place of the bound on its side.
     (countOf(model, TimeRange{middle, whole.endNs}) <= most ? fits : tooEarly) = middle;
   }
   return TimeRange{fits, whole.endNs};

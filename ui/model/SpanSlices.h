@@ -10,16 +10,16 @@
 namespace lockstep::ui {
 
 /// The spans of a run, or of a stretch of it, numbered: lane by lane and row by row, in order of
-/// time within each. A number stays what it is while the run grows, but for spans that come late:
-/// they move those behind them in their row by one. [ui-thread]
+/// time within each. A number stays that of its span while the run grows, unless a span comes late:
+/// then those after it in its row move by one. [ui-thread]
 class SpanSlices {
  public:
   SpanSlices() = default;
   /// Those that touch `within`; without it all that the model holds now.
   SpanSlices(const RunModel& model, const std::optional<TimeRange>& within);
 
-  /// The spans beside those that touch `within`, as far as those reach beyond it: all that may
-  /// lie within them, or around their starts.
+  /// Spans that do not touch `within`, but may lie within one that does, or around its start: as
+  /// far on both sides as those that touch it reach.
   static SpanSlices around(const RunModel& model, TimeRange within);
 
   [[nodiscard]] std::uint32_t count() const { return count_; }
@@ -31,7 +31,7 @@ class SpanSlices {
   [[nodiscard]] std::optional<std::uint32_t> numberOf(const RunModel& model,
                                                       const Span& span) const;
 
-  /// Appends the spans from number `next` on, at most `most`; returns the number behind them.
+  /// Appends the spans from number `next` on, at most `most`; returns the number after the last.
   std::uint32_t copy(const RunModel& model, std::uint32_t next, std::size_t most,
                      std::vector<Span>& to) const;
 

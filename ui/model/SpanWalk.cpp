@@ -177,7 +177,8 @@ void SpanWalk::letWork() {
       [state = state_, walk = QPointer<SpanWalk>(this)] { state->work(walk, state); });
 }
 
-// Reports of states that are neither are of walks that were dropped before they had a thread.
+// A report of a state that is neither `leaving_` nor `state_` is of a walk that was dropped before
+// it had a thread.
 void SpanWalk::taken(const std::shared_ptr<State>& state) {
   if (state == leaving_) {
     bool returned = false;

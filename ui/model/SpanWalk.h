@@ -34,7 +34,7 @@ class SpanWalk : public QObject {
     virtual ~Job() = default;
     /// Returns false when no more are wanted; `finish` follows.
     virtual bool take(const SpanChunk& chunk) = 0;
-    /// All that there were have been taken. Called once.
+    /// All spans have been taken, or no more were wanted. Called once.
     virtual void finish() = 0;
     /// Whether nobody waits for the job any more: what takes long should end when it is.
     /// [any-thread]
@@ -53,7 +53,7 @@ class SpanWalk : public QObject {
   /// Leaves what was going on and begins anew: the new job when the old one has returned, so that
   /// no more than one takes time and memory.
   void start(Source source, std::shared_ptr<Job> job);
-  /// The job is dropped (Job::dropped) and never heard of again.
+  /// The job is dropped (Job::dropped); no signal follows.
   void cancel();
   [[nodiscard]] bool busy() const { return state_ != nullptr; }
   /// Spans handed over so far.

@@ -2,6 +2,7 @@
 
 #include <QElapsedTimer>
 #include <QUndoCommand>
+#include <utility>
 
 #include "engine/trace/Event.h"
 
@@ -21,19 +22,26 @@ qint64 nowMs() {
   return clock.msecsSinceReference();
 }
 
-TimeRange widened(TimeRange range) {
-  if (range.lengthNs() < ViewState::kMinimumRangeNs) {
-    const double middle = (range.startNs + range.endNs) / 2;
-    range = {middle - ViewState::kMinimumRangeNs / 2, middle + ViewState::kMinimumRangeNs / 2};
-  }
-  return range;
+template <typename Part>
+bool same(const Part& a, const Part& b) {
+  return a == b;
 }
 
-bool sameSelection(const std::optional<Span>& a, const std::optional<Span>& b) {
+bool same(const std::optional<Span>& a, const std::optional<Span>& b) {
   return a.has_value() == b.has_value() && (!a || a->sameAs(*b));
 }
 
 }  // namespace
+
+// Calls with each part of what is shared, and with the signal that it changed.
+template <typename Visit>
+void ViewState::eachPart(Visit visit) {
+  visit(&Values::range, &ViewState::rangeChanged);
+  visit(&Values::filter, &ViewState::filterChanged);
+  visit(&Values::selection, &ViewState::selectionChanged);
+  visit(&Values::colourBy, &ViewState::colourByChanged);
+  visit(&Values::counters, &ViewState::countersChanged);
+}
 
 // Note [Undo of a view]
 //
@@ -69,22 +77,14 @@ class ViewState::Change : public QUndoCommand {
   // Moves only what this change was about: following a live run moves the range without an entry.
   void go(const Values& to, const Values& from) {
     Values next = state_->values_;
+    eachPart([&](auto part, auto) {
+      if (!same(to.*part, from.*part)) {
+        next.*part = to.*part;
+      }
+    });
     // Someone who undoes a zoom wants to stay where that leads.
     if (to.range != from.range) {
       state_->setFollowLive(false);
-      next.range = to.range;
-    }
-    if (to.filter != from.filter) {
-      next.filter = to.filter;
-    }
-    if (!sameSelection(to.selection, from.selection)) {
-      next.selection = to.selection;
-    }
-    if (to.colourBy != from.colourBy) {
-      next.colourBy = to.colourBy;
-    }
-    if (to.counters != from.counters) {
-      next.counters = to.counters;
     }
     state_->apply(next);
   }
@@ -105,27 +105,28 @@ void ViewState::push(const QString& text, const Values& next, int mergeKey) {
 }
 
 void ViewState::apply(const Values& next) {
-  const Values before = values_;
-  values_ = next;
-  if (before.range != next.range) {
-    emit rangeChanged();
+  const Values before = std::exchange(values_, next);
+  eachPart([&](auto part, auto changed) {
+    if (!same(before.*part, next.*part)) {
+      emit(this->*changed)();
+    }
+  });
+}
+
+template <typename Part>
+void ViewState::change(Part Values::*part, const Part& value, const QString& text) {
+  if (same(value, values_.*part)) {
+    return;
   }
-  if (before.filter != next.filter) {
-    emit filterChanged();
-  }
-  if (!sameSelection(before.selection, next.selection)) {
-    emit selectionChanged();
-  }
-  if (before.colourBy != next.colourBy) {
-    emit colourByChanged();
-  }
-  if (before.counters != next.counters) {
-    emit countersChanged();
-  }
+  Values next = values_;
+  next.*part = value;
+  push(text, next, kNoMerge);
 }
 
 void ViewState::setRange(TimeRange range, RangeChange change) {
-  range = widened(range);
+  if (range.lengthNs() < kMinimumRangeNs) {
+    range = TimeRange::about(range.middleNs(), kMinimumRangeNs);
+  }
   // Before the comparison: a move by hand ends following even where the range can go no further.
   if (change != RangeChange::kSilent) {
     setFollowLive(false);
@@ -184,25 +185,15 @@ void ViewState::goForward() { travel(forward_, back_); }
 
 void ViewState::setFilter(const std::optional<TimeRange>& filter) {
   const std::optional<TimeRange> wanted = filter && !filter->empty() ? filter : std::nullopt;
-  if (wanted == values_.filter) {
-    return;
-  }
-  Values next = values_;
-  next.filter = wanted;
-  push(wanted ? tr("filter to a time") : tr("clear the filter"), next, kNoMerge);
+  change(&Values::filter, wanted, wanted ? tr("filter to a time") : tr("clear the filter"));
 }
 
 void ViewState::select(const std::optional<Span>& span) {
-  if (sameSelection(span, values_.selection)) {
-    return;
-  }
-  Values next = values_;
-  next.selection = span;
-  push(span ? tr("select") : tr("clear the selection"), next, kNoMerge);
+  change(&Values::selection, span, span ? tr("select") : tr("clear the selection"));
 }
 
 void ViewState::setHovered(const std::optional<Span>& span) {
-  if (sameSelection(span, hovered_)) {
+  if (same(span, hovered_)) {
     return;
   }
   hovered_ = span;
@@ -210,12 +201,7 @@ void ViewState::setHovered(const std::optional<Span>& span) {
 }
 
 void ViewState::setColourBy(ColourBy colourBy) {
-  if (colourBy == values_.colourBy) {
-    return;
-  }
-  Values next = values_;
-  next.colourBy = colourBy;
-  push(tr("colour otherwise"), next, kNoMerge);
+  change(&Values::colourBy, colourBy, tr("colour otherwise"));
 }
 
 QStringList ViewState::usualCounters() {
@@ -227,12 +213,7 @@ QStringList ViewState::usualCounters() {
 }
 
 void ViewState::setCounters(const QStringList& names) {
-  if (names == values_.counters) {
-    return;
-  }
-  Values next = values_;
-  next.counters = names;
-  push(tr("show other counters"), next, kNoMerge);
+  change(&Values::counters, names, tr("show other counters"));
 }
 
 void ViewState::setFollowLive(bool follow) {

@@ -90,6 +90,10 @@ class ViewState : public QObject {
   };
   class Change;
 
+  template <typename Visit>
+  static void eachPart(Visit visit);
+  template <typename Part>
+  void change(Part Values::*part, const Part& value, const QString& text);
   void push(const QString& text, const Values& next, int mergeKey);
   void apply(const Values& values);
   void remember(RangeChange change);

@@ -31,6 +31,7 @@ void AskedProgram::start(const QString& program, const QStringList& arguments, i
   tooLong_ = false;
   process_ = new QProcess(this);
   process_->setProcessChannelMode(channels_);
+  // Whoever reads from it finds the end of the input at once, and does not wait for an answer.
   process_->setStandardInputFile(QProcess::nullDevice());
   // A group of its own: what it starts ends with it.
   process_->setChildProcessModifier([] { setpgid(0, 0); });
@@ -44,6 +45,7 @@ void AskedProgram::start(const QString& program, const QStringList& arguments, i
             .errors = process_->readAllStandardError(),
             .whyNot = {}});
   });
+  // Only this error has no `finished` after it.
   connect(process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
     if (error == QProcess::FailedToStart) {
       finish({.end = ProgramAnswer::End::kNotStarted, .whyNot = process_->errorString()});
@@ -57,30 +59,41 @@ void AskedProgram::start(const QString& program, const QStringList& arguments, i
 
 void AskedProgram::finish(ProgramAnswer answer) {
   limit_.stop();
+  // Nothing is under way any more when `ended` is heard: whoever hears it may ask the next
+  // question.
   std::exchange(process_, nullptr)->deleteLater();
   emit ended(answer);
 }
 
+// To the program and to all that it started.
+void AskedProgram::signal(int number) {
+  const auto group = static_cast<pid_t>(process_->processId());
+  // It has no group before it has begun.
+  if (group > 0 && ::kill(-group, number) != 0) {
+    ::kill(group, number);
+  }
+}
+
 void AskedProgram::end() {
-  if (process_ == nullptr) {
-    return;
+  if (process_ != nullptr) {
+    signal(SIGKILL);
+    process_->kill();
   }
-  if (process_->processId() > 0) {
-    ::kill(-static_cast<pid_t>(process_->processId()), SIGKILL);
-  }
-  process_->kill();
 }
 
 void AskedProgram::endKindly() {
   if (process_ != nullptr) {
-    process_->terminate();
-    QTimer::singleShot(kGraceMs, process_, &QProcess::kill);
+    signal(SIGTERM);
+    QTimer::singleShot(kGraceMs, process_, [this] { end(); });
   }
 }
 
 void AskedProgram::drop() {
   limit_.stop();
   if (process_ != nullptr) {
+    // Silent first: a drop has no answer. SIGKILL cannot be refused, so the wait is short; it
+    // spares the program a life after this object, and Qt's complaint about a process that is
+    // destroyed while it runs.
     process_->disconnect(this);
     end();
     process_->waitForFinished();

@@ -31,17 +31,17 @@ class AskedProgram : public QObject {
                         QProcess::ProcessChannelMode channels = QProcess::SeparateChannels);
   ~AskedProgram() override;
 
-  /// Drops what is under way. `ended` follows, after so many ms at the latest where a limit is
-  /// given.
+  /// Drops what is under way. `ended` follows; with a limit, after that many ms at the latest.
   void start(const QString& program, const QStringList& arguments, int limitMs = 0);
-  /// Has it end: `ended` follows. A program that is asked kindly has some seconds.
+  /// Has it end with all that it started: `ended` follows. One that is asked kindly has some
+  /// seconds.
   void end();
   void endKindly();
-  /// Ends it, and nobody is told.
+  /// Ends it; no `ended` follows.
   void drop();
 
   [[nodiscard]] bool busy() const { return process_ != nullptr; }
-  /// What it has said since.
+  /// What it has written since the last call; only while it is busy.
   [[nodiscard]] QByteArray takeOutput() { return process_->readAll(); }
 
  signals:
@@ -50,6 +50,7 @@ class AskedProgram : public QObject {
 
  private:
   void finish(ProgramAnswer answer);
+  void signal(int number);
 
   QProcess::ProcessChannelMode channels_;
   QProcess* process_ = nullptr;

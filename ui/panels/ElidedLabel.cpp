@@ -19,6 +19,7 @@ void ElidedLabel::setWords(const QString& text, const QString& tip) {
 }
 
 QSize ElidedLabel::minimumSizeHint() const {
+  // QLabel's own hint is its whole text, and would keep a layout from taking the room away.
   constexpr int kLeast = 8;  // letters
   const QSize whole = QLabel::minimumSizeHint();
   return {std::min(whole.width(), kLeast * fontMetrics().averageCharWidth()), whole.height()};

@@ -12,7 +12,7 @@ class ElidedLabel : public QLabel {
  public:
   explicit ElidedLabel(QWidget* parent = nullptr);
 
-  /// `tip` goes on where the text has said its part.
+  /// `tip` is what the tooltip says below the text.
   void setWords(const QString& text, const QString& tip = {});
 
   [[nodiscard]] QSize minimumSizeHint() const override;

@@ -4,7 +4,6 @@
 #include <QWidget>
 
 class QLabel;
-class QPushButton;
 class QStackedLayout;
 
 namespace lockstep::ui {

@@ -5,12 +5,12 @@
 #include <QGridLayout>
 #include <QHeaderView>
 #include <QPushButton>
-#include <QScrollArea>
 #include <QStackedLayout>
 #include <QTimer>
 #include <algorithm>
 #include <utility>
 
+#include "ui/model/Follow.h"
 #include "ui/model/Format.h"
 #include "ui/model/SpanFacts.h"
 #include "ui/model/SpanQuery.h"
@@ -67,8 +67,10 @@ InspectorPanel::InspectorPanel(QWidget* parent)
       parametersTitle_(sectionTitle()),
       parameters_(makeTable(tr("Parameters of the bucket"), "inspectorParameters",
                             {{tr("Parameter")}, {tr("Shape")}, sortedByNumber(tr("Bytes"))})),
-      previous_(new QPushButton(tr("◀ Previous"))),
-      next_(new QPushButton(tr("Next ▶"))) {
+      previous_(named(new QPushButton(tr("◀ Previous")), "", {},
+                      tr("Previous of the same name in this lane ([)"))),
+      next_(named(new QPushButton(tr("Next ▶")), "", {},
+                  tr("Next of the same name in this lane (])"))) {
   setObjectName("inspectorPanel");
   facts_->horizontalHeader()->hide();
   facts_->setWordWrap(true);
@@ -82,19 +84,14 @@ InspectorPanel::InspectorPanel(QWidget* parent)
   title_->setWordWrap(true);
   title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
 
-  auto* scroll = new QScrollArea;
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setWidget(fill(new QWidget,
-                         inColumn({title_, facts_, Part::gap(8), arrivalsTitle_, arrivals_,
-                                   Part::gap(8), parametersTitle_, parameters_, Part::rest()},
-                                  6),
-                         {8, 8, 8, 8}));
+  auto* scroll = scrolled(fill(new QWidget,
+                               inColumn({title_, facts_, Part::gap(8), arrivalsTitle_, arrivals_,
+                                         Part::gap(8), parametersTitle_, parameters_, Part::rest()},
+                                        6),
+                               {8, 8, 8, 8}));
 
-  auto* copy = new QPushButton(tr("Copy JSON"));
-  copy->setToolTip(tr("Copy everything shown here as JSON"));
-  previous_->setToolTip(tr("Previous of the same name in this lane ([)"));
-  next_->setToolTip(tr("Next of the same name in this lane (])"));
+  auto* copy =
+      named(new QPushButton(tr("Copy JSON")), "", {}, tr("Copy everything shown here as JSON"));
   auto* findAll = named(new QPushButton(tr("Find all")), "inspectorFindAll", {},
                         tr("List all of the same name and bucket in Events"));
   auto* buttons = new QGridLayout;
@@ -128,16 +125,12 @@ InspectorPanel::InspectorPanel(QWidget* parent)
 }
 
 void InspectorPanel::setRun(RunModel* model, ViewState* state) {
-  if (model_ != nullptr) {
-    model_->disconnect(this);
-  }
-  if (state_ != nullptr) {
-    state_->disconnect(this);
-  }
-  model_ = model;
-  state_ = state;
+  follow(model_, model, this);
+  follow(state_, state, this);
   if (model_ != nullptr && state_ != nullptr) {
     connect(state_, &ViewState::selectionChanged, this, &InspectorPanel::refresh);
+    // A live run grows under the selection: the other ranks' spans of its collective may still
+    // come. `changed` comes up to 30 times a second, so the tables are filled anew after a pause.
     connect(model_, &RunModel::changed, this, [this] {
       if (state_->selection() && !later_->isActive()) {
         later_->start();
@@ -167,9 +160,8 @@ void InspectorPanel::selectNeighbour(int direction) {
 void InspectorPanel::goTo(const Span& span) {
   const TimeRange range = state_->range();
   if (span.startNs < range.startNs || span.endNs() > range.endNs) {
-    const double middle = (span.startNs + span.endNs()) / 2;
-    const double half = range.lengthNs() / 2;
-    state_->setRange({middle - half, middle + half});
+    const TimeRange all{span.startNs, span.endNs()};
+    state_->setRange(TimeRange::about(all.middleNs(), range.lengthNs()));
   }
   state_->select(span);
   emit chosen(span);
@@ -206,6 +198,8 @@ void InspectorPanel::fillArrivals(const Span& span) {
   if (!any) {
     return;
   }
+  // From what is known least: without the record of a rank nobody can say who was last; ranks on
+  // hosts with different clocks may lie closer together than their clocks are known.
   arrivalsTitle_->setText(
       !arrivals.missing.empty()
           ? tr("No record of %1: who came last is unknown").arg(formatRanks(arrivals.missing))
@@ -216,10 +210,7 @@ void InspectorPanel::fillArrivals(const Span& span) {
                               : tr("Rank %1 arrived last; the first waited %2")
                                     .arg(arrivals.lateRank)
                                     .arg(formatDuration(arrivals.waitNs)));
-  const double firstNs =
-      std::min_element(arrivals.byRank.begin(), arrivals.byRank.end(),
-                       [](const Span& a, const Span& b) { return a.startNs < b.startNs; })
-          ->startNs;
+  const double firstNs = std::ranges::min(arrivals.byRank, {}, &Span::startNs).startNs;
   arrived_ = arrivals.byRank;
   std::vector<WrittenRows::Row> rows;
   for (const Span& part : arrived_) {
@@ -237,6 +228,7 @@ void InspectorPanel::fillArrivals(const Span& span) {
 }
 
 void InspectorPanel::fillParameters(const Span& span) {
+  // The layout of the span's own iteration: after the rebuild, bucket 3 holds other parameters.
   const trace::BucketsMessage* layout = span.hasBucket() ? model_->layoutAt(span.step) : nullptr;
   const bool known = layout != nullptr && span.bucket < layout->buckets.size();
   parametersTitle_->setVisible(known);

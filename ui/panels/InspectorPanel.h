@@ -48,16 +48,16 @@ class InspectorPanel : public QWidget {
   RunModel* model_ = nullptr;
   ViewState* state_ = nullptr;
   std::vector<Span> arrived_;  // of each row of `arrivals_`
-  QTimer* later_ = nullptr;
-  QStackedLayout* stack_ = nullptr;
-  QLabel* title_ = nullptr;
-  LowTable* facts_ = nullptr;
-  QLabel* arrivalsTitle_ = nullptr;
-  LowTable* arrivals_ = nullptr;
-  QLabel* parametersTitle_ = nullptr;
-  LowTable* parameters_ = nullptr;
-  QPushButton* previous_ = nullptr;
-  QPushButton* next_ = nullptr;
+  QTimer* later_;
+  QStackedLayout* stack_;
+  QLabel* title_;
+  LowTable* facts_;
+  QLabel* arrivalsTitle_;
+  LowTable* arrivals_;
+  QLabel* parametersTitle_;
+  LowTable* parameters_;
+  QPushButton* previous_;
+  QPushButton* next_;
 };
 
 }  // namespace lockstep::ui

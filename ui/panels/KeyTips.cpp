@@ -33,7 +33,7 @@ class KeyTip : public QObject {
     if (auto* widget = qobject_cast<QWidget*>(parent())) {
       widget->setToolTip(text);
     } else if (auto* action = qobject_cast<QAction*>(parent())) {
-      action->setToolTip(text);  // tells of a change only when there is one
+      action->setToolTip(text);  // no endless round: changed() comes only for another text
     }
   }
 

@@ -17,13 +17,16 @@ QLabel* muted(const QString& text, const char* name) {
 QLabel* bold(const QString& text, double scale) {
   auto* label = new QLabel(text);
   QFont font = label->font();
-  font.setPointSizeF(font.pointSizeF() * scale);
+  if (scale != 1) {  // else it follows the size of the application
+    font.setPointSizeF(font.pointSizeF() * scale);
+  }
   font.setBold(true);
   label->setFont(font);
   return label;
 }
 
 void setInk(QWidget* words, const QColor& ink) {
+  // Only where it is another colour: a new palette sends events to the widget and to all in it.
   QPalette palette = words->palette();
   if (palette.color(QPalette::WindowText) != ink) {
     palette.setColor(QPalette::WindowText, ink);

@@ -23,12 +23,15 @@ QToolButton* toolButton(const QString& text, const QString& tip, const char* nam
 /// A line that filters what is listed beside it; `called` is what a screen reader says.
 QLineEdit* filterLine(const char* name, const QString& hint, const QString& called);
 
-/// Names a widget, and says what a screen reader calls it and what is told under the pointer.
+/// Names a widget, and says what a screen reader calls it, unless it has a name for that, and what
+/// is told under the pointer.
 template <typename Widget>
 Widget* named(Widget* widget, const char* name, const QString& called = {},
               const QString& tip = {}) {
   widget->setObjectName(QLatin1String(name));
-  widget->setAccessibleName(called);
+  if (!called.isEmpty()) {
+    widget->setAccessibleName(called);
+  }
   widget->setToolTip(tip);
   return widget;
 }

@@ -1,5 +1,7 @@
 #include "ui/panels/Layouts.h"
 
+#include <QScrollArea>
+
 namespace lockstep::ui {
 namespace {
 
@@ -45,6 +47,14 @@ QWidget* fill(QWidget* widget, QLayout* layout, const QMargins& margins) {
   layout->setContentsMargins(margins);
   widget->setLayout(layout);
   return widget;
+}
+
+QWidget* scrolled(QWidget* widget) {
+  auto* area = new QScrollArea;
+  area->setFrameShape(QFrame::NoFrame);
+  area->setWidgetResizable(true);
+  area->setWidget(widget);
+  return area;
 }
 
 }  // namespace lockstep::ui

@@ -9,7 +9,7 @@ namespace lockstep::ui {
 
 // Widgets beside and below each other, written down as they stand.
 
-/// One that stands there: a widget, a layout, or room.
+/// One part of a row or column: a widget, a layout, or free room.
 struct Part {
   Part(QWidget* widget, int stretch = 0, Qt::Alignment alignment = {})
       : widget(widget), stretch(stretch), alignment(alignment) {}
@@ -25,7 +25,7 @@ struct Part {
   int pixels = 0;
 };
 
-/// Between two parts are so many pixels; -1: as many as usual.
+/// `spacing` pixels lie between two parts; -1: as many as usual.
 QHBoxLayout* inRow(std::initializer_list<Part> parts, int spacing = -1);
 QVBoxLayout* inColumn(std::initializer_list<Part> parts, int spacing = -1);
 /// Adds parts after those that are there.
@@ -33,5 +33,7 @@ void add(QBoxLayout& layout, std::initializer_list<Part> parts);
 
 /// Fills a widget, up to its edges where no margins are given; returns it.
 QWidget* fill(QWidget* widget, QLayout* layout, const QMargins& margins = {});
+/// Returns a frameless area that scrolls a widget which may be higher than its place.
+QWidget* scrolled(QWidget* widget);
 
 }  // namespace lockstep::ui

@@ -58,6 +58,17 @@ LogLines::LogLines(const LogLines& before, Times times) : LogLines() {
   size_ = before.size_;
 }
 
+// Note [Blocks of a log]
+//
+// The rows of a table never change once made (ui/table), so each batch of lines makes another
+// LogLines. It must not copy a log of millions of lines for that. Lines lie in blocks of 1024; full
+// blocks never change and are shared by all LogLines that hold them:
+//
+//   before   [1024] [1024] [ 300]
+//               │      │
+//   after    [1024] [1024] [ 300 + new ]   only the open block is copied
+//
+// So a batch costs its own lines, at most one block, and a pointer for each block before.
 LogLines::LogLines(const LogLines& before, std::span<const trace::LogRow> rows)
     : LogLines(before, before.times_) {
   size_ += rows.size();
@@ -82,22 +93,19 @@ const LogLines::Line& LogLines::line(std::size_t row) const {
 
 QString LogLines::text(std::size_t row, std::size_t column) const {
   const Line& of = line(row);
-  switch (column) {
-    case kTime: {  // "12.345 s", or nothing
-      const auto ns = times_ && of.ticks != 0 ? times_(of.ticks) : std::nullopt;
-      return ns ? QStringLiteral("%1 s").arg(*ns / 1e9, 0, 'f', 3) : QString();
-    }
-    case kRank:
-      return of.rank < 0 ? tr("run") : QString::number(of.rank);
-    case kLevel:
-      return nameOf(of.level);
-    default:
-      return of.text;
+  if (column == kTime) {  // "12.345 s", or nothing
+    const auto ns = times_ && of.ticks != 0 ? times_(of.ticks) : std::nullopt;
+    return ns ? QStringLiteral("%1 s").arg(*ns / 1e9, 0, 'f', 3) : QString();
   }
+  return column == kLevel  ? nameOf(of.level)
+         : column != kRank ? of.text
+         : of.rank < 0     ? tr("run")
+                           : QString::number(of.rank);
 }
 
 std::optional<double> LogLines::number(std::size_t row, std::size_t column) const {
   const Line& of = line(row);
+  // Ticks and not the time that is shown: they sort alike, and are known before the clock is.
   return column == kTime   ? static_cast<double>(of.ticks)
          : column == kRank ? of.rank
                            : static_cast<double>(of.level);

@@ -61,7 +61,7 @@ class LogLines : public TableRows {
   using Block = std::vector<Line>;
 
   Times times_;
-  // A block that is full is shared by all that come after.
+  // Note [Blocks of a log] in the .cpp.
   std::vector<std::shared_ptr<const Block>> blocks_;
   std::size_t size_ = 0;
 };

@@ -24,7 +24,7 @@ LogPanel::LogPanel(QWidget* parent)
       pattern_(
           toolButton(QStringLiteral(".*"), tr("The text is a regular expression"), "logPattern")),
       words_(named(new ElidedLabel, "logWords")),
-      view_(named(new TableView(tr("Log")), "logLines", tr("Log"))) {
+      view_(named(new TableView(tr("Log")), "logLines")) {
   setObjectName("logPanel");
   level_->addItem(tr("All lines"), static_cast<int>(LineLevel::kNone));
   level_->addItem(tr("Info and above"), static_cast<int>(LineLevel::kInfo));
@@ -32,8 +32,8 @@ LogPanel::LogPanel(QWidget* parent)
   level_->addItem(tr("Errors"), static_cast<int>(LineLevel::kError));
   pattern_->setCheckable(true);
   pattern_->setAccessibleName(tr("The text is a regular expression"));
-  auto* write = new QPushButton(tr("Export CSV…"));
-  write->setToolTip(tr("Write the lines shown into a file"));
+  auto* write =
+      named(new QPushButton(tr("Export CSV…")), "", {}, tr("Write the lines shown into a file"));
 
   view_->rowsModel().setPage(std::numeric_limits<int>::max());  // its end is followed
   view_->setRows(lines_);
@@ -76,6 +76,7 @@ void LogPanel::filterText() {
 
 void LogPanel::filter() {
   const bool any = filter_.rank || filter_.lowest != LineLevel::kNone || !filter_.text.isEmpty();
+  // The filter gets a copy: a long log is filtered on a thread of the pool while the user types on.
   view_->rowsModel().setFilter(
       any ? [filter = filter_](
                 const TableRows& rows,
@@ -113,6 +114,7 @@ void LogPanel::setWorldSize(int ranks) {
   if (rank_->count() == ranks + 2) {
     return;
   }
+  // Clearing chooses "All ranks" again, and with that drops the filter by rank.
   rank_->clear();
   rank_->addItem(tr("All ranks"));
   rank_->addItem(tr("Supervisor"), -1);
@@ -122,6 +124,8 @@ void LogPanel::setWorldSize(int ranks) {
 }
 
 void LogPanel::append(std::span<const trace::LogRow> rows) {
+  // Asked before the lines come, since afterwards the end is elsewhere. A line above it still
+  // counts.
   const QScrollBar* bar = view_->verticalScrollBar();
   const bool atEnd = bar->value() >= bar->maximum() - bar->singleStep();
   setLines(std::make_shared<LogLines>(*lines_, rows));

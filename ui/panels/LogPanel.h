@@ -40,12 +40,12 @@ class LogPanel : public QWidget {
 
   std::shared_ptr<const LogLines> lines_ = std::make_shared<LogLines>();
   LogFilter filter_;
-  QComboBox* rank_ = nullptr;
-  QComboBox* level_ = nullptr;
-  QLineEdit* text_ = nullptr;
-  QToolButton* pattern_ = nullptr;
-  ElidedLabel* words_ = nullptr;
-  TableView* view_ = nullptr;
+  QComboBox* rank_;
+  QComboBox* level_;
+  QLineEdit* text_;
+  QToolButton* pattern_;
+  ElidedLabel* words_;
+  TableView* view_;
   ViewOrEmpty* page_ = nullptr;
 };
 

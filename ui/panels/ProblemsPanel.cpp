@@ -7,6 +7,7 @@
 
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/EmptyState.h"
+#include "ui/panels/Labels.h"
 #include "ui/panels/Layouts.h"
 #include "ui/table/WrittenTable.h"
 
@@ -28,7 +29,7 @@ std::shared_ptr<const TableRows> rowsOf(const std::vector<Problem>& problems) {
           problem.text,
           problem.error ? error : warning},
          {problem.rank < 0 ? tr("–") : QString::number(problem.rank), problem.rank, problem.text},
-         {step ? QString::number(*step) : tr("–"), step, problem.text},
+         {step ? QString::number(*problem.step) : tr("–"), step, problem.text},
          {problem.text}});
   }
   return std::make_shared<WrittenRows>(std::vector<TableRows::Column>{{tr("Severity")},
@@ -41,9 +42,10 @@ std::shared_ptr<const TableRows> rowsOf(const std::vector<Problem>& problems) {
 }  // namespace
 
 ProblemsPanel::ProblemsPanel(QWidget* parent)
-    : QWidget(parent), view_(new TableView(tr("Problems"))), show_(new QPushButton(tr("Show"))) {
+    : QWidget(parent),
+      view_(named(new TableView(tr("Problems")), "problemsTable")),
+      show_(named(new QPushButton(tr("Show")), "", {}, tr("Show the iteration in the timeline"))) {
   setObjectName("problemsPanel");
-  view_->setObjectName("problemsTable");
   view_->setSelectionMode(QAbstractItemView::SingleSelection);
   view_->setWordWrap(true);
   view_->verticalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
@@ -53,7 +55,6 @@ ProblemsPanel::ProblemsPanel(QWidget* parent)
   view_->setColumnWidth(kRank, 5 * em);
   view_->setColumnWidth(kIteration, 7 * em);
 
-  show_->setToolTip(tr("Show the iteration in the timeline"));
   show_->setEnabled(false);
   page_ = new ViewOrEmpty(
       ui::fill(new QWidget, inRow({{view_, 1}, inColumn({show_, Part::rest()})}), {6, 6, 6, 6}),

@@ -13,6 +13,7 @@ RangeButton::RangeButton(const QString& tip, QWidget* parent) : QToolButton(pare
 void RangeButton::setRange(const std::optional<TimeRange>& range) {
   words_.clear();
   if (range) {
+    // Both ends with the digits that tell apart a hundredth of the stretch.
     const double fine = range->lengthNs() / 100;
     words_ = tr("%1 to %2")
                  .arg(formatTime(range->startNs, fine, range->endNs),

@@ -34,6 +34,7 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
     entry.name = QString::fromStdString(summary.info.name);
   }
   entry.worldSize = summary.info.worldSize;
+  // A run that diverged need not have failed: then where it diverged is the line to show.
   entry.failure = QString::fromStdString(summary.info.failure.empty() && summary.info.divergence
                                              ? summary.info.divergence->text
                                              : summary.info.failure);
@@ -44,9 +45,9 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
   }
 
   if (summary.info.kind != trace::RunKind::kExperiment) {
-    entry.model = summary.info.kind == trace::RunKind::kImported
-                      ? QStringLiteral("PyTorch (imported)")
-                      : QStringLiteral("PyTorch");
+    entry.model = summary.info.kind == trace::RunKind::kSimulated  ? QStringLiteral("simulated")
+                  : summary.info.kind == trace::RunKind::kImported ? QStringLiteral("PyTorch (imported)")
+                                                                   : QStringLiteral("PyTorch");
     entry.backend = backendOf(summary);
     return entry;
   }

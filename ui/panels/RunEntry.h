@@ -3,7 +3,6 @@
 #include <QDateTime>
 #include <QMetaType>
 #include <QString>
-#include <QStringList>
 #include <filesystem>
 #include <optional>
 #include <vector>

@@ -5,6 +5,8 @@
 #include <QWidget>
 #include <algorithm>
 
+#include "ui/model/Follow.h"
+
 namespace lockstep::ui {
 namespace {
 
@@ -20,6 +22,23 @@ bool inSight(const QWidget& panel) {
 
 }  // namespace
 
+// Note [When a panel works]
+//
+// To work something out of a long run takes seconds. A panel must not do that while nobody looks,
+// nor keep a core busy while the run grows. Two flags and two timers say how things stand:
+//
+//   stale_    what is shown is not what there is
+//   working_  `due` was emitted and `worked` has not come
+//   later_    a rest after work; asks when it is over
+//   typed_    a pause in typing; asks when it is over
+//
+//   opened, loaded, filter, end ─▶ ask ─ in sight ─▶ due … worked(ms)
+//                                   └─ out of sight ─▶ stale_, until it is shown
+//   the run grew ─▶ stale_, and in sight with nothing under way ─▶ later_ ─▶ ask
+//
+// After work of t ms the rest is restPerWork * t, at least 500 ms: with 9, a growing run costs a
+// tenth of a core at most. While a file is being opened the rest is t alone, since that ends soon
+// and the user is waiting for it. No rest is longer than a minute.
 RunRefresh::RunRefresh(QWidget& panel, int restPerWork)
     : QObject(&panel),
       panel_(panel),
@@ -35,17 +54,12 @@ RunRefresh::RunRefresh(QWidget& panel, int restPerWork)
 }
 
 void RunRefresh::setRun(RunModel* model, ViewState* state) {
-  if (model_ != nullptr) {
-    model_->disconnect(this);
-  }
-  if (state_ != nullptr) {
-    state_->disconnect(this);
-  }
-  model_ = model;
-  state_ = state;
+  follow(model_, model, this);
+  follow(state_, state, this);
   if (model_ != nullptr && state_ != nullptr) {
     wasLive_ = model_->isLive();
     connect(model_, &RunModel::changed, this, [this] {
+      // `changed` comes for new metrics and log lines too; only spans make work.
       if (model_->spanCount() != spans_ || model_->isLive() != wasLive_) {
         modelChanged();
       }
@@ -54,10 +68,12 @@ void RunRefresh::setRun(RunModel* model, ViewState* state) {
     connect(model_, &RunModel::loaded, this, &RunRefresh::ask);
     connect(state_, &ViewState::filterChanged, this, &RunRefresh::ask);
   }
+  working_ = false;  // what was at work was for the run before, and may have been left
   ask();
 }
 
 void RunRefresh::ask() {
+  // Whoever asks at once takes the place of what was waiting to ask.
   typed_->stop();
   later_->stop();
   stale_ = !inSight(panel_);

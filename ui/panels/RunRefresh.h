@@ -28,7 +28,7 @@ class RunRefresh : public QObject {
   void ask();
   /// The same after a pause in typing.
   void askWhenTyped();
-  /// What `due` asked for has ended, or could not be done, which took no time.
+  /// The work that `due` asked for is done and took that long; 0 where it could not be done.
   void worked(qint64 tookMs);
   /// Whether what the panel shows is not yet what there is.
   [[nodiscard]] bool waiting() const { return stale_ || working_; }

@@ -80,6 +80,9 @@ void RunTablePanel::showRange() {
 }
 
 void RunTablePanel::showTable(bool empty, const Reasons& why) {
+  // Why there is nothing, from the outside in: no run, an empty run, a filter that nothing matches,
+  // a range in which nothing lies. The first of these that holds is shown, with the button that
+  // helps: a filter is cleared before the range is widened.
   QWidget* shown = table_;
   const auto say = [&](EmptyState* page, const QString& sentence) {
     page->setSentence(sentence);

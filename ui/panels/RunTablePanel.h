@@ -52,7 +52,7 @@ class RunTablePanel : public QWidget {
 
   RunTablePanel(const Words& words, TableView* table, QWidget* parent);
 
-  /// Puts the parts into their places: some stand before and behind the filter, one below all.
+  /// Puts the parts into their places: some before and after the filter, one below all.
   void layOut(std::initializer_list<Part> before, std::initializer_list<Part> behind,
               QWidget* below = nullptr);
   [[nodiscard]] bool open() const { return run_ != nullptr && state_ != nullptr; }

@@ -24,11 +24,25 @@ constexpr int kSettleMs = 100;  // a new file is created, then filled
 
 }  // namespace
 
+// Note [When the list of runs is read]
+//
+// A scan is made on the thread "runs scanner", so that a slow disk never holds the window. It is
+// asked for
+//
+//   100 ms after the folder changed     a run file is created first and filled then
+//   each second while a run is live     a growing run does not change its folder, and a
+//                                       supervisor that is killed changes nothing at all
+//   by the window                       when a run that it started begins or ends
+//
+// One at a time: refresh() during a scan is remembered (scanAgain_) and made good once its answer
+// is here. A scan answers more than once, first with what all files say of themselves and then
+// after each run that it has analysed. The first answer ends `scanning_`, so a new scan may be
+// asked for while runs are still being analysed: it waits in that thread's event queue.
 RunsPanel::RunsPanel(const QString& folder, QWidget* parent)
     : QWidget(parent),
       folder_(folder),
       line_(filterLine("runsFilter", tr("Filter: mlp backend:gloo world>2"), tr("Filter runs"))),
-      view_(named(new TableView(tr("Runs")), "runsTable", tr("Runs"))) {
+      view_(named(new TableView(tr("Runs")), "runsTable")) {
   setObjectName("runsPanel");
   qRegisterMetaType<std::vector<RunEntry>>();
   line_->setToolTip(
@@ -68,6 +82,8 @@ RunsPanel::RunsPanel(const QString& folder, QWidget* parent)
   connect(&thread_, &QThread::finished, scanner_, &QObject::deleteLater);
   connect(scanner_, &RunsScanner::scanned, this, &RunsPanel::takeEntries);
   connect(this, &RunsPanel::scanWanted, scanner_, &RunsScanner::scan);
+  connect(this, &RunsPanel::runShown, scanner_, &RunsScanner::setOpen);
+  connect(this, &RunsPanel::figuresKnown, scanner_, &RunsScanner::know);
   thread_.setObjectName("runs scanner");
   thread_.start(QThread::LowPriority);
 
@@ -79,6 +95,7 @@ RunsPanel::RunsPanel(const QString& folder, QWidget* parent)
 }
 
 RunsPanel::~RunsPanel() {
+  // The scanner looks at this between two runs; the analysis under way is waited for.
   thread_.requestInterruption();
   thread_.quit();
   thread_.wait();
@@ -98,8 +115,7 @@ void RunsPanel::refresh() {
 
 void RunsPanel::takeEntries(std::vector<RunEntry> entries) {
   scanning_ = false;
-  const bool anyLive =
-      std::any_of(entries.begin(), entries.end(), [](const RunEntry& e) { return e.live(); });
+  const bool anyLive = std::ranges::any_of(entries, &RunEntry::live);
   runs_ = std::make_shared<RunsTable>(std::move(entries));
   view_->setRows(runs_);
   page_->setEmpty(runs_->size() == 0);
@@ -114,8 +130,11 @@ void RunsPanel::takeEntries(std::vector<RunEntry> entries) {
 }
 
 void RunsPanel::setCurrentRun(const QString& path) {
-  markCurrent_ = markCurrent_ || currentRun_ != path;
-  currentRun_ = path;
+  if (currentRun_ != path) {
+    currentRun_ = path;
+    markCurrent_ = true;
+    emit runShown(path);
+  }
   if (!markCurrent_) {
     return;  // the user's own selection stays
   }
@@ -133,6 +152,7 @@ QStringList RunsPanel::selectedRuns() const {
   const QModelIndex current = view_->currentIndex();
   for (const QModelIndex& row : view_->selectionModel()->selectedRows()) {
     const QString& path = runs_->entry(view_->rowsModel().rowAt(row.row())).path;
+    // A comparison measures the others against the first.
     row.row() == current.row() ? paths.prepend(path) : paths.append(path);
   }
   return paths;

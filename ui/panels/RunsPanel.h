@@ -41,6 +41,9 @@ class RunsPanel : public QWidget {
   void setCurrentRun(const QString& path);
 
  signals:
+  /// What the window says of the runs that it shows; the scanner listens, in its thread.
+  void runShown(const QString& path);
+  void figuresKnown(const QString& path, const lockstep::ui::RunFigures& figures);
   void openRequested(const QString& path);
   void stopRequested(const QString& path);
   void repeatRequested(const QString& path);

@@ -36,6 +36,9 @@ RunsScanner::Stamp RunsScanner::stampOf(const fs::path& path) {
 }
 
 void RunsScanner::scan() {
+  // Two passes. What files say of themselves takes milliseconds each and makes the list; figures
+  // take seconds for a long run, so they come one by one after it. A run that cannot be analysed
+  // counts as analysed, and is tried again only when its file has changed.
   std::map<fs::path, Known> found;
   std::error_code error;
   for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
@@ -46,23 +49,46 @@ void RunsScanner::scan() {
     const Stamp stamp = stampOf(path);
     const auto before = known_.find(path);
     if (before != known_.end() && before->second.stamp == stamp && !before->second.entry.live()) {
+      // With its figures.
       found.emplace(path, before->second);
     } else {
-      found.emplace(path, Known{stamp, readRunEntry(path), false});
+      Known& known = found[path] = {stamp, readRunEntry(path)};
+      known.followed =
+          known.entry.live() ? path == open_ : before != known_.end() && before->second.followed;
+      if (known.entry.live()) {
+        told_.erase(path);  // of one that had the name before
+      }
     }
   }
   known_ = std::move(found);
   tell();
+  analyse();
+}
 
+void RunsScanner::setOpen(const QString& path) {
+  open_ = path.toStdString();
+  analyse();
+}
+
+void RunsScanner::know(const QString& path, const RunFigures& figures) {
+  told_[path.toStdString()] = figures;
+  analyse();
+}
+
+void RunsScanner::analyse() {
   for (auto& [path, known] : known_) {
     if (QThread::currentThread()->isInterruptionRequested()) {
       return;
     }
-    if (known.analysed || known.entry.live() || !known.entry.problem.isEmpty() ||
-        known.stamp.mainSize > kLargestAnalysed) {
+    if (known.analysed || known.entry.live() || !known.entry.problem.isEmpty()) {
       continue;
     }
-    const RunFigures figures = readRunFigures(path);
+    const auto told = told_.find(path);
+    const bool awaited = known.followed && path == open_;
+    if (told == told_.end() && (awaited || known.stamp.mainSize > kLargestAnalysed)) {
+      continue;
+    }
+    const RunFigures figures = told != told_.end() ? told->second : readRunFigures(path);
     known.entry.stepsPerSecond = figures.stepsPerSecond;
     known.entry.overlapPercent = figures.overlapPercent;
     known.entry.exposedMs = figures.exposedMs;

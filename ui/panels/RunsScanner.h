@@ -1,7 +1,6 @@
 #pragma once
 
 #include <QObject>
-#include <QString>
 #include <filesystem>
 #include <map>
 #include <vector>
@@ -13,7 +12,7 @@ namespace lockstep::ui {
 /// Reads the run files of a folder. Lives in a thread of its own, so that a slow disk never
 /// blocks the window: call through signals. A file is read again only when it or
 /// its write-ahead log changed, or while its run is live (a supervisor's death changes no
-/// file).
+/// file); its spans are read once, when the run is over.
 class RunsScanner : public QObject {
   Q_OBJECT
 
@@ -23,6 +22,10 @@ class RunsScanner : public QObject {
   /// Reads what changed and emits `scanned`; then analyses the runs that have ended and are
   /// new here, and emits it again after each.
   void scan();
+  /// Names the run that is open. Who follows a live one there reads its spans, and tells what they
+  /// come to.
+  void setOpen(const QString& path);
+  void know(const QString& path, const lockstep::ui::RunFigures& figures);
 
  signals:
   void scanned(std::vector<lockstep::ui::RunEntry> entries);
@@ -38,13 +41,17 @@ class RunsScanner : public QObject {
   struct Known {
     Stamp stamp;
     RunEntry entry;
+    bool followed = false;  // was open while it was live
     bool analysed = false;
   };
+  void analyse();
   void tell();
   static Stamp stampOf(const std::filesystem::path& path);
 
   std::filesystem::path folder_;
+  std::filesystem::path open_;
   std::map<std::filesystem::path, Known> known_;
+  std::map<std::filesystem::path, RunFigures> told_;
 };
 
 }  // namespace lockstep::ui

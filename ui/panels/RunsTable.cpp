@@ -32,13 +32,14 @@ QString figure(const std::optional<double>& value, int decimals, char format = '
   return value ? QLocale::c().toString(*value, format, decimals) : kUnknown;
 }
 
+// One column, in the order of RunsTable::Cell.
 struct RunColumn {
   const char* title;
   const char* key;  // in the filter line
   const char* help;
   const char* sample;  // as wide as most
   QString (*text)(const RunEntry& run);
-  double (*number)(const RunEntry& run) = nullptr;  // what it is sorted by; -1: unknown
+  std::optional<double> (*number)(const RunEntry& run) = nullptr;  // what it is sorted by
 };
 
 constexpr std::array<RunColumn, RunsTable::kColumnCount> kColumns{{
@@ -51,26 +52,26 @@ constexpr std::array<RunColumn, RunsTable::kColumnCount> kColumns{{
     {"Exposed ms", "exposed",
      "Communication that nothing hid, a step, on the rank that has most of it", "000.00",
      [](const RunEntry& run) { return figure(run.exposedMs, 2); },
-     [](const RunEntry& run) { return run.exposedMs.value_or(-1); }},
+     [](const RunEntry& run) { return run.exposedMs; }},
     {"Started", "started", "Local time", "00:00:00",
      [](const RunEntry& run) {
        return run.started.toLocalTime().toString(QStringLiteral("yyyy-MM-dd HH:mm:ss"));
      },
-     [](const RunEntry& run) { return static_cast<double>(run.started.toMSecsSinceEpoch()); }},
+     [](const RunEntry& run) { return std::optional<double>(run.started.toMSecsSinceEpoch()); }},
     {"Overlap %", "overlap",
      "Time in which communication was in flight and the rank computed, over time in which it "
      "was in flight, on the rank with the most exposed communication",
      "100", [](const RunEntry& run) { return figure(run.overlapPercent, 0); },
-     [](const RunEntry& run) { return run.overlapPercent.value_or(-1); }},
+     [](const RunEntry& run) { return run.overlapPercent; }},
     {"Steps/s", "steps", "Steps a second after the start-up", "000.0",
      [](const RunEntry& run) { return figure(run.stepsPerSecond, 1); },
-     [](const RunEntry& run) { return run.stepsPerSecond.value_or(-1); }},
+     [](const RunEntry& run) { return run.stepsPerSecond; }},
     {"Cap MiB", "cap", "ddp.bucket_cap_mb", "25",
      [](const RunEntry& run) { return figure(run.bucketCapMb, 4, 'g'); },
-     [](const RunEntry& run) { return run.bucketCapMb.value_or(-1); }},
+     [](const RunEntry& run) { return run.bucketCapMb; }},
     {"World", "world", "Number of ranks (processes.world_size)", "64",
      [](const RunEntry& run) { return QString::number(run.worldSize); },
-     [](const RunEntry& run) { return static_cast<double>(run.worldSize); }},
+     [](const RunEntry& run) { return std::optional<double>(run.worldSize); }},
     {"Model", "model", "model.kind", "deep_linear",
      [](const RunEntry& run) { return orUnknown(run.model); }},
     {"Backend", "backend",
@@ -80,7 +81,7 @@ constexpr std::array<RunColumn, RunsTable::kColumnCount> kColumns{{
      [](const RunEntry& run) { return orUnknown(run.hook); }},
     {"Drops", "drops", "Events lost because the recorder fell behind", "0,000",
      [](const RunEntry& run) { return QString::number(run.drops); },
-     [](const RunEntry& run) { return static_cast<double>(run.drops); }},
+     [](const RunEntry& run) { return std::optional<double>(run.drops); }},
     {"Sweep", "sweep", "The sweep that it is one run of; filter by \"sweep:WORD\"", "demo 2026",
      [](const RunEntry& run) { return orUnknown(run.sweep); }},
 }};
@@ -103,8 +104,7 @@ std::vector<TableRows::Column> runColumns() {
 
 RunsTable::RunsTable(std::vector<RunEntry> entries)
     : TableRows(runColumns()), entries_(std::move(entries)) {
-  std::sort(entries_.begin(), entries_.end(),
-            [](const RunEntry& a, const RunEntry& b) { return a.path < b.path; });
+  std::ranges::sort(entries_, {}, &RunEntry::path);
 }
 
 QString RunsTable::widestText(std::size_t column) {
@@ -121,9 +121,7 @@ QString stateText(trace::RunState state) {
 
 std::optional<std::size_t> RunsTable::placeOf(const TableRows& before, std::size_t row) const {
   const QString& path = static_cast<const RunsTable&>(before).entry(row).path;
-  const auto at = std::lower_bound(
-      entries_.begin(), entries_.end(), path,
-      [](const RunEntry& entry, const QString& wanted) { return entry.path < wanted; });
+  const auto at = std::ranges::lower_bound(entries_, path, {}, &RunEntry::path);
   return at != entries_.end() && at->path == path
              ? std::optional(static_cast<std::size_t>(at - entries_.begin()))
              : std::nullopt;
@@ -135,7 +133,8 @@ QString RunsTable::text(std::size_t row, std::size_t column) const {
 
 std::optional<double> RunsTable::number(std::size_t row, std::size_t column) const {
   const auto number = kColumns[column].number;
-  return number != nullptr ? std::optional(number(entries_[row])) : std::nullopt;
+  const bool known = entries_[row].problem.isEmpty() || !isFigure(column);
+  return known && number != nullptr ? number(entries_[row]) : std::nullopt;
 }
 
 QString RunsTable::fullText(std::size_t row, std::size_t column) const {
@@ -164,22 +163,23 @@ QVariant RunsTable::look(std::size_t row, std::size_t column, int role) const {
   if (column == kDrops || !run.problem.isEmpty()) {
     return colors.error;
   }
-  switch (run.state) {
-    case trace::RunState::kStarting:
-    case trace::RunState::kRunning:
-      return run.failure.isEmpty() ? currentAccent() : colors.error;
-    case trace::RunState::kFinished:
-      return colors.good;
-    case trace::RunState::kStopped:
-      return colors.textMuted;
-    case trace::RunState::kFailed:
-    case trace::RunState::kDiverged:
-    case trace::RunState::kRecorderDied:
-      return colors.error;
-  }
-  return {};
+  return run.live() && run.failure.isEmpty()       ? currentAccent()
+         : run.state == trace::RunState::kFinished ? colors.good
+         : run.state == trace::RunState::kStopped  ? colors.textMuted
+                                                   : colors.error;
 }
 
+// Note [The filter of runs]
+//
+// A line is cut at its blanks, and a run is shown when every piece holds for it:
+//
+//   mlp            occurs in some column of words
+//   backend:gloo   occurs in that column
+//   world>2        the number of that column is greater; also < <= = >=
+//   model=mlp      is compared with a word, so it means model:mlp
+//   foo:bar        no column is called foo: the whole piece is a word to look for
+//
+// Words are looked for in the full text of a cell (a start with its year), whatever their case.
 RunsFilter::RunsFilter(const QString& line) {
   static const QRegularExpression kTerm(R"(^([a-z]+)(:|<=|>=|<|>|=)(.+)$)");
   for (const QString& part : line.toLower().split(' ', Qt::SkipEmptyParts)) {
@@ -218,8 +218,14 @@ bool RunsFilter::accepts(const Term& term, const RunsTable& runs, std::size_t ro
   if (term.compare == ":") {
     return contains(*term.column);
   }
-  const double value = isFigure(*term.column) ? runs.number(row, *term.column).value_or(0)
-                                              : runs.fullText(row, *term.column).toDouble();
+  bool known = false;
+  double value = runs.fullText(row, *term.column).toDouble(&known);
+  if (isFigure(*term.column)) {
+    const auto figure = runs.number(row, *term.column);
+    known = figure.has_value();
+    value = figure.value_or(0);
+  }
+  if (!known) return false;  // what is unknown is neither small nor large
   if (term.compare == "<") return value < term.number;
   if (term.compare == "<=") return value <= term.number;
   if (term.compare == ">") return value > term.number;
@@ -228,8 +234,7 @@ bool RunsFilter::accepts(const Term& term, const RunsTable& runs, std::size_t ro
 }
 
 bool RunsFilter::accepts(const RunsTable& runs, std::size_t row) const {
-  return std::all_of(terms_.begin(), terms_.end(),
-                     [&](const Term& term) { return accepts(term, runs, row); });
+  return std::ranges::all_of(terms_, [&](const Term& term) { return accepts(term, runs, row); });
 }
 
 }  // namespace lockstep::ui

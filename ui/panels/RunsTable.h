@@ -41,7 +41,6 @@ class RunsTable : public TableRows {
 
   [[nodiscard]] std::size_t size() const override { return entries_.size(); }
   [[nodiscard]] QString text(std::size_t row, std::size_t column) const override;
-  /// -1 where it is unknown.
   [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override;
   [[nodiscard]] QString tip(std::size_t row, std::size_t column) const override;
   [[nodiscard]] QVariant look(std::size_t row, std::size_t column, int role) const override;

@@ -39,6 +39,7 @@ class FlatBars : public QProxyStyle {
 }  // namespace
 
 Appearance::Appearance(QObject* parent) : QObject(parent) {
+  // Before the palette below takes the place of the desktop's, of which nothing is left then.
   system_ = QApplication::palette().color(QPalette::Window).lightness() < 128 ? Theme::kDark
                                                                              : Theme::kLight;
   QApplication::setStyle(new FlatBars);
@@ -46,12 +47,9 @@ Appearance::Appearance(QObject* parent) : QObject(parent) {
 }
 
 Theme Appearance::theme() const {
-  switch (choice_) {
-    case ThemeChoice::kLight: return Theme::kLight;
-    case ThemeChoice::kDark: return Theme::kDark;
-    case ThemeChoice::kSystem: break;
-  }
-  return system_;
+  return choice_ == ThemeChoice::kSystem ? system_
+         : choice_ == ThemeChoice::kDark ? Theme::kDark
+                                         : Theme::kLight;
 }
 
 void Appearance::setChoice(ThemeChoice choice) {
@@ -72,6 +70,8 @@ QPalette widgetPalette(Theme theme) {
   palette.setColor(QPalette::Base, colors.background);
   palette.setColor(QPalette::AlternateBase, colors.lane);
   palette.setColor(QPalette::Text, colors.text);
+  // On dark, buttons are lighter than the window they lie on; on light their outline tells them
+  // apart.
   palette.setColor(QPalette::Button, dark ? colors.raised : colors.surface);
   palette.setColor(QPalette::ButtonText, colors.text);
   palette.setColor(QPalette::BrightText, colors.error);

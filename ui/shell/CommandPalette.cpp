@@ -2,14 +2,15 @@
 
 #include <QApplication>
 #include <QKeyEvent>
-#include <QLineEdit>
 #include <QListView>
 #include <QPainter>
 #include <QStandardItemModel>
 #include <QStyledItemDelegate>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <vector>
+
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
 
 namespace lockstep::ui {
 namespace {
@@ -42,6 +43,18 @@ class LineDelegate : public QStyledItemDelegate {
 
 }  // namespace
 
+// Note [How well a text matches]
+//
+// The typed letters must occur in the text in their order; of all ways to place them the best one
+// counts. It is found letter by letter: best[at] is what the letters so far are worth when the last
+// of them is text[at], and the next letter goes on from the best place anywhere before, or from the
+// place just before, which is worth more.
+//
+//   "rs" in "Run: Stop"     R 1 + 1 + 5 (begins a word), S 1 + 5          13
+//   "rs" in "Recent runs"   r 1 + 1 + 5, s 1 + 3 (ends a word)            11
+//
+// The very first 1 tells a place from none. The cost is letters times length of the text, for a few
+// hundred entries at each key.
 int matchScore(const QString& typed, const QString& text) {
   constexpr int kLetter = 1;
   constexpr int kTogether = 6;
@@ -76,24 +89,19 @@ int matchScore(const QString& typed, const QString& text) {
 
 CommandPalette::CommandPalette(QWidget* parent)
     : QDialog(parent, Qt::Popup | Qt::FramelessWindowHint),
-      line_(new QLineEdit),
+      line_(filterLine("commandLine",
+                       tr("Type a command, a view, an experiment, a run or an iteration"), {})),
       list_(new QListView),
       model_(new QStandardItemModel(this)) {
   setObjectName("commandPalette");
   setWindowTitle(tr("Commands"));
-  line_->setObjectName("commandLine");
-  line_->setPlaceholderText(tr("Type a command, a view, an experiment, a run or an iteration"));
-  line_->setClearButtonEnabled(true);
   list_->setModel(model_);
   list_->setItemDelegate(new LineDelegate(list_));
   list_->setEditTriggers(QAbstractItemView::NoEditTriggers);
   list_->setUniformItemSizes(true);
   list_->setFocusPolicy(Qt::NoFocus);
   line_->installEventFilter(this);
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(6, 6, 6, 6);
-  column->addWidget(line_);
-  column->addWidget(list_, 1);
+  fill(this, inColumn({line_, {list_, 1}}), {6, 6, 6, 6});
   connect(line_, &QLineEdit::textEdited, this, &CommandPalette::refresh);
   connect(line_, &QLineEdit::returnPressed, this, &CommandPalette::act);
   connect(list_, &QListView::clicked, this, &CommandPalette::act);
@@ -138,6 +146,7 @@ void CommandPalette::act() {
   if (row < 0 || !entries_[shown_[static_cast<std::size_t>(row)]].reason.isEmpty()) {
     return;
   }
+  // A copy: the command may be the palette's own, which takes other entries.
   const auto chosen = entries_[shown_[static_cast<std::size_t>(row)]].act;
   hide();
   chosen();
@@ -148,6 +157,7 @@ bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
     const int key = static_cast<QKeyEvent*>(event)->key();
     if (key == Qt::Key_Up || key == Qt::Key_Down || key == Qt::Key_PageUp ||
         key == Qt::Key_PageDown) {
+      // The keyboard is the line's as long as the palette is open; these keys move in the list.
       QApplication::sendEvent(list_, event);
       return true;
     }

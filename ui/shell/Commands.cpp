@@ -31,6 +31,7 @@ QAction* make(QWidget* parent, const QString& name, const QString& text,
   return action;
 }
 
+// By the built-in key: those of the user come later (KeyBindings).
 QAction* withKey(const QList<QAction*>& actions, const QKeySequence& key) {
   for (QAction* action : actions) {
     if (action->shortcuts().contains(key)) {
@@ -67,6 +68,8 @@ Commands::Commands(QWidget* parent, const Stages& stages)
                  {Qt::CTRL | Qt::Key_Y, Qt::CTRL | Qt::SHIFT | Qt::Key_Z});
   copyJson = command("copyJson", "&Copy selection as JSON", {Qt::CTRL | Qt::SHIFT | Qt::Key_C});
   startPage = command("startPage", "&Start page", {Qt::ALT | Qt::Key_Home});
+  findings = command("findings", "&Findings", {QKeySequence(Qt::Key_F8)});
+  setTip(findings, commandText("What the run suffers from, what that costs and what to do"));
   fit = command("fit", "&Fit whole run", {Qt::SHIFT | Qt::Key_F});
   resetLayout = command("resetLayout", "&Reset this layout");
   restoreSession = command("restoreSession", "Open the last run at the &start");
@@ -92,6 +95,7 @@ Commands::Commands(QWidget* parent, const Stages& stages)
       ofViews.push_back({stages.titleOf(name), own});
     }
   }
+  // Of the timeline, but so often needed that the toolbar has them too.
   const QList<QAction*> ofTimeline = stages.view(QStringLiteral("timeline"))->viewActions();
   follow = withKey(ofTimeline, QKeySequence(Qt::Key_L));
   previousIteration = withKey(ofTimeline, QKeySequence(Qt::Key_PageUp));
@@ -163,6 +167,7 @@ QMenu* Commands::fillMenus(QMainWindow& window, const QList<QAction*>& docks) co
   QMenu* look = window.menuBar()->addMenu(commandText("&View"));
   look->addAction(startPage);
   look->addActions(views);
+  look->addAction(findings);
   look->addSeparator();
   QMenu* layout = look->addMenu(commandText("&Layout"));
   layout->addActions(layouts->actions());
@@ -213,7 +218,7 @@ void Commands::refresh(const Situation& now) const {
   setTip(repeat, !again && open ? commandText("This run has no command that could be run again")
                  : observed     ? commandText("Run the command of this job again")
                                 : commandText("Run the experiment of this run again"));
-  for (QAction* action : {exportPicture, fit, previousIteration, nextIteration}) {
+  for (QAction* action : {exportPicture, findings, fit, previousIteration, nextIteration}) {
     action->setEnabled(open);
   }
   ViewState* state = now.session != nullptr ? now.session->state() : nullptr;
@@ -227,7 +232,7 @@ std::vector<KeySheet::Group> Commands::groups() const {
   QList<QAction*> look{startPage};
   look.append(views);
   look.append(layouts->actions());
-  look.append({resetLayout, fit, undo, redo, copyJson});
+  look.append({findings, resetLayout, fit, undo, redo, copyJson});
   std::vector<KeySheet::Group> all{{commandText("Runs"), {run, record, stop, repeat}},
                                    {commandText("Files"), {open, reopen, importFiles, importFolder, exportRun, exportPicture, quit}},
                                    {commandText("View"), look},

@@ -41,6 +41,7 @@ struct Commands {
 
   QAction* startPage;
   QList<QAction*> views;  ///< one a stage, in their order; data() is its name
+  QAction* findings;
   QAction* fit;
   QActionGroup* themes;   ///< its actions hold a ThemeChoice
   QActionGroup* layouts;  ///< its actions hold a layout's name

@@ -28,14 +28,23 @@ void CurrentRun::open(const QString& path) {
   frame_.pages->turnTo(Pages::Page::kViews);
 }
 
+// Note [One run after another]
+//
+// Everything that shows a run lets go of the one before while that is still there (close), and only
+// then is the new session made. Its reader begins to read at once, on a thread of its own; what it
+// finds comes by the event loop, so all that is connected below hears of the run from its start.
+//
+//   clear log and problems ─▶ close ─▶ RunSession ─▶ followNews ─▶ views, panels, status
 void CurrentRun::take(const QString& path) {
   settings_.addRecentRun(path);
   frame_.panels.log->clear();
   frame_.panels.problems->clear();
-  close();  // what it cuts off is told beside the new run
+  // After the lists were cleared: an export of events that this cuts off is reported in them.
+  close();
   session_ = std::make_unique<RunSession>(path);
   followNews();
   frame_.stages->setRun(session_->open());
+  frame_.findings->setRun(session_->model(), session_->diagnoser());
   frame_.panels.inspector->setRun(session_->model(), session_->state());
   frame_.panels.events->setRun(session_->model(), session_->state());
   frame_.panels.statistics->setRun(session_->model(), session_->state());
@@ -51,6 +60,7 @@ void CurrentRun::close() {
     return;
   }
   frame_.stages->setRun({});
+  frame_.findings->setRun(nullptr, nullptr);
   frame_.panels.inspector->setRun(nullptr, nullptr);
   frame_.panels.events->setRun(nullptr, nullptr);
   frame_.panels.statistics->setRun(nullptr, nullptr);
@@ -75,6 +85,7 @@ void CurrentRun::followNews() {
   connect(run->state(), &ViewState::selectionChanged, this, &CurrentRun::changed);
   connect(run->state(), &ViewState::followLiveChanged, this, &CurrentRun::follows);
   connect(&run->state()->undoStack(), &QUndoStack::indexChanged, this, &CurrentRun::changed);
+  // Before the first span the model knows no beginning to count from.
   panels.log->setTimes([model = run->model()](std::uint64_t ticks) {
     return model->spanCount() > 0 ? std::optional(model->toNs(ticks)) : std::nullopt;
   });
@@ -88,12 +99,17 @@ void CurrentRun::followNews() {
           });
   connect(run, &RunSession::startupChanged, frame_.strip,
           [run, strip = frame_.strip](const StartupProgress& progress) {
+            // Of a run that was started here the strip is there already, and goes on.
             if (strip->isHidden()) {
               strip->begin(run->model()->info().kind);
             }
             strip->setProgress(progress);
           });
   connect(run, &RunSession::startupEnded, frame_.strip, &StepStrip::end);
+  connect(run, &RunSession::analysed, panels.runs,
+          [run, runs = panels.runs](const RunFigures& figures) {
+            emit runs->figuresKnown(run->path(), figures);
+          });
   connect(run, &RunSession::stateChanged, run, [run] {
     if (!run->model()->isLive()) {
       // Later: the timeline has still to follow to the last iteration.

@@ -42,7 +42,8 @@ base::Result<DetachedProcess> DetachedProcess::start(const QString& program,
   child.leads = posix::SpawnOptions::Leads::kSession;
   pid_t pid = -1;
   base::Status started;
-  // What trains is not put behind others for being started by what watches.
+  // The studio runs with a lower priority, which its children would inherit; the training must not:
+  // Note [Back to the front] in engine/base/Priority.cpp.
   base::inFront([&] {
     pid = posix::spawn(child);
     if (pid < 0) {

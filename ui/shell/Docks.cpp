@@ -66,6 +66,16 @@ void Docks::bring(const QWidget* panel) const {
   of(panel)->raise();
 }
 
+// Note [Arrangements of docks]
+//
+// An arrangement is what QMainWindow::saveState returns. Three kinds are kept apart:
+//
+//   usual_      all docks in their first places and sizes, made once when the window comes up
+//   settings    one a layout, as the user left it; none: the usual one, less what the layout hides
+//   withRun_    the present one, while the start page hides what speaks of an open run
+//
+// What the start page leaves is nobody's arrangement and is never kept: while it is in sight,
+// withRun_ is what keep() writes down, and setLayout() brings that back before anything is saved.
 void Docks::restore() {
   const QSize screen = QGuiApplication::primaryScreen()->availableSize();
   window_.resize(screen.width() <= 1440 ? screen : (screen * 0.88).boundedTo(QSize(2240, 1320)));
@@ -98,6 +108,7 @@ void Docks::setLayout(const QString& name) {
 
 void Docks::resetLayout() {
   settings_.setDocks(layout_, {});
+  // Arranged with all docks, and hidden anew from there: withRun_ is then the new arrangement.
   const bool inSight = std::exchange(runInSight_, true);
   arrange();
   setRunInSight(inSight);
@@ -131,6 +142,7 @@ void Docks::setRunInSight(bool inSight) {
            panels_.inspector, panels_.log, panels_.statistics, panels_.events}) {
     of(panel)->hide();
   }
+  // Why a run could not be started stands there, too.
   of(panels_.problems)->setVisible(panels_.problems->count() > 0);
 }
 

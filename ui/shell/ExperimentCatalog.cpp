@@ -48,6 +48,7 @@ std::vector<ExperimentEntry> listExperiments(const QString& folder, const QStrin
   }
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
     const auto rank = [](const ExperimentEntry& entry) {
+      // False comes before true.
       return std::tuple(entry.group != QStringLiteral("first_steps"), entry.group,
                         entry.name != QStringLiteral("demo"), entry.name);
     };

@@ -73,11 +73,25 @@ base::Result<QString> write(const ExportRequest& request, const exports::Progres
 
 }  // namespace
 
+// Note [An export and its three messages]
+//
+// A trace or a table is written from the run file on a thread of the pool, whatever the window
+// shows meanwhile. One flag is shared by both threads (cancelled_); that it is there means that an
+// export runs.
+//
+//   begin ─▶ "Exporting into …" [Cancel] ─▶ write(request, progress)
+//                     │ cancel: the flag     progress: every 100 ms to the status bar;
+//                     ▼                      false once the flag is set
+//            "Cancelling the export…" ─────▶ kInterrupted
+//   take  ─▶ "Saved …" [Show folder], or what went wrong, or that it was cancelled
+//
+// All have one key in the message bar, so that each takes the place of the one before.
 ExportController::ExportController(const Frame& frame, const CurrentRun& run,
                                    const Appearance& appearance, QObject* parent)
     : QObject(parent), frame_(frame), run_(run), appearance_(appearance) {}
 
 ExportController::~ExportController() {
+  // The pool waits for its work when it goes, and the work ends at its next look at this.
   cancel();
 }
 
@@ -101,6 +115,7 @@ void ExportController::ask() {
                         frame_.stages->titleOf(frame_.stages->current()),
                         session->state()->filter(),
                         {}};
+  // As ticks of the file, and now: the dialog may outlive the run that is open.
   if (subject.marked) {
     subject.markedTicks = {session->model()->toTicks(subject.marked->startNs),
                            session->model()->toTicks(subject.marked->endNs)};
@@ -125,6 +140,8 @@ void ExportController::begin(const ExportRequest& request) {
            request.path);
       return;
     }
+    // Drawn here, since the model is this thread's; the other exports read the file on one of their
+    // own.
     const auto saved = savePicture(request.path, request.range);
     take(saved.ok() ? base::Result<QString>(exportText("Saved %1.").arg(request.path))
                     : saved.error(),
@@ -134,6 +151,7 @@ void ExportController::begin(const ExportRequest& request) {
   cancelled_ = std::make_shared<std::atomic<bool>>(false);
   path_ = request.path;
   tellRunning();
+  // The work may look at the request and its flag; this object only on its own thread.
   const QPointer<ExportController> self(this);
   const QString shown = folder ? request.path : QFileInfo(request.path).absolutePath();
   pool_.start([self, request, shown, cancelled = cancelled_] {

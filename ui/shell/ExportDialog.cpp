@@ -110,17 +110,12 @@ ExportRequest::What ExportDialog::what() const {
 QString ExportDialog::suggestion() const {
   const QString base = QDir(folder_).filePath(QFileInfo(subject_.run).completeBaseName());
   const QString packed = packed_->isChecked() ? kPacked : QString();
-  switch (what()) {
-    case ExportRequest::What::kHtaTraces:
-      return base + QStringLiteral("-hta");
-    case ExportRequest::What::kTable:
-      return base + QStringLiteral(".%1.csv").arg(tables_->currentData().toString()) + packed;
-    case ExportRequest::What::kPicture:
-      return base + QStringLiteral(".png");
-    case ExportRequest::What::kTrace:
-      break;
-  }
-  return base + QStringLiteral(".json") + packed;
+  using What = ExportRequest::What;
+  return what() == What::kHtaTraces ? base + QStringLiteral("-hta")
+         : what() == What::kPicture ? base + QStringLiteral(".png")
+         : what() == What::kTable
+             ? base + QStringLiteral(".%1.csv").arg(tables_->currentData().toString()) + packed
+             : base + QStringLiteral(".json") + packed;
 }
 
 void ExportDialog::suggest() {

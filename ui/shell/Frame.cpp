@@ -4,6 +4,8 @@
 #include <QStatusBar>
 #include <QVBoxLayout>
 
+#include "ui/panels/findings/FindingsLine.h"
+
 namespace lockstep::ui {
 namespace {
 
@@ -27,6 +29,7 @@ Frame::Frame(QMainWindow& window, Settings& settings, const Programs& programs, 
       messages(new MessageBar),
       strip(new StepStrip),
       stages(new Stages),
+      findings(new Findings(&window)),
       views(*stages),
       start(new StartPage),
       pages(placed(window, messages, strip, new Pages(start, stages))),
@@ -43,6 +46,7 @@ Frame::Frame(QMainWindow& window, Settings& settings, const Programs& programs, 
           .statistics = new StatisticsPanel,
           .events = new EventsPanel},
       docks(window, panels, settings) {
+  stages->setCorner(findings->line());
   window.statusBar()->addPermanentWidget(status);
   window.statusBar()->setSizeGripEnabled(false);
   QObject::connect(pages, &Pages::runInSight, &window,

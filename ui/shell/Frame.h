@@ -2,6 +2,7 @@
 
 #include <QString>
 
+#include "ui/panels/findings/Findings.h"
 #include "ui/shell/Docks.h"
 #include "ui/shell/MessageBar.h"
 #include "ui/shell/Pages.h"
@@ -29,6 +30,7 @@ struct Frame {
   MessageBar* messages;
   StepStrip* strip;
   Stages* stages;
+  Findings* findings;
   Views views;
   StartPage* start;
   Pages* pages;

@@ -3,7 +3,6 @@
 #include <QApplication>
 #include <QIconEngine>
 #include <QPainter>
-#include <QPainterPath>
 #include <QPalette>
 
 #include "ui/panels/CurrentPalette.h"
@@ -79,6 +78,8 @@ void drawGlyph(QPainter& painter, Glyph glyph, const QColor& ink, bool enabled) 
   }
 }
 
+// Asked by Qt for each size, scale and state when it is needed; so an icon follows a change of
+// theme by itself. A pixmap that was taken from it does not (StartPage, MessageBar).
 class GlyphEngine : public QIconEngine {
  public:
   explicit GlyphEngine(Glyph glyph) : glyph_(glyph) {}

@@ -4,6 +4,19 @@
 
 namespace lockstep::ui {
 
+// Note [Reading the end of a job]
+//
+// There is no run file to ask, only what `lockstep record` printed, mixed with what its command
+// did:
+//
+//   Traceback (most recent call last):
+//   ModuleNotFoundError: No module named 'x'              last
+//   lockstep: python3 ended with exit code 1              complaints, the one before the last: why
+//   lockstep: nothing was recorded, since no process …    complaints, the last: the command did run
+//
+// So it is read from its end: the recorder's own lines first, then the one line before them.
+// Without "nothing was recorded" the command did not come to run, and the last line of all is the
+// reason.
 QString whyNothingWasRecorded(const QStringList& output, int exitCode, bool stopped) {
   const auto tr = [](const char* text) { return QCoreApplication::translate("JobEnding", text); };
   const QString own = QStringLiteral("lockstep: ");

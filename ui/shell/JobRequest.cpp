@@ -91,6 +91,8 @@ QString mistakeInProgram(const QString& program, const JobStart& start) {
 }
 
 /// Sets the name of the run and its file; returns what is wrong with them, or nothing.
+// "demo" names a run, whose file is a fresh one; "demo.lockstep" and "runs/demo" are files, from
+// the job's folder on.
 QString placeRun(const QString& run, const std::string& command, JobStart& start) {
   const QString ending = QStringLiteral(".lockstep");
   start.name = QString::fromStdString(command);
@@ -131,6 +133,7 @@ base::Result<JobStart> checkedJob(const JobRequest& request) {
   JobStart start;
   start.everyModel = request.everyModel;
   start.checkReplicas = request.checkReplicas;
+  // As in a shell, NAME=value before the program is set for it.
   std::vector<std::string> command = words.value();
   while (!command.empty() && setsVariable(QString::fromStdString(command.front()))) {
     start.environment.append(QString::fromStdString(command.front()));
@@ -148,6 +151,8 @@ base::Result<JobStart> checkedJob(const JobRequest& request) {
     start.words.append(QString::fromStdString(word));
   }
   start.environment += request.environment;
+  // One mistake at a time. Variables and folder come before the program, which is looked for by
+  // them.
   if (const QString wrong = mistakeIn(start.environment); !wrong.isEmpty()) {
     return mistake(wrong);
   }

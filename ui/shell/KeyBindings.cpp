@@ -13,6 +13,7 @@ KeyBindings::KeyBindings(const std::vector<KeySheet::Group>& groups, Settings& s
     : groups_(groups), settings_(settings) {
   for (const KeySheet::Group& group : groups_) {
     for (QAction* action : group.actions) {
+      // In this order: the user's keys would pass for built-in ones.
       commands_.push_back({action, action->shortcuts()});
       if (const auto keys = settings_.keysOf(idOf(action))) {
         action->setShortcuts(*keys);
@@ -29,9 +30,7 @@ QString KeyBindings::idOf(const QAction* action) {
 }
 
 const KeyBindings::Command* KeyBindings::find(const QAction* action) const {
-  const auto at =
-      std::find_if(commands_.begin(), commands_.end(),
-                   [action](const Command& command) { return command.action == action; });
+  const auto at = std::ranges::find(commands_, action, &Command::action);
   return at == commands_.end() ? nullptr : &*at;
 }
 
@@ -55,6 +54,9 @@ void KeyBindings::set(QAction* action, const QList<QKeySequence>& keys) {
 
 void KeyBindings::reset(QAction* action) { set(action, builtIn(action)); }
 
+// Where two actions with one key can both be heard, Qt calls the key ambiguous and triggers
+// neither. A key of the window is heard everywhere, so it meets all; keys of one view meet each
+// other; those of two views never do, since one of them alone has the focus.
 QAction* KeyBindings::holder(const QKeySequence& key, const QAction* action) const {
   const auto ofWindow = [](const QAction* one) {
     return one->shortcutContext() == Qt::WindowShortcut ||

@@ -130,6 +130,8 @@ void KeyEditor::clearKeys() {
 
 void KeyEditor::resetKeys() {
   QAction* action = current();
+  // A built-in key may have been given to something else since: nothing is taken from that
+  // silently.
   for (const QKeySequence& key : bindings_.builtIn(action)) {
     if (const QAction* holder = bindings_.holder(key, action)) {
       said_->setText(tr("%1 belongs to \"%2\" now: give that one another key first.")

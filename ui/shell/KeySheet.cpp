@@ -2,7 +2,6 @@
 
 #include <QDialogButtonBox>
 #include <QGridLayout>
-#include <QScrollArea>
 #include <optional>
 #include <utility>
 
@@ -78,6 +77,8 @@ KeySheet::KeySheet(const std::vector<Group>& groups, QWidget* parent) : QDialog(
                      {tr("Right-click"), tr("What can be done there")},
                      {tr("Double-click a note"), tr("Edit it")},
                      {tr("Drag in the overview"), tr("Move or stretch what is shown")}}});
+  // Three columns of about the same height. A group stands whole in one, and goes to the next when
+  // less than half of it would have room.
   std::size_t lines = 0;
   for (const Block& block : blocks) {
     lines += block.lines.size() + 2;
@@ -107,13 +108,9 @@ KeySheet::KeySheet(const std::vector<Group>& groups, QWidget* parent) : QDialog(
 
   auto* content = new QWidget;
   content->setLayout(row);
-  auto* scroll = new QScrollArea;
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setWidgetResizable(true);
-  scroll->setWidget(content);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
-  setLayout(inColumn({{scroll, 1}, buttons}));
+  setLayout(inColumn({{scrolled(content), 1}, buttons}));
   const QSize wish = content->sizeHint() + QSize(48, 72);
   resize(wish.boundedTo(QSize(1240, 800)));
 }

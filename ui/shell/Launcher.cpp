@@ -7,6 +7,7 @@
 #include "engine/experiment/Parse.h"
 #include "engine/trace/RunFile.h"
 #include "ui/panels/LocalFiles.h"
+#include "ui/panels/setup/RunFiles.h"
 #include "ui/shell/CurrentRun.h"
 #include "ui/shell/Frame.h"
 #include "ui/shell/JobEnding.h"
@@ -26,6 +27,23 @@ QString failedMessage(const QString& run) {
 
 }  // namespace
 
+// Note [A run comes up]
+//
+// A run is a process of its own, and for a while there is no file of it to open. One at a time
+// comes up here (comingUp_), the last that was started; others that were started before go on
+// unseen.
+//
+//   start, repeat, startJob, the queue ─▶ RunController ─▶ process
+//       │ begin: the open run is closed, strip and page say that one comes up
+//       │
+//       ├─ appeared: its file says what it is ─▶ CurrentRun::take, and followed from the file on
+//       ├─ endedEarly: no file ─▶ its last line is the reason; giveUp
+//       └─ ended, later ─▶ the queue's next; a failure stays in sight, for the window goes on
+//
+//   of a job (job_) also: what it prints is read from its output meanwhile (OutputFollower), for a
+//   run file comes only when a process of it attaches
+//
+// The queue goes on when no process of the studio is left, one that was started by hand included.
 Launcher::Launcher(Frame& frame, CurrentRun& run, RunController& controller, Settings& settings,
                    QObject* parent)
     : QObject(parent), frame_(frame), run_(run), controller_(controller), settings_(settings) {
@@ -74,7 +92,33 @@ void Launcher::startNext(const QString& experiment) {
   frame_.panels.setup->queue().putBack(experiment, line);
 }
 
+void Launcher::startWith(const std::vector<diagnosis::Setting>& settings) {
+  if (run_.session() == nullptr) {
+    return;
+  }
+  std::vector<experiment::ExperimentText::Pair> keys;
+  for (const diagnosis::Setting& setting : settings) {
+    keys.emplace_back(setting.key, setting.value);
+  }
+  const QString before = run_.session()->path();
+  const QString file = writeChanged(run_.session()->model()->info().experimentToml, keys,
+                                    frame_.panels.runs->folder() + QStringLiteral("/drafts"),
+                                    [this](const QString& sentence) { refuse(sentence); });
+  if (file.isEmpty()) {
+    return;
+  }
+  if (controller_.busy()) {
+    frame_.panels.setup->queue().add(file);
+    frame_.say(tr("%1 is queued: it starts when this run has ended")
+                   .arg(QFileInfo(file).completeBaseName()));
+  } else if (started(controller_.start(file))) {
+    comparedWith_ = before;
+  }
+}
+
 bool Launcher::started(const base::Result<QString>& run) {
+  // A start by hand takes old messages away. The queue's next one (startNext) leaves them: one may
+  // say why the run before it failed.
   frame_.messages->dismissAll();
   if (run.ok()) {
     begin(run.value());
@@ -98,6 +142,7 @@ void Launcher::begin(const QString& run) {
   forgetRefusal();
   run_.close();
   comingUp_ = run;
+  comparedWith_.clear();
   job_.reset();
   output_.stop();
   frame_.panels.problems->clear();
@@ -115,6 +160,10 @@ void Launcher::appeared(const QString& run) {
     output_.stop();  // from here on the run file has it
     frame_.pages->endComingUp();
     run_.take(run);
+    if (!comparedWith_.isEmpty()) {
+      frame_.views.compare->clearOthers();
+      frame_.views.compare->addRun(comparedWith_);
+    }
     if (frame_.pages->page() == Pages::Page::kComingUp) {  // not gone back to the start page
       frame_.pages->turnTo(Pages::Page::kViews);
     }
@@ -132,6 +181,7 @@ void Launcher::endedEarly(const QString& run, const QString& line, int exitCode)
                      : line;
   frame_.panels.problems->report(true, said);
   frame_.messages->show(failedMessage(run), MessageBar::Kind::kError, said);
+  // What would have been in the run file.
   OutputFollower all;
   connect(&all, &OutputFollower::grew, this, &Launcher::logOutput);
   all.follow(fileBeside(run, ".log"));

@@ -4,8 +4,10 @@
 #include <QString>
 #include <QStringList>
 #include <optional>
+#include <vector>
 
 #include "engine/base/Result.h"
+#include "engine/diagnosis/Finding.h"
 #include "ui/shell/JobRequest.h"
 #include "ui/shell/OutputFollower.h"
 
@@ -30,6 +32,9 @@ class Launcher : public QObject {
   void start(const QString& experiment);
   /// Starts a run again; of a job of PyTorch, asks what of its command is to be changed.
   void repeat(const QString& run);
+  /// Starts a copy of the open run's experiment with these settings, beside which the open run then
+  /// stands in the comparison; while a run of the studio goes on, it waits in the queue.
+  void startWith(const std::vector<diagnosis::Setting>& settings);
   /// Asks for a job of PyTorch: this one at first, or the last.
   void askJob(const std::optional<JobRequest>& job = {}, const QString& hint = {});
   /// Stops the run that comes up, else the open one.
@@ -62,6 +67,7 @@ class Launcher : public QObject {
   RunController& controller_;
   Settings& settings_;
   QString comingUp_;
+  QString comparedWith_;                // the run that the one which comes up is to be compared with
   std::optional<JobRequest> job_;  // the same, where it is a job of PyTorch
   bool jobStopped_ = false;
   OutputFollower output_;  // of it

@@ -4,6 +4,7 @@
 
 #include "engine/experiment/Schema.h"
 #include "ui/shell/CurrentRun.h"
+#include "ui/shell/FindingPlace.h"
 #include "ui/shell/Frame.h"
 #include "ui/shell/RunSession.h"
 
@@ -68,6 +69,33 @@ void linkProblems(Frame& frame, CurrentRun& run) {
   });
   QObject::connect(frame.status, &StatusReadout::dropsClicked, problems,
                    [&frame, problems] { frame.docks.bring(problems); });
+}
+
+/// From a finding to where it is seen: the view, the iteration, and in it the span.
+void linkFindings(Frame& frame, CurrentRun& run) {
+  const auto show = [&frame, &run](const diagnosis::Finding& finding) {
+    RunSession* session = run.session();
+    if (session == nullptr) {
+      return;
+    }
+    const QString view = viewOf(finding);
+    frame.pages->showView(view);
+    if (finding.rule == "calls_differ") {
+      frame.views.divergence->showTab(DivergenceView::kCalls);
+    }
+    const auto step = finding.place.step ? finding.place.step : session->slowestStep();
+    if (step) {
+      run.showStep(*step, finding.place.rank.value_or(-1));
+    }
+    if (const auto span = spanAt(*session->model(), finding.place)) {
+      session->state()->select(*span);
+      // A timeline that was never in sight has no layout yet, and shows the iteration as it is.
+      if (view == kTimelineView) {
+        frame.views.timeline->reveal(*span);
+      }
+    }
+  };
+  QObject::connect(frame.findings, &Findings::showRequested, &run, show);
 }
 
 /// Between the list of runs and the comparison.
@@ -140,10 +168,13 @@ void linkFailures(Frame& frame) {
 
 }  // namespace
 
+// All in one place, since no part knows another: a panel says by a signal what it wants, a view
+// likewise, and only the window knows who can give it.
 void linkParts(Frame& frame, CurrentRun& run) {
   linkViews(frame);
   linkSpans(frame);
   linkProblems(frame, run);
+  linkFindings(frame, run);
   linkRuns(frame, run);
   linkSetup(frame);
   linkFailures(frame);

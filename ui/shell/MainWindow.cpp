@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "ui/panels/LocalFiles.h"
+#include "ui/panels/findings/FindingsList.h"
 #include "ui/shell/Appearance.h"
 #include "ui/shell/ExportController.h"
 #include "ui/shell/IterationBox.h"
@@ -39,6 +40,7 @@ struct Drop {
 Drop dropOf(const QMimeData& data) {
   Drop drop;
   for (const QString& path : localFiles(data)) {
+    // A run goes before all else that was dropped with it.
     if (path.endsWith(QStringLiteral(".lockstep"))) {
       return {path, {}};
     }
@@ -51,6 +53,17 @@ Drop dropOf(const QMimeData& data) {
 
 }  // namespace
 
+// Note [Parts of the window]
+//
+// Members are made in the order of the header, each from those before it, and nothing is connected
+// before all are there: settings and programs, what starts runs, then what stands in the window
+// (frame_), the commands for its views, their keys as the user has them, the open run and what
+// follows a run that comes up. wireXyz then says who listens to whom, a part of the window at a
+// time. The last lines put the window into its first state: docks, theme, nothing open, the start
+// page.
+//
+// They go in the other order. Widgets are an exception: they are children of the QMainWindow, which
+// outlives all members; so views must let go of the run before that (the destructor).
 MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
     : appearance_(appearance),
       build_(paths.programs),
@@ -79,6 +92,7 @@ MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
   wireView();
   wireMenus();
   wireBuild();
+  // When all that a kept arrangement names is in its place: docks and toolbar.
   frame_.docks.restore();
   for (QAction* action : commands_.layouts->actions()) {
     action->setChecked(action->data().toString() == frame_.docks.layout());
@@ -91,6 +105,7 @@ MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
 }
 
 MainWindow::~MainWindow() {
+  // Views let go of the run while it is there: they are the window's children, and go after run_.
   run_.close();
 }
 
@@ -108,6 +123,8 @@ void MainWindow::wireRuns() {
       launcher_.repeat(session()->path());
     }
   });
+  connect(frame_.findings, &Findings::applyRequested, &launcher_,
+          [this](const diagnosis::Finding& finding) { launcher_.startWith(finding.settings); });
   connect(commands_.record, &QAction::triggered, &launcher_, [this] { launcher_.askJob(); });
   connect(frame_.start, &StartPage::recordRequested, commands_.record, &QAction::trigger);
   connect(frame_.start, &StartPage::runRequested, this, &MainWindow::runExperiment);
@@ -209,6 +226,11 @@ void MainWindow::wireView() {
     connect(view, &QAction::triggered, this,
             [this, view] { frame_.pages->showView(view->data().toString()); });
   }
+  connect(commands_.findings, &QAction::triggered, frame_.findings, [this] {
+    frame_.pages->turnTo(Pages::Page::kViews);
+    frame_.findings->toggle();
+  });
+  frame_.findings->list()->addAction(commands_.findings);  // its key closes it, too
   connect(commands_.layouts, &QActionGroup::triggered, this,
           [this](const QAction* action) { setLayout(action->data().toString()); });
   connect(commands_.resetLayout, &QAction::triggered, this, [this] {
@@ -334,13 +356,18 @@ void MainWindow::refresh() {
   const QString missing = reasonAgainstStarting(build_.programs());
   frame_.panels.setup->blockRun(missing);
   frame_.start->blockRecording(missing);
+  frame_.findings->blockApply(missing);
   const bool foreign =
       run_.known() && session()->model()->info().kind != trace::RunKind::kExperiment;
   frame_.panels.setup->setNote(
-      foreign ? tr("%1, which is open, is a job of PyTorch: it has no experiment to "
-                   "edit. What is below is another one.")
-                    .arg(session()->name())
-              : QString());
+      !foreign ? QString()
+      : session()->model()->info().kind == trace::RunKind::kSimulated
+          ? tr("%1, which is open, is simulated: it has no experiment to edit. What is below is "
+               "another one.")
+                .arg(session()->name())
+          : tr("%1, which is open, is a job of PyTorch: it has no experiment to "
+               "edit. What is below is another one.")
+                .arg(session()->name()));
   commands_.refresh({.programs = build_.programs(),
                      .session = session(),
                      .comesUp = !launcher_.comingUp().isEmpty(),

@@ -2,7 +2,6 @@
 
 #include <QMainWindow>
 #include <QString>
-#include <memory>
 #include <vector>
 
 #include "ui/shell/Commands.h"

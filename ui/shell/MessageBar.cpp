@@ -13,23 +13,17 @@ namespace {
 
 QColor colorOf(MessageBar::Kind kind) {
   const Palette& colors = currentPalette();
-  switch (kind) {
-    case MessageBar::Kind::kGood: return colors.good;
-    case MessageBar::Kind::kWarning: return colors.warning;
-    case MessageBar::Kind::kError: return colors.error;
-    case MessageBar::Kind::kInfo: break;
-  }
-  return currentAccent();
+  return kind == MessageBar::Kind::kGood      ? colors.good
+         : kind == MessageBar::Kind::kWarning ? colors.warning
+         : kind == MessageBar::Kind::kError   ? colors.error
+                                              : currentAccent();
 }
 
 Glyph glyphOf(MessageBar::Kind kind) {
-  switch (kind) {
-    case MessageBar::Kind::kGood: return Glyph::kCheck;
-    case MessageBar::Kind::kWarning: return Glyph::kWarning;
-    case MessageBar::Kind::kError: return Glyph::kCross;
-    case MessageBar::Kind::kInfo: break;
-  }
-  return Glyph::kInfo;
+  return kind == MessageBar::Kind::kGood      ? Glyph::kCheck
+         : kind == MessageBar::Kind::kWarning ? Glyph::kWarning
+         : kind == MessageBar::Kind::kError   ? Glyph::kCross
+                                              : Glyph::kInfo;
 }
 
 // A strip with a band of the kind's colour at its left.
@@ -100,6 +94,8 @@ void MessageBar::dismiss(const QString& key) {
     auto* message = qobject_cast<QWidget*>(child);
     if (message != nullptr && message->objectName() == key) {
       layout_->removeWidget(message);
+      // A child until it is deleted; without the name the next message of this key does not find
+      // it.
       message->setObjectName(QString());
       message->hide();
       message->deleteLater();  // it may be its own button that asks

@@ -26,6 +26,7 @@ void OutputFollower::follow(const QString& path) {
 
 void OutputFollower::finish() {
   timer_.stop();
+  // Reading has stopped at kMost, so there may be much more than is worth showing.
   if (const qint64 size = QFileInfo(path_).size(); size - at_ > kMost) {
     at_ = size - kPiece;  // how it ended counts
     begun_.clear();
@@ -52,6 +53,7 @@ void OutputFollower::read(bool toTheEnd) {
   const QByteArray bytes = file.read(kPiece);
   at_ += bytes.size();
   QList<QByteArray> parts = (begun_ + bytes).split('\n');
+  // What is after the last line feed: a line whose end has not been written yet, or nothing.
   begun_ = parts.takeLast();
   if (toTheEnd && bytes.isEmpty()) {
     parts.append(std::exchange(begun_, {}));

@@ -24,7 +24,7 @@ class OutputFollower : public QObject {
   void stop();
 
   [[nodiscard]] QString path() const { return path_; }
-  /// What was read, but for lines too many to keep.
+  /// The lines that were read, the last thousand of them.
   [[nodiscard]] const QStringList& lines() const { return lines_; }
 
  signals:

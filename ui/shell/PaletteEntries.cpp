@@ -34,6 +34,7 @@ std::vector<CommandPalette::Entry> paletteEntries(const PaletteSources& from) {
           group.title + QStringLiteral(": ") + plainText(action),
           QKeySequence::listToString(action->shortcuts(), QKeySequence::NativeText),
           [action] { action->trigger(); },
+          // Listed all the same: what cannot be done now can be found, and its key read.
           action->isEnabled() ? QString() : paletteText("not now"));
     }
   }

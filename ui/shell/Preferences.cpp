@@ -54,6 +54,7 @@ void Preferences::startAgain() {
   }
   QProcess next;
   auto environment = QProcessEnvironment::systemEnvironment();
+  // The studio set it for itself at the start, from the scale of then.
   environment.remove(QStringLiteral("QT_SCALE_FACTOR"));
   next.setProcessEnvironment(environment);
   next.setProgram(QApplication::applicationFilePath());

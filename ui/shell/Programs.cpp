@@ -42,6 +42,7 @@ Programs findPrograms(const QString& folder) {
   programs.folder = folder.isEmpty() ? QCoreApplication::applicationDirPath()
                                      : QFileInfo(folder).absoluteFilePath();
   askBuild(programs);
+  // A program that is there may be of an earlier build, or half linked.
   if (programs.building) {
     return programs;
   }

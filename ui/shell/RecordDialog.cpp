@@ -160,6 +160,7 @@ JobRequest RecordDialog::request() const {
 }
 
 void RecordDialog::check() {
+  // Fields report changes already while they are being made.
   if (go_ == nullptr) {
     return;
   }

@@ -2,6 +2,7 @@
 
 #include <QComboBox>
 
+#include "ui/panels/Labels.h"
 #include "ui/shell/Commands.h"
 #include "ui/shell/IterationBox.h"
 
@@ -9,17 +10,15 @@ namespace lockstep::ui {
 
 RunBar::RunBar(const Commands& commands, const std::vector<ExperimentEntry>& experiments)
     : QToolBar(tr("Run")),
-      experiments_(new QComboBox),
+      experiments_(named(new QComboBox, "experimentBox", tr("Experiment"),
+                         tr("The experiment that Run starts"))),
       iteration_(new IterationBox(commands.previousIteration, commands.nextIteration)) {
   setObjectName("runToolBar");
   setMovable(false);
   setIconSize({16, 16});
   setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
-  experiments_->setObjectName("experimentBox");
-  experiments_->setAccessibleName(tr("Experiment"));
   experiments_->setMinimumContentsLength(16);
   experiments_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  experiments_->setToolTip(tr("The experiment that Run starts"));
   for (const ExperimentEntry& entry : experiments) {
     const bool plain = entry.group.isEmpty() || entry.group == QStringLiteral("first_steps");
     experiments_->addItem(plain ? entry.name : entry.group + '/' + entry.name, entry.path);

@@ -48,6 +48,18 @@ QString lastLineOf(const QString& path) {
   return lastLineIn(file.readAll());
 }
 
+// Note [The life of a run that was started here]
+//
+//   launch ─▶ no file yet ── the file says what it is ──▶ appeared ── process ended ──▶ ended
+//                  └──────── process ended ─────────────▶ endedEarly (its last line)
+//
+// Nothing tells of a file or an end, so both are looked for by a timer, more often while somebody
+// waits for a file. A file that exists is not enough: it is made empty and filled after that.
+// look() asks for the end of the process before it looks for the file: what has ended has written
+// all there is, so a run that appears and ends between two looks gives both signals.
+//
+// `stop` interrupts a process without a file, whom nobody else can reach; one with a file is
+// stopped through it (`lockstep stop`), as any other run is, whoever started it.
 RunController::RunController(Programs programs, QString runsFolder, QObject* parent)
     : QObject(parent), programs_(std::move(programs)), runsFolder_(std::move(runsFolder)) {
   connect(&timer_, &QTimer::timeout, this, &RunController::look);
@@ -107,6 +119,8 @@ base::Result<QString> RunController::repeat(const QString& runPath) {
         info.kind == trace::RunKind::kObserved
             ? "this is a job of PyTorch, which its own command starts: lockstep record -- " +
                   info.command
+        : info.kind == trace::RunKind::kSimulated
+            ? "this was simulated: repeat the run that it was made from"
             : "this was made of traces, and holds nothing that could be run again",
         runPath.toStdString()};
   }
@@ -174,10 +188,10 @@ void RunController::stop(const QString& runPath) {
             stopper->deleteLater();
             if (answer.end == ProgramAnswer::End::kNotStarted) {
               emit stopFailed(tr("%1: %2").arg(programs_.lockstep, answer.whyNot));
-            } else if (answer.end != ProgramAnswer::End::kExited) {
+            } else if (answer.end == ProgramAnswer::End::kTooLong) {
               emit stopFailed(
                   tr("%1: the run did not stop within %2 s").arg(runPath).arg(kStopLimitMs / 1000));
-            } else if (answer.exitCode != 0) {
+            } else if (!answer.good()) {
               const QString said = lastLineIn(answer.output);
               emit stopFailed(said.isEmpty() ? tr("%1: could not be stopped").arg(runPath) : said);
             }

@@ -30,7 +30,17 @@ quint64 RunSession::drops() const {
   return sum;
 }
 
+// Note [News of a run]
+//
+// The model says only that something has changed; from that this makes what is news to the window,
+// and says it in this order: lines of the log, problems, how far the start-up is, and last the
+// state. So whoever hears of an end finds the reasons of it listed already.
+//
+// Signals of the start-up come from the first thing that is read until each rank has done three
+// steps or the run is over, and never after that: a run that was opened when it had ended gets
+// startupEnded alone.
 void RunSession::takeChange() {
+  // The model's lists only grow: what is beyond the part that was seen is news.
   if (model_.log().size() > logSeen_) {
     const std::span<const trace::LogRow> all(model_.log());
     const auto fresh = all.subspan(logSeen_);
@@ -58,7 +68,8 @@ void RunSession::takeChange() {
     }
   }
   const trace::RunState now = model_.info().state;
-  // The end is told when all that was recorded before it is here.
+  // The file says that it has ended before all of it has been read. The signal waits for the last
+  // of it, for whoever hears of an end sums up the run.
   if ((!infoSeen_ || now != stateSeen_) && (model_.isLive() || model_.isLoaded())) {
     infoSeen_ = true;
     stateSeen_ = now;
@@ -83,9 +94,8 @@ bool RunSession::showStep(std::uint32_t step, int rank) {
   if (!span) {
     return false;
   }
-  const double margin = (span->endNs - span->startNs) * 0.04;
   state_.setFollowLive(false);
-  state_.setRange({span->startNs - margin, span->endNs + margin});
+  state_.setRange(TimeRange{span->startNs, span->endNs}.widened(0.04));
   state_.setIteration(step);
   return true;
 }
@@ -107,6 +117,7 @@ std::optional<std::uint32_t> RunSession::slowestStep() const {
   double longestNs = 0;
   for (int rank = 0; rank < model_.rankCount(); ++rank) {
     for (const StepSpan& step : model_.steps(rank, model_.extent())) {
+      // These are slow in each run: memory is taken for the first time, buckets are built anew.
       const bool warmUp = step.step == first || (rebuild && step.step <= *rebuild);
       if (!warmUp && step.endNs - step.startNs > longestNs) {
         longestNs = step.endNs - step.startNs;

@@ -2,10 +2,10 @@
 
 #include <QObject>
 #include <QString>
-#include <filesystem>
 #include <span>
 
 #include "ui/model/RunAnalyser.h"
+#include "ui/model/RunDiagnoser.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/ViewState.h"
 #include "ui/panels/RunEntry.h"
@@ -24,13 +24,12 @@ class RunSession : public QObject {
   [[nodiscard]] RunModel* model() { return &model_; }
   [[nodiscard]] ViewState* state() { return &state_; }
   [[nodiscard]] RunAnalyser* analyser() { return &analyser_; }
+  [[nodiscard]] RunDiagnoser* diagnoser() { return &diagnoser_; }
   /// All of it, for the views.
   [[nodiscard]] OpenRun open() { return {&model_, &state_, &analyser_}; }
   [[nodiscard]] QString path() const { return path_; }
   /// The experiment's name, or the file's while that is not known.
   [[nodiscard]] QString name() const;
-  /// True while the run comes up: live, and no rank has done its first steps.
-  [[nodiscard]] bool startingUp() const { return startingUp_; }
   [[nodiscard]] quint64 drops() const;
 
   /// Shows a whole iteration of a rank (of all when -1, or when that rank did not end it);
@@ -62,10 +61,11 @@ class RunSession : public QObject {
   RunModel model_;
   ViewState state_;
   RunAnalyser analyser_{model_};
+  RunDiagnoser diagnoser_{model_, analyser_};
   std::size_t logSeen_ = 0;
   std::size_t problemsSeen_ = 0;
   bool infoSeen_ = false;
-  bool startingUp_ = false;
+  bool startingUp_ = false;  // live, and no rank has done its first steps
   bool startupOver_ = false;
   trace::RunState stateSeen_ = trace::RunState::kStarting;
 };

@@ -89,6 +89,8 @@ void Settings::addRecentJob(const JobRequest& job) {
   jobs.resize(std::min(jobs.size(), kRecentJobs));
   QVariantList kept;
   for (JobRequest& one : jobs) {
+    // The name stays, so that the user is asked for the value (JobRequest.cpp) instead of missing
+    // it.
     for (QString& variable : one.environment) {
       if (const QString name = variable.section('=', 0, 0); isSecretName(name)) {
         variable = name + '=';

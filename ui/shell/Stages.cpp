@@ -2,12 +2,16 @@
 
 #include <QStackedWidget>
 #include <QTabBar>
-#include <QVBoxLayout>
+
+#include "ui/panels/Layouts.h"
 
 namespace lockstep::ui {
 
 Stages::Stages(QWidget* parent)
-    : QWidget(parent), tabs_(new QTabBar), stack_(new QStackedWidget) {
+    : QWidget(parent),
+      tabs_(new QTabBar),
+      row_(inRow({tabs_}, 0)),
+      stack_(new QStackedWidget) {
   setObjectName("stages");
   tabs_->setObjectName("stageTabs");
   tabs_->setAccessibleName(tr("Views of the run"));
@@ -15,11 +19,7 @@ Stages::Stages(QWidget* parent)
   tabs_->setExpanding(false);
   tabs_->setDrawBase(false);
   tabs_->setFocusPolicy(Qt::TabFocus);
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
-  column->addWidget(tabs_);
-  column->addWidget(stack_, 1);
+  fill(this, inColumn({row_, {stack_, 1}}, 0));
   connect(tabs_, &QTabBar::currentChanged, this, [this](int index) {
     if (index >= 0) {
       stack_->setCurrentIndex(index);
@@ -32,6 +32,10 @@ void Stages::add(const QString& name, const QString& title, const QString& tip, 
   stack_->addWidget(view);
   const int tab = tabs_->addTab(title);
   tabs_->setTabToolTip(tab, tip);
+}
+
+void Stages::setCorner(QWidget* corner) {
+  row_->addWidget(corner, 1);
 }
 
 void Stages::setRun(const OpenRun& run) {

@@ -6,6 +6,7 @@
 
 #include "ui/stage/RunView.h"
 
+class QHBoxLayout;
 class QStackedWidget;
 class QTabBar;
 
@@ -20,6 +21,9 @@ class Stages : public QWidget {
 
   /// `name` is what settings and the command line know it by: "timeline". Takes the view.
   void add(const QString& name, const QString& title, const QString& tip, RunView* view);
+
+  /// Puts a widget into the room that the tabs leave beside them. Takes it.
+  void setCorner(QWidget* corner);
 
   void setRun(const OpenRun& run);
   void setTheme(Theme theme);
@@ -41,6 +45,7 @@ class Stages : public QWidget {
 
   QList<Stage> stages_;
   QTabBar* tabs_;
+  QHBoxLayout* row_;
   QStackedWidget* stack_;
 };
 

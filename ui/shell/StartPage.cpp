@@ -4,7 +4,6 @@
 #include <QGridLayout>
 #include <QPainter>
 #include <QPushButton>
-#include <QScrollArea>
 #include <QThread>
 #include <algorithm>
 
@@ -153,11 +152,8 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
                   5, 1);
   grid->setRowStretch(5, 1);
 
-  auto* scroll = new QScrollArea;
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
+  auto* scroll = scrolled(fill(new QWidget, inRow({Part::rest(), {page, 1000}, Part::rest()})));
   scroll->setFocusPolicy(Qt::NoFocus);
-  scroll->setWidget(fill(new QWidget, inRow({Part::rest(), {page, 1000}, Part::rest()})));
   fill(this, inColumn({scroll}));
 
   setFirst({});
@@ -183,10 +179,9 @@ void StartPage::setFirst(const ExperimentEntry& experiment) {
 void StartPage::setExperiments(const std::vector<ExperimentEntry>& experiments) {
   clear(experiments_);
   if (experiments.empty()) {
-    experiments_->addWidget(muted(tr("No experiment files here.")));
     auto* open = new QPushButton(tr("Open a run instead…"));
     connect(open, &QPushButton::clicked, this, &StartPage::chooseFileRequested);
-    experiments_->addWidget(open, 0, Qt::AlignLeft);
+    add(*experiments_, {muted(tr("No experiment files here.")), {open, 0, Qt::AlignLeft}});
     return;
   }
   for (const ExperimentEntry& experiment : experiments) {
@@ -205,19 +200,19 @@ void StartPage::setRecentRuns(const std::vector<RunEntry>& runs) {
   clear(recent_);
   std::vector<const RunEntry*> latest;
   for (const RunEntry& run : runs) {
+    // A file that cannot be read is in the list of runs, with its reason; it is nothing to begin
+    // with.
     if (run.problem.isEmpty()) {
       latest.push_back(&run);
     }
   }
-  std::sort(latest.begin(), latest.end(),
-            [](const RunEntry* a, const RunEntry* b) { return a->started > b->started; });
+  std::ranges::sort(latest, std::greater(), &RunEntry::started);
   latest.resize(std::min(latest.size(), kRecentRunsShown));
   if (latest.empty()) {
-    recent_->addWidget(muted(tr("No runs yet. The demo makes the first.")));
     auto* demo = new QPushButton(tr("Run it"));
     demo->setEnabled(!firstPath_.isEmpty());
     connect(demo, &QPushButton::clicked, this, [this] { emit runRequested(firstPath_); });
-    recent_->addWidget(demo, 0, Qt::AlignLeft);
+    add(*recent_, {muted(tr("No runs yet. The demo makes the first.")), {demo, 0, Qt::AlignLeft}});
     return;
   }
   for (const RunEntry* run : latest) {
@@ -261,6 +256,7 @@ void StartPage::check(bool ok, const QString& text) {
 void StartPage::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
   if (event->type() == QEvent::PaletteChange && !renderer_.isEmpty()) {
+    // Copies, since setMachine takes references and writes into both.
     setMachine(Programs(programs_), QString(renderer_));  // its marks are pixmaps
   }
 }

@@ -21,11 +21,11 @@ class StartPage : public QWidget {
  public:
   explicit StartPage(QWidget* parent = nullptr);
 
-  /// The experiment behind the first card; an empty path disables it.
+  /// The experiment that the first card starts; an empty path disables it.
   void setFirst(const ExperimentEntry& experiment);
   void setExperiments(const std::vector<ExperimentEntry>& experiments);
   void setRecentRuns(const std::vector<RunEntry>& runs);
-  /// Tells what of this machine is there: the programs, cores, and what draws the timeline.
+  /// Says which of the programs are here, how many cores there are and what draws the timeline.
   void setMachine(const Programs& programs, const QString& renderer);
 
   /// Why no job can be recorded; empty when one can.

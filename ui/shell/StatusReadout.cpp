@@ -28,6 +28,7 @@ void setTextIfNew(QLabel* label, const QString& text) {
 /// Part of the ranks' time that went into emitting events; nothing when the run file does not hold
 /// what one costs.
 std::optional<double> captureOverhead(const RunModel& model) {
+  // Each rank measures at its start what emitting an event costs it; the dearest stands for all.
   double costNs = 0;
   for (const trace::RankInfo& rank : model.ranks()) {
     const auto cost = rank.environment.find("event_ns");
@@ -39,6 +40,7 @@ std::optional<double> captureOverhead(const RunModel& model) {
   if (costNs <= 0 || rankNs <= 0) {
     return std::nullopt;
   }
+  // Events times ns each, over the ns that all ranks together have been recorded.
   return static_cast<double>(model.spanCount()) * costNs / rankNs;
 }
 
@@ -100,6 +102,7 @@ void StatusReadout::refresh() {
 
   const quint64 count = model.spanCount();
   const double seconds = static_cast<double>(sinceCount_.restart()) / 1000;
+  // A change of state refreshes too: over a moment that short a rate is mere chance.
   if (live && seconds > 0.1) {
     const auto rate = static_cast<quint64>(static_cast<double>(count - lastCount_) / seconds);
     setTextIfNew(rate_, tr("%1 events/s").arg(formatCount(rate)));

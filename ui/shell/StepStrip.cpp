@@ -1,10 +1,11 @@
 #include "ui/shell/StepStrip.h"
 
-#include <QHBoxLayout>
 #include <QPainter>
 #include <QPushButton>
 
 #include "ui/panels/CurrentPalette.h"
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
 #include "ui/shell/Icons.h"
 
 namespace lockstep::ui {
@@ -17,16 +18,12 @@ constexpr int kMargin = 14;
 }  // namespace
 
 StepStrip::StepStrip(QWidget* parent)
-    : QWidget(parent), cancel_(new QPushButton(tr("Cancel"))) {
+    : QWidget(parent),
+      cancel_(named(new QPushButton(tr("Cancel")), "cancelRun", {}, tr("Stop this run"))) {
   setObjectName("stepStrip");
   setAccessibleName(tr("Start-up of the run"));
   setFixedHeight(fontMetrics().height() * 2 + 18);
-  cancel_->setObjectName("cancelRun");
-  cancel_->setToolTip(tr("Stop this run"));
-  auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(kMargin, 0, 8, 0);
-  row->addStretch(1);
-  row->addWidget(cancel_);
+  fill(this, inRow({Part::rest(), cancel_}), {kMargin, 0, 8, 0});
   connect(cancel_, &QPushButton::clicked, this, &StepStrip::cancelRequested);
   tick_.setInterval(kTickMs);
   connect(&tick_, &QTimer::timeout, this, qOverload<>(&QWidget::update));
@@ -91,6 +88,7 @@ void StepStrip::paintEvent(QPaintEvent* /*event*/) {
       }
     }
     const QFontMetrics smallMetrics(small);
+    // Room for what the line below may grow to, so that marks stand still while it counts.
     const int width = qMax(fontMetrics().horizontalAdvance(stage.name),
                            smallMetrics.horizontalAdvance(tr("00.0 s · 0 of 0")));
     const int textX = x + kMark + 6;

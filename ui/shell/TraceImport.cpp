@@ -16,6 +16,13 @@ constexpr int kCountEveryMs = 1000;
 
 }  // namespace
 
+// Note [An import]
+//
+// Traces are read by `lockstep import`, a process of its own: traces of others may be large, or
+// damaged in ways that nobody has thought of, and the studio outlives all that. Its output is
+// followed by lines. The last one is shown as it goes, and is the reason where it fails; one that
+// begins with "left out: " is kept for the end. The run is opened when its file is whole. When it
+// fails, is cancelled or the studio goes, what there is of the file is removed.
 TraceImport::TraceImport(const RunController& controller, MessageBar& messages, QWidget* window)
     : QObject(window),
       controller_(controller),
@@ -23,6 +30,7 @@ TraceImport::TraceImport(const RunController& controller, MessageBar& messages, 
       window_(window),
       program_(nullptr, QProcess::MergedChannels) {
   tick_.setInterval(kCountEveryMs);
+  // While the program says nothing, the seconds show that it goes on.
   connect(&tick_, &QTimer::timeout, this, &TraceImport::tellProgress);
   connect(&program_, &AskedProgram::said, this, [this] {
     read(program_.takeOutput());
@@ -81,7 +89,7 @@ void TraceImport::start(const QStringList& paths) {
   since_.start();
   tick_.start();
   tellProgress();
-  // Behind "--" a file may be called as an option is.
+  // After "--" a file may have the name of an option.
   program_.start(programs.lockstep, QStringList{QStringLiteral("import"), QStringLiteral("--out"),
                                                 runPath_, QStringLiteral("--")} +
                                         paths);
@@ -126,6 +134,7 @@ void TraceImport::take(const ProgramAnswer& answer) {
                    tr("The import was cancelled; nothing was written."));
     return;
   }
+  // Files that were left out are no failure: they are reported with the run.
   if (answer.good() && QFileInfo::exists(runPath_)) {
     messages_.dismiss(kImportMessage);
     emit imported(runPath_, leftOut_);

@@ -19,6 +19,7 @@ using Runs = std::vector<PicturedRun>;
 using Step = std::optional<std::uint32_t>;
 using Draw = std::function<Picture(const Runs&, QSize, Theme, Step)>;
 
+// The views whose pictures are made of the analysis; the timeline needs none.
 const std::map<QString, Draw>& analysedViews() {
   static const std::map<QString, Draw> views{
       {QStringLiteral("live"),

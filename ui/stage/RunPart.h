@@ -3,6 +3,7 @@
 #include <QPointer>
 #include <QWidget>
 
+#include "ui/model/Follow.h"
 #include "ui/model/RunAnalyser.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/ViewState.h"
@@ -27,15 +28,9 @@ class RunPart : public QWidget {
   virtual void runChanged() {}
 
   void take(const OpenRun& run) {
-    for (QObject* old : {static_cast<QObject*>(model_), static_cast<QObject*>(state_),
-                         static_cast<QObject*>(analyser_)}) {
-      if (old != nullptr) {
-        old->disconnect(this);
-      }
-    }
-    model_ = run.model;
-    state_ = run.state;
-    analyser_ = run.analyser;
+    follow(model_, run.model, this);
+    follow(state_, run.state, this);
+    follow(analyser_, run.analyser, this);
   }
 
   // Whoever owns them may end them in any order.

@@ -1,6 +1,8 @@
 #include "ui/stage/RunView.h"
 
+#include <QComboBox>
 #include <QEvent>
+#include <QFileInfo>
 #include <QScrollBar>
 #include <QStackedLayout>
 #include <QTimer>
@@ -18,7 +20,7 @@ void setScrollable(QScrollBar& bar, double most, int page, int singleStep) {
   bar.setVisible(bar.maximum() > 0);
 }
 
-RunView::RunView(QWidget* parent) : RunPart(parent), later_(new QTimer(this)) {
+RunView::RunView(QWidget* parent) : CanvasPart(parent), later_(new QTimer(this)) {
   later_->setSingleShot(true);
   connect(later_, &QTimer::timeout, this, [this] { refreshSoon(0); });
 }
@@ -36,7 +38,7 @@ void RunView::setRun(const OpenRun& run) {
     connect(model_, &RunModel::failed, this, [this](const QString& sentence) {
       failure_ = sentence;
       refresh();
-      repaintCanvas();
+      repaintSoon();
     });
   }
   // Without its model or state a run is none. This is called again then, with nothing.
@@ -47,12 +49,6 @@ void RunView::setRun(const OpenRun& run) {
   }
   runChanged();
   refreshSoon(0);
-}
-
-void RunView::setTheme(Theme theme) {
-  theme_ = theme;
-  themeChanged();
-  repaintCanvas();
 }
 
 void RunView::setPages(const QString& sentence, const QString& button, Offer offer,
@@ -79,9 +75,9 @@ Canvas* RunView::makeCanvas(const QString& name, QWidget* holder) {
   return canvas_;
 }
 
-QHBoxLayout* RunView::makeScrollBar(QWidget* holder) {
+QHBoxLayout* RunView::makeScrollBar() {
   scrollBar_ = new QScrollBar(Qt::Vertical);
-  return inRow(holder, wide(canvas_), scrollBar_);
+  return inRow({{canvas_, 1}, scrollBar_}, 0);
 }
 
 void RunView::setScrollable(double most, int singleStep) {
@@ -151,16 +147,23 @@ void RunView::refreshIn(int ms) {
   }
 }
 
+void RunView::offerRuns(QComboBox& box, const QString& first, const QStringList& paths) const {
+  box.clear();
+  box.addItem(first, QString());
+  const QString open =
+      model_ == nullptr ? QString() : QString::fromStdString(model_->path().string());
+  for (const QString& path : paths) {
+    if (path != open) {
+      box.addItem(QFileInfo(path).completeBaseName(), path);
+      box.setItemData(box.count() - 1, path, Qt::ToolTipRole);
+    }
+  }
+}
+
 void RunView::showPage(QWidget* page) {
   // Without a run the page of none stays.
   if (model_ != nullptr) {
     pages_->setCurrentWidget(page);
-  }
-}
-
-void RunView::repaintCanvas() {
-  if (canvas_ != nullptr) {
-    canvas_->repaintSoon();
   }
 }
 
@@ -177,7 +180,7 @@ void RunView::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
   // Canvases draw texts themselves, and fonts come to them through the application.
   if (event->type() == QEvent::FontChange) {
-    repaintCanvas();
+    repaintSoon();
   }
 }
 

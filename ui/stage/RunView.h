@@ -7,12 +7,12 @@
 #include <QString>
 #include <functional>
 
-#include "ui/canvas/Canvas.h"
-#include "ui/canvas/Palette.h"
 #include "ui/stage/Boxes.h"
+#include "ui/stage/CanvasPart.h"
 #include "ui/stage/RunPart.h"
 #include "ui/stage/Steps.h"
 
+class QComboBox;
 class QScrollBar;
 class QStackedLayout;
 class QTimer;
@@ -25,7 +25,7 @@ void setScrollable(QScrollBar& bar, double most, int page, int singleStep);
 /// One way to look at the open run: the frame that every view stands in. A view reads the run and
 /// changes nothing but the view state; selection, range and hover are shared through that. It works
 /// only while it is in sight: what comes meanwhile it takes when it is shown. [ui-thread]
-class RunView : public RunPart, protected CanvasClient {
+class RunView : public CanvasPart<RunPart> {
   Q_OBJECT
 
  public:
@@ -34,12 +34,9 @@ class RunView : public RunPart, protected CanvasClient {
   /// Shows another run, or, without one, a page that says how to get one. The run may be destroyed
   /// while it is open.
   void setRun(const OpenRun& run) override;
-  void setTheme(Theme theme);
   /// Actions of this view alone, with keys that work while it has focus: for menus, the palette
   /// and the key sheet.
   [[nodiscard]] QList<QAction*> viewActions() const { return actions_; }
-  /// Null in a view that draws nothing itself.
-  [[nodiscard]] Canvas* canvas() const { return canvas_; }
 
  signals:
   /// No run is open, and the user asks for one: the demo, or a run file.
@@ -58,8 +55,6 @@ class RunView : public RunPart, protected CanvasClient {
   void runChanged() override = 0;
   /// Brings what is shown up to date. Called when it is shown, and by `refreshSoon`.
   virtual void refresh() {}
-  /// Another theme holds; the canvas is painted anew by itself.
-  virtual void themeChanged() {}
   /// Says whether there is something for the view's keys to act on.
   [[nodiscard]] virtual bool takesKeys() const { return true; }
   /// A key of the view has acted.
@@ -75,7 +70,7 @@ class RunView : public RunPart, protected CanvasClient {
   /// focus; null: the canvas has that itself.
   Canvas* makeCanvas(const QString& name, QWidget* holder = nullptr);
   /// A scroll bar for the canvas, hidden while there is nothing to scroll; it goes beside it.
-  QHBoxLayout* makeScrollBar(QWidget* holder = nullptr);
+  QHBoxLayout* makeScrollBar();
   void setScrollable(double most, int singleStep);
   /// An action whose keys work while `keyed_` or a part of it has the focus.
   QAction* makeAction(const QString& text, const QList<QKeySequence>& keys,
@@ -90,20 +85,17 @@ class RunView : public RunPart, protected CanvasClient {
   void refreshSoon(int everyMs);
   /// Has it called after `ms` at the latest.
   void refreshIn(int ms);
+  /// Fills a box of runs: `first`, then those of `paths` but the open one.
+  void offerRuns(QComboBox& box, const QString& first, const QStringList& paths) const;
   /// Shows another of the pages of a run, while there is one.
   void showPage(QWidget* page);
-  void repaintCanvas();
-
-  [[nodiscard]] const Palette& colours() const { return Palette::of(theme_); }
 
   void showEvent(QShowEvent* event) override;
   void canvasPainted() override;
   void changeEvent(QEvent* event) override;
 
   QString failure_;  ///< why the run cannot be read, in a sentence; empty: it can
-  Theme theme_ = Theme::kLight;
   QWidget* keyed_ = this;
-  Canvas* canvas_ = nullptr;
   QScrollBar* scrollBar_ = nullptr;
 
  private:

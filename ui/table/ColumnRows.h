@@ -3,6 +3,7 @@
 #include <functional>
 #include <utility>
 
+#include "ui/model/Format.h"
 #include "ui/table/TableRows.h"
 
 namespace lockstep::ui {
@@ -44,6 +45,8 @@ class ColumnRows : public TableRows {
                std::function<QString(double)> write) {
     figures({title, tip, true}, std::move(number), std::move(write));
   }
+  /// How a whole number is written.
+  static QString inCount(double count) { return formatCount(static_cast<std::uint64_t>(count)); }
 
  private:
   struct Cells {

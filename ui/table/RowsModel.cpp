@@ -246,16 +246,10 @@ QVariant RowsModel::headerData(int section, Qt::Orientation orientation, int rol
     return {};
   }
   const TableRows::Column& column = rows_->columns()[static_cast<std::size_t>(section)];
-  switch (role) {
-    case Qt::DisplayRole:
-      return column.title;
-    case Qt::ToolTipRole:
-      return column.tip;
-    case Qt::TextAlignmentRole:
-      return QVariant(column.titleAcross | Qt::AlignVCenter);
-    default:
-      return {};
-  }
+  return role == Qt::DisplayRole         ? QVariant(column.title)
+         : role == Qt::ToolTipRole       ? QVariant(column.tip)
+         : role == Qt::TextAlignmentRole ? QVariant(column.titleAcross | Qt::AlignVCenter)
+                                         : QVariant();
 }
 
 bool RowsModel::canFetchMore(const QModelIndex& parent) const {

@@ -48,10 +48,11 @@ class TableRows {
   /// Colour, mark or font of a cell, by Qt's roles. [ui-thread]
   [[nodiscard]] virtual QVariant look(std::size_t, std::size_t, int) const { return {}; }
 
-  /// Says whether these are news of the same rows, of which selection and place stay. Asked of
-  /// what the same table showed before, with as many columns.
+  /// Says whether these rows go on with those that the same table showed before (they have as many
+  /// columns): then the user's selection and place stay.
   [[nodiscard]] virtual bool continues(const TableRows&) const { return false; }
-  /// Where a row of those before stands in these; nothing: it is gone. Asked of what it continues.
+  /// Where a row of those before stands now; nothing: it is gone. Only asked where these continue
+  /// those.
   [[nodiscard]] virtual std::optional<std::size_t> placeOf(const TableRows&,
                                                            std::size_t row) const {
     return row < size() ? std::optional(row) : std::nullopt;

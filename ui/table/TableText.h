@@ -33,7 +33,7 @@ QString writeTable(const QAbstractItemModel& model, const QString& path);
 /// Has `write` fill a file, with the same promises.
 QString writeFile(const QString& path, const std::function<void(exports::OutputFile&)>& write);
 
-/// Asks for a CSV file and has it written; what `write` says went wrong is told in a message box.
+/// Asks for a CSV file and has it written; what `write` says went wrong stands in a message box.
 void exportFile(QWidget* parent, const QString& suggestion,
                 const std::function<QString(const QString& path)>& write);
 

@@ -22,7 +22,7 @@ class TableView : public QTableView {
   /// A table that is sorted from the start is always sorted by one of its columns.
   void sortFromTheStart(int column, Qt::SortOrder direction);
 
-  /// See RowsModel. Of news of the same rows the place and the selection stay.
+  /// See RowsModel. Where the rows continue those before (TableRows), place and selection stay.
   void setRows(std::shared_ptr<const TableRows> rows);
   [[nodiscard]] RowsModel& rowsModel() { return model_; }
   [[nodiscard]] const RowsModel& rowsModel() const { return model_; }
@@ -30,7 +30,7 @@ class TableView : public QTableView {
   /// Makes columns as wide as their titles, or as what they show first, too.
   void fitTitles();
   void fitColumns();
-  /// Has rows with other columns fit them.
+  /// From now on, rows that come with other columns have their widths fitted (fitColumns).
   void fitOtherColumns() { fitsOthers_ = true; }
 
   /// The current row; nothing when there is none.

@@ -11,8 +11,8 @@
 
 namespace lockstep::ui {
 
-/// Rows of which every cell was written down beforehand: for tables of few rows. They go on with
-/// those before that stand first in them, by what their first cells say.
+/// Rows of which every cell was written down beforehand: for tables of few rows. They continue
+/// other rows when they begin with these, told by what the first cells say.
 class WrittenRows : public TableRows {
  public:
   /// A colour, asked for when the cell is drawn: themes change.

@@ -34,16 +34,15 @@ std::string everyText(const Breaks& breaks) {
 std::vector<Finding> judgeBetweenSteps(const Evidence& evidence) {
   using trace::EventKind;
   constexpr double kWorthNaming = 0.10;
-  const auto rankOf = evidence.data.rankOfTrack();
   std::map<EventKind, Breaks> breaks;
-  for (const trace::SpanRow& span : evidence.data.spans) {
-    const auto rank = rankOf.find(span.track);
-    if ((span.kind == EventKind::kEvaluate || span.kind == EventKind::kCheckpoint) &&
-        rank != rankOf.end() && rank->second == 0) {
-      breaks[span.kind].ms += evidence.data.clock.durationNs(span.durationTicks) / 1e6;
-      breaks[span.kind].steps.push_back(span.step);
-    }
-  }
+  evidence.data.eachSpanOf(
+      [](EventKind kind) { return kind == EventKind::kEvaluate || kind == EventKind::kCheckpoint; },
+      0, [&](int rank, const trace::SpanRow& span) {
+        if (rank == 0) {
+          breaks[span.kind].ms += evidence.data.clock.durationNs(span.durationTicks) / 1e6;
+          breaks[span.kind].steps.push_back(span.step);
+        }
+      });
   std::size_t steps = 0;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;

@@ -87,6 +87,7 @@ std::vector<Finding> judgeBuckets(const Evidence& evidence) {
   }
   finding.remedy = fmt::format("Set ddp.bucket_cap_mb = {}{}.", cap,
                                best->firstToo ? " and ddp.first_bucket_mb no higher" : "");
+  finding.place.step = evidence.forecaster.value().steps().back().step;
   finding.savingMs = saving;
   return {finding};
 }

@@ -44,6 +44,9 @@ std::vector<Finding> judgeFailed(const Evidence& evidence) {
   finding.title = info.state == RunState::kFailed ? "the run failed" : "the run's recorder is gone";
   finding.sentence = asSentence(info.failure);
   finding.place.rank = whoEndedFirst(evidence);
+  for (const analysis::StepOverlap& step : evidence.steps) {
+    finding.place.step = std::max(finding.place.step.value_or(0), step.times.step);
+  }
   return {finding};
 }
 

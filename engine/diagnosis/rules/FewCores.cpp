@@ -9,7 +9,8 @@
 namespace lockstep::diagnosis {
 
 std::vector<Finding> judgeCores(const Evidence& evidence) {
-  const auto interval = cost::meanInterval(evidence.longestCoreWaitsMs(), kIntervalTail);
+  const StepValues waits = evidence.longestCoreWaitsMs();
+  const auto interval = cost::meanInterval(waits.values, kIntervalTail);
   if (!interval || interval->low < analysis::kTellingShare * evidence.stepMs) {
     return {};
   }
@@ -55,6 +56,7 @@ std::vector<Finding> judgeCores(const Evidence& evidence) {
     finding.remedy = "Something else runs on the cores of this rank: keep it off them.";
     finding.place.rank = starved.front();
   }
+  finding.place.step = waits.largest();
   finding.savingMs = interval;
   finding.atMost = true;
   return {finding};

@@ -58,7 +58,7 @@ std::vector<Finding> judgeHook(const Evidence& evidence) {
     sum.workMs += call.of(analysis::HookPhase::kEncode) + call.of(analysis::HookPhase::kDecode);
     sum.transferMs += call.of(analysis::HookPhase::kTransfer);
   }
-  std::vector<double> beyond;
+  std::map<std::uint32_t, double> beyondMs;
   Sum mean;
   for (const auto& [number, ranks] : steps) {
     Sum of;
@@ -66,11 +66,12 @@ std::vector<Finding> judgeHook(const Evidence& evidence) {
       of.workMs += sum.workMs / static_cast<double>(ranks.size());
       of.transferMs += sum.transferMs / static_cast<double>(ranks.size());
     }
-    beyond.push_back(of.workMs + of.transferMs - *plain);
+    beyondMs[number] = of.workMs + of.transferMs - *plain;
     mean.workMs += of.workMs / static_cast<double>(steps.size());
     mean.transferMs += of.transferMs / static_cast<double>(steps.size());
   }
-  const auto interval = cost::meanInterval(beyond, kIntervalTail);
+  const StepValues beyond(beyondMs);
+  const auto interval = cost::meanInterval(beyond.values, kIntervalTail);
   if (!interval || interval->low < kWorthSpeakingOf * evidence.stepMs) {
     return {};
   }
@@ -84,6 +85,7 @@ std::vector<Finding> judgeHook(const Evidence& evidence) {
       mean.workMs, mean.transferMs, *plain);
   finding.remedy = "Take the plain allreduce here: hook.name = \"allreduce\".";
   finding.settings = {{"hook.name", "\"allreduce\""}};
+  finding.place.step = beyond.largest();
   finding.savingMs = interval;
   finding.atMost = true;
   return {finding};

@@ -51,6 +51,11 @@ Culprit culpritOf(const Evidence& evidence, const analysis::RankLateness& late) 
   return best.ms >= kExplains * late.meanMs ? best : Culprit{};
 }
 
+std::uint32_t worstOf(const Excess& excess) {
+  const auto most = std::max_element(excess.ms.begin(), excess.ms.end());
+  return excess.steps[static_cast<std::size_t>(most - excess.ms.begin())];
+}
+
 std::string periodText(const Culprit& culprit) {
   if (culprit.parts.size() != 1) {
     return "";
@@ -119,8 +124,10 @@ std::vector<Finding> judgeLateRank(const Evidence& evidence) {
     if (!culprit.parts.empty()) {
       const WorkPart& part = culprit.parts.front().part;
       finding.place.phase = std::string(nameOf(part.kind));
+      finding.place.step = worstOf(culprit.parts.front());
       if (part.kind == WorkPart::Kind::kGradient && culprit.parts.size() == 1) {
         finding.place.parameter = part.parameter;
+        finding.place.bucket = evidence.bucketOf(part.parameter);
       }
       if (evidence.forecaster.ok()) {
         finding.savingMs = savingWithout(evidence.forecaster.value(), late.rank, culprit.parts);

@@ -13,20 +13,22 @@ std::vector<Finding> judgeSearch(const Evidence& evidence) {
     return {};
   }
   std::map<std::uint32_t, double> ms;  // by step, of all ranks together
-  for (const trace::SpanRow& span : evidence.data.spans) {
-    if (span.kind == EventKind::kMarkedUnused) {
-      return {};  // it is needed
-    }
-    if (span.step >= evidence.run.warmUp.firstMeasured &&
-        (span.kind == EventKind::kSearchUnused || span.kind == EventKind::kUsedMap)) {
-      ms[span.step] += evidence.data.clock.durationNs(span.durationTicks) / 1e6;
-    }
+  bool isNeeded = false;
+  evidence.data.eachSpanOf([](EventKind kind) { return kind == EventKind::kMarkedUnused; }, 0,
+                           [&](int, const trace::SpanRow&) { isNeeded = true; });
+  if (isNeeded) {
+    return {};
   }
-  std::vector<double> samples;
-  for (const auto& [step, sum] : ms) {
-    samples.push_back(sum / static_cast<double>(evidence.info.worldSize));
+  evidence.data.eachSpanOf(
+      [](EventKind kind) { return kind == EventKind::kSearchUnused || kind == EventKind::kUsedMap; },
+      evidence.run.warmUp.firstMeasured, [&](int, const trace::SpanRow& span) {
+        ms[span.step] += evidence.data.clock.durationNs(span.durationTicks) / 1e6;
+      });
+  for (auto& [step, sum] : ms) {
+    sum /= static_cast<double>(evidence.info.worldSize);
   }
-  const auto interval = cost::meanInterval(samples, kIntervalTail);
+  const StepValues samples(ms);
+  const auto interval = cost::meanInterval(samples.values, kIntervalTail);
   if (!interval || interval->low <= 0) {
     return {};
   }
@@ -37,10 +39,11 @@ std::vector<Finding> judgeSearch(const Evidence& evidence) {
   finding.sentence = fmt::format(
       "Every step searches the graph for parameters that take no part, and asks the other ranks, "
       "for {:.2f} ms ({:.2f} to {:.2f}); in {} steps it found none.",
-      interval->mean, interval->low, interval->high, samples.size());
+      interval->mean, interval->low, interval->high, samples.values.size());
   finding.remedy = "Set ddp.find_unused_parameters = false.";
   finding.settings = {{"ddp.find_unused_parameters", "false"}};
   finding.savingMs = interval;
+  finding.place.step = samples.largest();
   finding.place.phase = "forward";
   return {finding};
 }

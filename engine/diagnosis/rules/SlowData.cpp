@@ -19,11 +19,8 @@ std::vector<Finding> judgeData(const Evidence& evidence) {
       at->second = std::min(at->second, ms);
     }
   }
-  std::vector<double> samples;
-  for (const auto& [number, ms] : least) {
-    samples.push_back(ms);
-  }
-  const auto interval = cost::meanInterval(samples, kIntervalTail);
+  const StepValues samples(least);
+  const auto interval = cost::meanInterval(samples.values, kIntervalTail);
   if (!interval || interval->low < analysis::kTellingShare * evidence.stepMs) {
     return {};
   }
@@ -38,6 +35,7 @@ std::vector<Finding> judgeData(const Evidence& evidence) {
       "Make the next batch while this one is trained on: workers of a data loader, prefetching.";
   finding.savingMs = interval;
   finding.atMost = true;
+  finding.place.step = samples.largest();
   finding.place.phase = "data";
   return {finding};
 }

@@ -7,7 +7,7 @@
 
 #include "engine/base/Environment.h"
 #include "engine/base/Try.h"
-#include "engine/base/posix/Descriptor.h"
+#include "engine/base/posix/WriteAll.h"
 
 namespace lockstep::launch::detail {
 namespace {
@@ -19,16 +19,8 @@ using base::systemError;
 /// that fails, and errno says why.
 posix::Descriptor memoryFile(const std::string& text) {
   posix::Descriptor file(memfd_create("lockstep-experiment", MFD_CLOEXEC));
-  for (std::size_t written = 0; file.open() && written < text.size();) {
-    const ssize_t count = write(file.get(), text.data() + written, text.size() - written);
-    if (count <= 0) {
-      file.reset();
-    } else {
-      written += static_cast<std::size_t>(count);
-    }
-  }
-  if (file.open()) {
-    lseek(file.get(), 0, SEEK_SET);
+  if (file.open() && (!posix::writeAll(file, text) || lseek(file.get(), 0, SEEK_SET) != 0)) {
+    file.reset();
   }
   return file;
 }

@@ -29,53 +29,49 @@ void forEachPeer(const Flight& flight, Function function) {
                              [&](int peer) { function(static_cast<std::size_t>(peer)); });
 }
 
-std::unique_ptr<Channel> channel(Flight& flight, std::size_t peer, std::uint64_t slot,
-                                 Block block) {
-  return std::make_unique<Channel>(flight, static_cast<int>(peer), slot, block);
+std::size_t segmentBytes(int ranks) {
+  const std::size_t share = kWindowBytes / (static_cast<std::size_t>(ranks - 1) * kWindow);
+  return std::clamp<std::size_t>(share / 64 * 64, 64 * 1024, kSegmentBytes);
 }
-
-// A piece as it goes over the network, segment by segment. All ranks must cut alike.
-struct Segments {
-  Block piece;
-  std::size_t each = 0;
-
-  [[nodiscard]] std::size_t count() const { return (piece.bytes + each - 1) / each; }
-  [[nodiscard]] std::size_t offset(std::size_t index) const { return index * each; }
-  [[nodiscard]] std::size_t length(std::size_t index) const {
-    return std::min(each, piece.bytes - offset(index));
-  }
-  static std::size_t most(int ranks) {
-    const std::size_t share = kWindowBytes / (static_cast<std::size_t>(ranks - 1) * kWindow);
-    return std::clamp<std::size_t>(share / 64 * 64, 64 * 1024, kSegmentBytes);
-  }
-};
-
-// The segments of a piece on their way from or to a peer; its memory holds `window` of them.
-class Stream {
- public:
-  Stream(std::unique_ptr<Channel> channel, Segments segments, std::size_t window)
-      : channel_(std::move(channel)), segments_(segments), window_(window) {}
-
-  [[nodiscard]] bool has(std::size_t index) const {
-    return channel_ != nullptr && index < segments_.count();
-  }
-  void send(std::size_t index) { channel_->send(place(index), segments_.length(index)); }
-  void receive(std::size_t index) { channel_->receive(place(index), segments_.length(index)); }
-  void finishSend(std::size_t) { channel_->finishSend(); }
-  void finishReceive(std::size_t) { channel_->finishReceive(); }
-  [[nodiscard]] std::size_t place(std::size_t index) const {
-    return segments_.offset(index % window_);
-  }
-
- private:
-  std::unique_ptr<Channel> channel_;  // null: no data goes this way
-  Segments segments_;
-  std::size_t window_;
-};
 
 constexpr std::size_t kWhole = ~std::size_t{0};
 
-void run(Flight& flight, Scratch& scratch, const PieceReduction& reduction) {
+// A piece as it goes over the network, to a peer or from it, in segments of `each` bytes. All ranks
+// must cut alike. Its memory holds `window` of them.
+class Stream {
+ public:
+  Stream(std::size_t bytes, std::size_t each, std::size_t window = kWhole,
+         std::unique_ptr<Channel> channel = nullptr)
+      : bytes_(bytes), each_(each), window_(window), channel_(std::move(channel)) {}
+
+  [[nodiscard]] bool has(std::size_t index) const { return index * each_ < bytes_; }
+  [[nodiscard]] std::size_t place(std::size_t index) const { return index % window_ * each_; }
+  [[nodiscard]] std::size_t length(std::size_t index) const {
+    return std::min(each_, bytes_ - index * each_);
+  }
+  void send(std::size_t index) { channel_->send(place(index), length(index)); }
+  void receive(std::size_t index) { channel_->receive(place(index), length(index)); }
+  void finishSend(std::size_t) { channel_->finishSend(); }
+  void finishReceive(std::size_t) { channel_->finishReceive(); }
+
+ private:
+  std::size_t bytes_;  // 0: no data goes this way
+  std::size_t each_;
+  std::size_t window_;
+  std::unique_ptr<Channel> channel_;
+};
+
+// At least so many bytes, aligned to 64, which a worker keeps from operation to operation.
+std::byte* scratch(std::size_t bytes) {
+  thread_local at::Tensor memory;
+  if (!memory.defined() || memory.nbytes() < bytes) {
+    memory = at::Tensor();
+    memory = at::empty({static_cast<std::int64_t>(bytes)}, at::TensorOptions(at::kByte));
+  }
+  return static_cast<std::byte*>(memory.data_ptr());
+}
+
+void run(Flight& flight, const PieceReduction& reduction) {
   const auto self = static_cast<std::size_t>(flight.rank);
   const std::vector<Block>& pieces = reduction.pieces();
   const Block mine = reduction.mine();
@@ -84,16 +80,17 @@ void run(Flight& flight, Scratch& scratch, const PieceReduction& reduction) {
     copy(result, mine);
     return;
   }
-  const std::size_t each = Segments::most(flight.size);
-  std::size_t rounds = 0;
+  const std::size_t each = segmentBytes(flight.size);
+  std::size_t most = 0;
   for (const Block& piece : pieces) {
-    rounds = std::max(rounds, Segments{piece, each}.count());
+    most = std::max(most, piece.bytes);
   }
+  const std::size_t rounds = (most + each - 1) / each;
   const std::size_t window = std::min(kWindow, std::max<std::size_t>(rounds, 1));
   const std::size_t area = std::min(window * each, mine.bytes);
-  std::byte* const memory = scratch.atLeast(area * (pieces.size() - 1));
+  std::byte* const memory = scratch(area * (pieces.size() - 1));
   const auto incoming = [&](std::size_t peer) {
-    return Block{memory + (peer < self ? peer : peer - 1) * area, area};
+    return Block{reduction.incoming(memory, area, static_cast<int>(peer)), area};
   };
 
   using Streams = std::vector<Stream>;  // by rank
@@ -101,9 +98,11 @@ void run(Flight& flight, Scratch& scratch, const PieceReduction& reduction) {
     Streams all;
     for (std::size_t peer = 0; peer < pieces.size(); ++peer) {
       const Block block = peer == self ? Block{} : piece(peer);
-      all.emplace_back(
-          block.bytes == 0 ? nullptr : channel(flight, peer, flight.slot(lane), memoryOf(peer)),
-          Segments{block, each}, of);
+      all.emplace_back(block.bytes, each, of,
+                       block.bytes == 0
+                           ? nullptr
+                           : std::make_unique<Channel>(flight, static_cast<int>(peer),
+                                                       flight.slot(lane), memoryOf(peer)));
     }
     return all;
   };
@@ -139,21 +138,17 @@ void run(Flight& flight, Scratch& scratch, const PieceReduction& reduction) {
   for (std::size_t round = 0; round < window; ++round) {
     start(round);
   }
-  const auto& kernel = reduction.kernel();
-  const Segments own{mine, each};
-  std::vector<const void*> sources(pieces.size());
+  const Stream own(mine.bytes, each);
   for (std::size_t round = 0; round < rounds; ++round) {
     forAll(in, round, &Stream::finishReceive);
     if (reduction.exchanged()) {
       forAll(out, round, &Stream::finishSend);
     }
-    if (round < own.count()) {
-      forEachPeer(flight, [&](std::size_t peer) {
-        sources[peer] = incoming(peer).data + in[peer].place(round);
+    if (own.has(round)) {
+      reduction.combine(own.place(round), own.length(round), [&](int peer) {
+        const auto index = static_cast<std::size_t>(peer);
+        return incoming(index).data + in[index].place(round);
       });
-      sources[self] = mine.data + own.offset(round);
-      kernel.combine(result.data + own.offset(round), sources.data(), flight.size,
-                     own.length(round) / kernel.elementSize, flight.size);
       forAll(onward, round, &Stream::send);
     }
     if (!reduction.exchanged()) {
@@ -169,51 +164,39 @@ void run(Flight& flight, Scratch& scratch, const PieceReduction& reduction) {
 
 }  // namespace
 
-std::byte* Scratch::atLeast(std::size_t bytes) {
-  if (!memory_.defined() || memory_.nbytes() < bytes) {
-    memory_ = at::Tensor();
-    memory_ = at::empty({static_cast<std::int64_t>(bytes)}, at::TensorOptions(at::kByte));
-  }
-  return static_cast<std::byte*>(memory_.data_ptr());
-}
-
 void move(Flight& flight, const Tensors& outputs, const Tensors& inputs) {
   Moves moves(flight.call, outputs, inputs, flight.rank);
   moves.show();
-  std::vector<std::unique_ptr<Channel>> arriving;  // start first
-  std::vector<std::unique_ptr<Channel>> leaving;
   // The size is part of the name: an alltoall's sizes are agreed between two ranks only.
-  const auto open = [&](auto& channels, std::size_t peer, Block block) {
-    channels.push_back(channel(flight, peer, flight.slot(0, block.bytes), block));
-    return channels.back().get();
+  const auto start = [&](auto blocksOf, auto begin) {
+    std::vector<Channel> channels;
+    forEachPeer(flight, [&](std::size_t peer) {
+      for (const Block& block : (moves.*blocksOf)(static_cast<int>(peer))) {
+        channels.emplace_back(flight, static_cast<int>(peer), flight.slot(0, block.bytes), block);
+        (channels.back().*begin)(0, block.bytes);
+      }
+    });
+    return channels;
   };
-  forEachPeer(flight, [&](std::size_t peer) {
-    for (const Block& block : moves.from(static_cast<int>(peer))) {
-      open(arriving, peer, block)->receive(0, block.bytes);
-    }
-  });
-  forEachPeer(flight, [&](std::size_t peer) {
-    for (const Block& block : moves.to(static_cast<int>(peer))) {
-      open(leaving, peer, block)->send(0, block.bytes);
-    }
-  });
+  auto arriving = start(&Moves::from, &Channel::receive);
+  auto leaving = start(&Moves::to, &Channel::send);
   moves.keepOwn();
-  for (const auto& channel : arriving) {
-    channel->finishReceive();
+  for (Channel& channel : arriving) {
+    channel.finishReceive();
   }
-  for (const auto& channel : leaving) {
-    channel->finishSend();
+  for (Channel& channel : leaving) {
+    channel.finishSend();
   }
   moves.copyBack();
 }
 
-void reduce(Flight& flight, Scratch& scratch, const Tensors& outputs, const Tensors& inputs) {
+void reduce(Flight& flight, const Tensors& outputs, const Tensors& inputs) {
   if (flight.size == 1 && inputs.empty()) {
     return;  // in place
   }
   PieceReduction reduction(flight.call, outputs, inputs, flight.rank, flight.size);
   reduction.show();
-  run(flight, scratch, reduction);
+  run(flight, reduction);
   reduction.copyBack();
 }
 

@@ -8,16 +8,6 @@
 
 namespace lockstep::process_group::gloo {
 
-/// Memory that a worker keeps from operation to operation.
-class Scratch {
- public:
-  /// Returns at least `bytes`, aligned to 64; what an earlier call returned is gone.
-  std::byte* atLeast(std::size_t bytes);
-
- private:
-  at::Tensor memory_;
-};
-
 // The algorithms of the collectives over a full mesh of connections. They run on a worker, block
 // until this rank is done, and throw PeerLost or Interrupted.
 
@@ -28,7 +18,7 @@ void move(Flight& flight, const std::vector<at::Tensor>& outputs,
 
 /// Allreduce, reduce and reduce-scatter, as PieceReduction says, in segments of which some are in
 /// flight while others are reduced.
-void reduce(Flight& flight, Scratch& scratch, const std::vector<at::Tensor>& outputs,
+void reduce(Flight& flight, const std::vector<at::Tensor>& outputs,
             const std::vector<at::Tensor>& inputs);
 
 /// Returns once every rank has come: a dissemination barrier of ceil(log2 n) rounds (Hensgen,

@@ -13,10 +13,7 @@ Dispatcher::Dispatcher(Member member, std::unique_ptr<Transport> transport,
     : WatchedCalls(std::move(member), "gloo", std::move(store)),
       transport_(std::move(transport)),
       direct_(std::make_unique<PointToPoint>(*this, *transport_)),
-      suspectSince_(static_cast<std::size_t>(member_.size)),
-      lanes_(records_.lanes(numberedNames("gloo", member_.threads))),
-      scratch_(lanes_.size()),
-      workers_(numberedNames("gloo", member_.threads)) {
+      workers_(numberedNames("gloo", member_.threads), &records_) {
   startWatch("gloo watch");
 }
 
@@ -29,7 +26,7 @@ void Dispatcher::close() {
   for (const FlightPtr& flight : openCalls()) {
     flight->fail(Failure{kDestroyed});
   }
-  direct_->wake();
+  direct_->endFailed();
   if (state() == GroupState::kSuccess) {
     transport_->sayFarewell();
   } else {
@@ -41,114 +38,109 @@ void Dispatcher::close() {
   stopWatch();
 }
 
-// With the mutex held.
-FlightPtr Dispatcher::enter(Call call, std::vector<at::Tensor> outputs, milliseconds limit) {
-  return WatchedCalls::enter(std::move(call), std::move(outputs), limit,
-                             abortBy(std::mem_fn(&Flight::fail)), std::mem_fn(&Flight::waitingFor),
-                             *transport_, member_);
-}
-
-std::shared_ptr<WorkState> Dispatcher::submit(Call call, std::vector<at::Tensor> outputs,
-                                              milliseconds limit, Body body) {
+std::shared_ptr<WorkState> Dispatcher::submit(Request request, milliseconds limit) {
   Lock lock(mutex_);
-  const FlightPtr flight = enter(std::move(call), std::move(outputs), limit);
-  if (!refused(flight, lock)) {
-    workers_.put([this, flight, body = std::move(body)](std::size_t worker) mutable {
-      run(flight, std::move(body), worker);
+  const FlightPtr flight =
+      enter(std::move(request.call), request.outputs, limit, abortBy(std::mem_fn(&Flight::fail)),
+            std::mem_fn(&Flight::waitingFor), *transport_, member_, records_.wireCounter());
+  if (refused(flight, lock)) {
+    return flight->work;
+  }
+  if (isDirect(flight->call.operation)) {
+    static_cast<void>(flight->leaveQueue());  // it never waits there
+    lock.unlock();
+    direct_->add({flight, std::move(request.outputs.front()), request.tag});
+  } else {
+    workers_.put([this, flight, request = std::move(request)](trace::Lane* lane) mutable {
+      run(flight, std::move(request), lane);
     });
   }
   return flight->work;
 }
 
-std::shared_ptr<WorkState> Dispatcher::submitDirect(Call call, at::Tensor tensor, int tag,
-                                                    milliseconds limit) {
-  Lock lock(mutex_);
-  const FlightPtr flight = enter(std::move(call), {tensor}, limit);
-  if (refused(flight, lock)) {
-    return flight->work;
-  }
-  static_cast<void>(flight->start());  // it never waits in the queue
-  lock.unlock();
-  direct_->add(flight, std::move(tensor), static_cast<std::uint32_t>(tag));
-  return flight->work;
-}
-
-void Dispatcher::run(const FlightPtr& flight, Body body, std::size_t worker) {
-  if (!flight->start()) {
+void Dispatcher::run(const FlightPtr& flight, Request request, trace::Lane* lane) {
+  if (!flight->leaveQueue()) {
     return;  // the group broke, and it has ended
   }
-  const std::uint64_t start = base::ticks();
-  try {
-    if (!flight->failed()) {
-      body(*flight, scratch_[worker]);
+  flight->startTicks = base::ticks();
+  const auto failure = attempt([&] {
+    if (flight->failed()) {
+      return;
     }
+    if (reduces(flight->call.operation)) {
+      reduce(*flight, request.outputs, request.inputs);
+    } else if (flight->call.operation == trace::Operation::kBarrier) {
+      waitForEarlier(*flight);
+      barrier(*flight);
+    } else {
+      move(*flight, request.outputs, request.inputs);
+    }
+  });
+  if (failure) {
+    flight->fail(*failure);
+  }
+  request = {};  // callbacks shall not find its tensors held
+  const bool failed = flight->failed();
+  if (failed) {
+    fail(givenUpFor(flight->call, flight->failure()), flight->entry);
+  }
+  end(flight, lane);
+  if (failed) {
+    tellOthers();
+  }
+}
+
+std::optional<Failure> Dispatcher::attempt(const std::function<void()>& move) {
+  try {
+    move();
   } catch (const Interrupted&) {
     // It knows why.
   } catch (const PeerLost& lost) {
-    flight->fail(explain(lost));
+    return explain(lost);
   } catch (const std::exception& error) {
-    flight->fail(Failure{error.what()});
+    return Failure{error.what()};
   }
-  body = nullptr;
-  if (!flight->failed()) {
-    end(flight, lanes_[worker], start);
-    return;
-  }
-  fail(givenUpFor(flight->call, flight->failure()), flight->entry);
-  end(flight, lanes_[worker], start);
-  tellOthers();
+  return std::nullopt;
 }
 
-void Dispatcher::end(const FlightPtr& flight, trace::Lane* lane, std::uint64_t startTicks,
+void Dispatcher::end(const FlightPtr& flight, trace::Lane* lane,
                      const std::optional<Failure>& alone) {
-  if (flight->sentMessages != 0) {
-    records_.wireCounter().countSent(flight->sentBytes, flight->sentMessages);
-  }
-  if (flight->receivedBytes != 0) {
-    records_.wireCounter().countReceived(flight->receivedBytes);
-  }
   if (alone) {
     flight->fail(*alone);
   }
-  if (WatchedCalls::end(flight, lane, startTicks)) {
+  if (WatchedCalls::end(flight, lane)) {
     flight->withdraw(notices_);
   }
   closeWhenOver();
 }
 
 void Dispatcher::fail(const Failure& failure, std::uint64_t before) {
-  std::vector<FlightPtr> all;
   {
     std::lock_guard lock(mutex_);
     if (ledger_.breakBy(failure)) {
       ledger_.moment.begin();
     }
-    for (const auto& [entry, flight] : ledger_.calls()) {
-      if (entry >= before || isDirect(flight->call.operation)) {
-        all.push_back(flight);
-      }
-    }
   }
+  const std::vector<FlightPtr> all = openCalls([before](const Flight& flight) {
+    return flight.entry >= before || isDirect(flight.call.operation);
+  });
   for (const FlightPtr& flight : all) {
     flight->fail(failure);
   }
   for (const FlightPtr& flight : all) {
-    if (flight->start()) {  // else who carries it out will end it
-      end(flight, nullptr, 0);
+    if (flight->leaveQueue()) {  // else who carries it out will end it
+      end(flight, nullptr);
     }
   }
-  direct_->wake();
+  direct_->endFailed();
 }
 
 // Who comes second may be about to end the process: not before the reason stands.
 void Dispatcher::tellOthers() {
   std::call_once(told_, [this] {
-    Lock lock(mutex_);
-    const Failure reason = ledger_.broken();
-    lock.unlock();
-    announce(reason);
-    lock.lock();
-    announced_ = true;
+    announce(whyBroken());
+    std::lock_guard lock(mutex_);
+    closes_ = true;
   });
   closeWhenOver();
 }
@@ -157,10 +149,10 @@ void Dispatcher::tellOthers() {
 void Dispatcher::closeWhenOver() {
   {
     std::lock_guard lock(mutex_);
-    if (!announced_ || closed_ || ledger_.spares() || member_.size == 1) {
+    if (!closes_ || ledger_.spares()) {
       return;
     }
-    closed_ = true;
+    closes_ = false;
   }
   transport_->close();
 }
@@ -171,16 +163,65 @@ void Dispatcher::breakGroup(const Failure& failure, std::uint64_t before) {
 }
 
 Failure Dispatcher::explain(const PeerLost& lost) {
-  std::string text = fmt::format("lost the connection to rank {} ({})", lost.peer, lost.lower);
-  const Blame blame = blameOfOthers();
-  if (!blame.text.empty()) {
+  const std::string text =
+      fmt::format("lost the connection to rank {} ({})", lost.peer, lost.lower);
+  if (const Blame blame = blameOfOthers(); !blame.text.empty()) {
     const bool other = blame.culprit >= 0 && blame.culprit != member_.rank;
     return Failure{text + "; " + blame.text, other ? blame.culprit : lost.peer,
                    CommErrorKind::kRemote};
   }
-  text = transport_->left(lost.peer) ? fmt::format("rank {} has left the group", lost.peer)
-                                     : text + "; its process has probably ended";
-  return Failure{text, lost.peer, CommErrorKind::kNetwork};
+  return Failure{transport_->left(lost.peer) ? fmt::format("rank {} has left the group", lost.peer)
+                                             : text + "; its process has probably ended",
+                 lost.peer, CommErrorKind::kNetwork};
+}
+
+// The watch: time limits, dead peers and mismatched calls.
+void Dispatcher::look() {
+  // How long a peer whose connection is lost stays a suspect: the thread that has its last data may
+  // not have run since.
+  constexpr milliseconds kSuspect{500};
+  const auto now = Clock::now();
+  Lock lock(mutex_);
+  const Failure broken = ledger_.broken();
+  const bool momentOver = ledger_.isBroken() && ledger_.moment.over(now);
+  lock.unlock();
+  const std::vector<FlightPtr> flights = openCalls([&](const Flight& flight) {
+    return !flight.ended && !flight.abandoned && (broken.what.empty() || !flight.failed());
+  });
+  for (const FlightPtr& flight : flights) {
+    if (momentOver) {
+      flight->fail(broken);
+      continue;
+    }
+    if (flight->expired(now) && !flight->failed()) {
+      flight->fail(timeOut(*flight));
+    }
+    // A peer that ends well closes its connections too, perhaps while the last data is still being
+    // read here.
+    const int peer = flight->waitingPeer();
+    if (const auto text = transport_->lost(peer, kSuspect); text && !flight->failed()) {
+      flight->fail(explain(PeerLost{peer, *text}));
+    }
+    if (auto difference = flight->mismatch(member_)) {
+      flight->fail(*std::move(difference));
+    }
+    if (flight->failed()) {
+      breakGroup(givenUpFor(flight->call, flight->failure()), flight->entry);
+    } else if (!isDirect(flight->call.operation) && member_.size > 1 &&
+               flight->toBeAskedAbout(now)) {
+      flight->askedAt = now;
+      ask(flight, flight == flights.front(), peer);
+    }
+  }
+}
+
+Failure Dispatcher::timeOut(const Flight& flight) {
+  const int peer = flight.waitingPeer();
+  // A rank that was frozen itself finds that the others did not wait for it.
+  if (const Blame blame = blameOfOthers(); blame.culprit == member_.rank) {
+    return Failure{flight.timedOut("") + "; " + blame.text, peer, CommErrorKind::kTimeout};
+  }
+  return late(flight, flight.timedOut(flight.waitingFor()), peer);
 }
 
 }  // namespace lockstep::process_group::gloo

@@ -17,10 +17,11 @@ constexpr std::uint64_t kCollectiveSlots = 1;
 }  // namespace
 
 Flight::Flight(Call call, std::chrono::milliseconds limit, const Transport& transport,
-               const Member& member)
+               const Member& member, trace::Tracer& wire)
     : NoticedCall(std::move(call), limit),
       rank(member.rank),
       size(member.size),
+      wire(wire),
       context_(transport.context(isDirect(this->call.operation) ? 0 : this->call.sequence)),
       fingerprint_(fingerprint(this->call)) {}
 
@@ -34,13 +35,6 @@ void Flight::interrupt() {
     buffer->abortWaitRecv();
     buffer->abortWaitSend();
   }
-}
-
-std::string Flight::waitingFor() const {
-  if (const int peer = waitingPeer(); peer >= 0) {
-    return waitingText(waitingToSend_.load(std::memory_order_relaxed), peer);
-  }
-  return started_.load(std::memory_order_relaxed) ? "" : "still in the queue";
 }
 
 void Flight::enlist(::gloo::transport::UnboundBuffer* buffer) {
@@ -79,17 +73,16 @@ void Channel::guarded(Function function) {
 
 void Channel::send(std::size_t offset, std::size_t bytes) {
   guarded([&] { buffer_->send(peer_, slot_, offset, bytes); });
-  flight_.sentBytes += bytes;
-  ++flight_.sentMessages;
+  flight_.wire.countSent(bytes);
 }
 
 void Channel::receive(std::size_t offset, std::size_t bytes) {
   guarded([&] { buffer_->recv(peer_, slot_, offset, bytes); });
-  flight_.receivedBytes += bytes;
+  flight_.wire.countReceived(bytes);
 }
 
 void Channel::finish(bool sending) {
-  flight_.setWaiting(peer_, sending);
+  flight_.setWaiting(sending ? Flight::Waiting::kTaken : Flight::Waiting::kData, peer_);
   guarded([&] {
     if (!waited([&] {
           return sending ? buffer_->waitSend(nullptr, kForever)
@@ -98,7 +91,7 @@ void Channel::finish(bool sending) {
       throw Interrupted{};
     }
   });
-  flight_.setWaiting(-1, sending);
+  flight_.setWaiting(Flight::Waiting::kWorking);
 }
 
 }  // namespace lockstep::process_group::gloo

@@ -3,7 +3,6 @@
 #include <gloo/context.h>
 #include <gloo/transport/unbound_buffer.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -13,6 +12,7 @@
 #include "engine/process_group/gloo/Transport.h"
 #include "engine/process_group/operation/NoticedCall.h"
 #include "engine/process_group/operation/Staging.h"
+#include "engine/trace/Tracer.h"
 
 namespace lockstep::process_group::gloo {
 
@@ -26,11 +26,13 @@ struct PeerLost {
 /// waits.
 class Flight final : public NoticedCall {
  public:
+  /// Messages are counted by `wire`.
   Flight(Call call, std::chrono::milliseconds limit, const Transport& transport,
-         const Member& member);
+         const Member& member, trace::Tracer& wire);
 
   const int rank;
   const int size;
+  trace::Tracer& wire;
 
   /// Not in a group of one.
   [[nodiscard]] ::gloo::Context& context() const { return *context_; }
@@ -40,32 +42,15 @@ class Flight final : public NoticedCall {
   /// of an operation's phases apart; `extra` is for what only a pair of ranks agrees on.
   [[nodiscard]] std::uint64_t slot(unsigned lane, std::uint64_t extra = 0) const;
 
-  /// True for the one who is to carry it out, or to end it where it has failed before.
-  [[nodiscard]] bool start() { return !started_.exchange(true); }
-  /// The peer a thread is waiting for, or -1. [any-thread]
-  [[nodiscard]] int waitingPeer() const { return waitingPeer_.load(std::memory_order_relaxed); }
-  /// "waiting for data from rank 1", or "still in the queue", or nothing. [any-thread]
-  [[nodiscard]] std::string waitingFor() const;
-  void setWaiting(int peer, bool sending) {
-    waitingToSend_.store(sending, std::memory_order_relaxed);
-    waitingPeer_.store(peer, std::memory_order_relaxed);
-  }
-
   // For channels.
   void enlist(::gloo::transport::UnboundBuffer* buffer);
   void delist(::gloo::transport::UnboundBuffer* buffer);
-  std::uint64_t sentBytes = 0;
-  std::uint64_t sentMessages = 0;
-  std::uint64_t receivedBytes = 0;
 
  private:
   void interrupt() override;
 
   ::gloo::Context* const context_;
   const std::uint64_t fingerprint_;
-  std::atomic<bool> started_{false};
-  std::atomic<int> waitingPeer_{-1};
-  std::atomic<bool> waitingToSend_{false};
   std::vector<::gloo::transport::UnboundBuffer*> buffers_;
 };
 
@@ -78,8 +63,7 @@ class Channel {
  public:
   Channel(Flight& flight, int peer, std::uint64_t slot, Block block);
   ~Channel() { flight_.delist(buffer_.get()); }
-  Channel(const Channel&) = delete;
-  Channel& operator=(const Channel&) = delete;
+  Channel(Channel&&) = default;
 
   /// Starts to send or receive; [offset, offset + bytes) must stay untouched until finished.
   void send(std::size_t offset, std::size_t bytes);
@@ -96,7 +80,7 @@ class Channel {
   Flight& flight_;
   const int peer_;
   const std::uint64_t slot_;
-  const std::unique_ptr<::gloo::transport::UnboundBuffer> buffer_;
+  std::unique_ptr<::gloo::transport::UnboundBuffer> buffer_;
 };
 
 }  // namespace lockstep::process_group::gloo

@@ -13,18 +13,16 @@ constexpr std::size_t kAreaBytes = sizeof(ControlHeader) + kInlineBytes;
 
 }  // namespace
 
-Inbox::Inbox(::gloo::Context& context, std::vector<int> sources)
-    : sources_(std::move(sources)), areas_(sources_.size() == 1 ? kAhead : 1) {
-  for (Area& area : areas_) {
-    area.memory = std::make_unique_for_overwrite<std::byte[]>(kAreaBytes);
-    area.buffer = context.createUnboundBuffer(area.memory.get(), kAreaBytes);
+Inbox::Inbox(::gloo::Context& context, std::vector<int> sources) : sources_(std::move(sources)) {
+  while (areas_.size() < (sources_.size() == 1 ? kAhead : 1)) {
+    areas_.emplace_back(context, kAreaBytes);
   }
 }
 
-std::optional<Inbox::Arrived> Inbox::wait() {
+std::optional<Arrived> Inbox::wait() {
   // From the next on, so that they are filled in the order in which they are looked at.
-  for (std::size_t i = 0; i < areas_.size() && closed_ == nullptr; ++i) {
-    Area& area = areas_[(next_ + i) % areas_.size()];
+  for (std::size_t i = 0; i < areas_.size(); ++i) {
+    Parcel& area = areas_[(next_ + i) % areas_.size()];
     try {
       if (!area.posted && sources_.size() == 1) {
         area.buffer->recv(sources_.front(), kControlSlot, 0, kAreaBytes);
@@ -33,13 +31,13 @@ std::optional<Inbox::Arrived> Inbox::wait() {
       }
       area.posted = true;
     } catch (const std::exception&) {
-      closed_ = std::current_exception();
+      if (i == 0) {
+        throw;
+      }
+      break;  // closed; all that came before is taken first
     }
   }
-  Area& area = areas_[next_];
-  if (!area.posted) {
-    std::rethrow_exception(closed_);
-  }
+  Parcel& area = areas_[next_];
   Arrived arrived;
   if (!waited([&] { return area.buffer->waitRecv(&arrived.source, kForever); })) {
     return std::nullopt;
@@ -52,7 +50,7 @@ std::optional<Inbox::Arrived> Inbox::wait() {
 }
 
 void Inbox::wake() {
-  for (Area& area : areas_) {  // which of them is waited for changes meanwhile
+  for (Parcel& area : areas_) {  // which of them is waited for changes meanwhile
     area.buffer->abortWaitRecv();
   }
 }

@@ -3,10 +3,8 @@
 #include <gloo/context.h>
 #include <gloo/transport/unbound_buffer.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -34,6 +32,25 @@ struct ControlHeader {
 };
 static_assert(sizeof(ControlHeader) == 40);
 
+/// Memory that Gloo reads or writes.
+struct Parcel {
+  Parcel(::gloo::Context& context, std::size_t bytes)
+      : memory(std::make_unique_for_overwrite<std::byte[]>(bytes)),
+        buffer(context.createUnboundBuffer(memory.get(), bytes)) {}
+
+  std::unique_ptr<std::byte[]> memory;
+  std::unique_ptr<::gloo::transport::UnboundBuffer> buffer;  // goes first
+  bool posted = false;                                       ///< of an inbox: it may be filled
+};
+
+/// A message that has come.
+struct Arrived {
+  ControlHeader header;
+  const std::byte* data = nullptr;  ///< header.inlineBytes; until the inbox's next wait()
+  std::vector<std::byte> kept;      ///< which is at `data` where it must stay longer
+  int source = -1;
+};
+
 /// Where the messages of some ranks arrive. A rank that has an inbox for itself may send without
 /// asking, as long as this side is less than four messages behind; ranks that share one are
 /// asked for each message when they have announced it, which wakes two more threads.
@@ -42,15 +59,7 @@ class Inbox {
   Inbox(::gloo::Context& context, std::vector<int> sources);
 
   [[nodiscard]] const std::vector<int>& sources() const { return sources_; }
-  [[nodiscard]] bool serves(int source) const {
-    return std::find(sources_.begin(), sources_.end(), source) != sources_.end();
-  }
 
-  struct Arrived {
-    int source = -1;
-    ControlHeader header;
-    const std::byte* data = nullptr;  ///< header.inlineBytes; until the next wait()
-  };
   /// Blocks until a message comes, which it returns, or until wake(). Throws what Gloo throws when
   /// a connection is broken, once all that came before is taken. One thread waits.
   std::optional<Arrived> wait();
@@ -59,16 +68,9 @@ class Inbox {
   void wake();
 
  private:
-  struct Area {
-    std::unique_ptr<std::byte[]> memory;
-    std::unique_ptr<::gloo::transport::UnboundBuffer> buffer;  // goes first
-    bool posted = false;
-  };
-
   const std::vector<int> sources_;
-  std::vector<Area> areas_;  // filled in turns: a rank's messages come in the order of the posts
+  std::vector<Parcel> areas_;  // filled in turns: a rank's messages come in the order of the posts
   std::size_t next_ = 0;
-  std::exception_ptr closed_;  // why nothing can be posted any more
 };
 
 }  // namespace lockstep::process_group::gloo

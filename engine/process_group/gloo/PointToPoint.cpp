@@ -10,6 +10,7 @@
 
 #include "engine/base/Clock.h"
 #include "engine/base/Thread.h"
+#include "engine/process_group/operation/Moves.h"
 
 namespace lockstep::process_group::gloo {
 namespace {
@@ -36,22 +37,20 @@ void PointToPoint::close() {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  wake();
   for (const auto& desk : desks_) {
+    desk->inbox.wake();
     desk->thread.join();
   }
   // A receiver may leave before the sender's inbox is open for the answer.
   const auto until = std::chrono::steady_clock::now() + kLastAnswers;
   for (Link& link : links_) {
-    try {
-      for (Sent& sent : link.unacknowledged) {
+    succeeds([&] {  // else the peer has left, or does not read
+      for (const Parcel& sent : link.unacknowledged) {
         const auto rest = std::chrono::ceil<std::chrono::milliseconds>(
             std::max(until - std::chrono::steady_clock::now(), std::chrono::nanoseconds(1)));
         waited([&] { return sent.buffer->waitSend(nullptr, rest); });
       }
-    } catch (const std::exception&) {
-      // The peer has left, or does not read.
-    }
+    });
   }
 }
 
@@ -61,54 +60,37 @@ void PointToPoint::start() {
     return;
   }
   lane_ = &dispatcher_.records().lane("gloo p2p");
-  const auto others = static_cast<std::size_t>(dispatcher_.member().size - 1);
-  std::vector<std::vector<int>> shares(std::min(others, kDesks));
-  for (std::size_t i = 0; i < others; ++i) {
-    const int peer = static_cast<int>(i);
-    shares[i % shares.size()].push_back(peer < dispatcher_.member().rank ? peer : peer + 1);
-  }
-  for (std::vector<int>& sources : shares) {
-    desks_.push_back(
-        std::make_unique<Desk>(Desk{Inbox(*transport_.context(0), std::move(sources))}));
-  }
-  for (std::size_t i = 0; i < desks_.size(); ++i) {
-    desks_[i]->thread = std::thread([this, i, desk = desks_[i].get()] {
-      base::nameThisThread(fmt::format("gloo p2p {}", i));
-      loop(*desk);
+  const Member& member = dispatcher_.member();
+  std::vector<std::vector<int>> shares(std::min(static_cast<std::size_t>(member.size - 1), kDesks));
+  std::size_t next = 0;
+  process_group::forEachPeer(member.rank, member.size,
+                             [&](int peer) { shares[next++ % shares.size()].push_back(peer); });
+  for (const std::vector<int>& sources : shares) {
+    Desk& desk =
+        *desks_.emplace_back(std::make_unique<Desk>(Desk{Inbox(*transport_.context(0), sources)}));
+    for (const int source : sources) {
+      linkTo(source).desk = &desk;
+    }
+    desk.thread = std::thread([this, &desk, number = desks_.size() - 1] {
+      base::nameThisThread(fmt::format("gloo p2p {}", number));
+      loop(desk);
     });
   }
 }
 
-void PointToPoint::wake() {
-  std::lock_guard lock(mutex_);
-  changed_.notify_all();
-  for (const auto& desk : desks_) {
-    desk->inbox.wake();
-  }
-}
-
 // Runs what moves data; a connection that breaks breaks the group.
-template <typename Function>
-void PointToPoint::guarded(Function function) {
-  try {
-    function();
-  } catch (const PeerLost& lost) {
-    dispatcher_.breakGroup(lost);
-  } catch (const Interrupted&) {
-    // It has failed, and ends with the others that have.
-  } catch (const std::exception& error) {
-    dispatcher_.breakGroup(Failure{error.what()});
+void PointToPoint::guarded(const std::function<void()>& move) {
+  if (const auto failure = dispatcher_.attempt(move)) {
+    dispatcher_.breakGroup(*failure);
   }
 }
 
-void PointToPoint::add(const FlightPtr& flight, at::Tensor tensor, std::uint32_t tag) {
-  const bool sends = flight->call.operation == trace::Operation::kSend;
-  const auto access = sends ? Flat::Access::kRead : Flat::Access::kWrite;
-  flight->setWaiting(flight->call.root, sends);
-  Direct<Flight> direct{flight, Flat({std::move(tensor)}, access), tag, base::ticks()};
-  guarded([&] { sends ? send(std::move(direct)) : receive(std::move(direct)); });
+void PointToPoint::add(Direct<Flight> direct) {
+  const FlightPtr flight = direct.open;
+  flight->startTicks = base::ticks();
+  guarded([&] { direct.sends() ? send(std::move(direct)) : receive(std::move(direct)); });
   if (flight->failed()) {  // perhaps before it stood among those that are ended
-    wake();
+    endFailed();
   }
 }
 
@@ -120,13 +102,11 @@ void PointToPoint::send(Direct<Flight> direct) {
   std::lock_guard lock(mutex_);
   start();
   offer.id = open_.nextId();
-  Send& send = open_.sent(offer.id, Send{std::move(direct), nullptr});
+  Send& send = open_.sent(offer.id, Send{std::move(direct), std::nullopt});
   if (block.bytes <= kInlineBytes) {
     offer.inlineBytes = static_cast<std::uint32_t>(block.bytes);
-    flight->sentBytes += block.bytes;
-    flight->sentMessages += block.bytes != 0 ? 1 : 0;
   } else {
-    send.channel = std::make_unique<Channel>(*flight, to, dataSlot(offer.id), block);
+    send.channel.emplace(*flight, to, dataSlot(offer.id), block);
     send.channel->send(0, block.bytes);
   }
   tell(to, offer, block.data);
@@ -142,13 +122,10 @@ void PointToPoint::receive(Direct<Flight> direct) {
       open_.wait(std::move(direct));
       return;
     }
-    if (match->receive.flat.bytes() > kInlineBytes) {  // not while the caller waits
-      const auto desk = std::find_if(desks_.begin(), desks_.end(), [&](const auto& one) {
-        return one->inbox.serves(match->source);
-      });
-      (*desk)->large.push_back(std::move(*match));
-      changed_.notify_all();
-      (*desk)->inbox.wake();
+    Desk& desk = *linkTo(match->source).desk;
+    if (match->receive.flat.bytes() > kInlineBytes && !desk.closed) {
+      desk.large.push_back(std::move(*match));  // not while the caller waits
+      desk.inbox.wake();
       return;
     }
   }
@@ -157,15 +134,15 @@ void PointToPoint::receive(Direct<Flight> direct) {
 
 // With the mutex held: a peer counts our messages in the order in which they leave.
 void PointToPoint::tell(int peer, ControlHeader header, const std::byte* data) {
-  Link& link = links_[static_cast<std::size_t>(peer)];
+  Link& link = linkTo(peer);
   header.received = link.received;
   const std::size_t bytes = sizeof(header) + header.inlineBytes;
-  Sent sent{std::make_unique_for_overwrite<std::byte[]>(bytes), nullptr};
+  Parcel sent(*transport_.context(0), bytes);
   std::memcpy(sent.memory.get(), &header, sizeof(header));
   if (header.inlineBytes != 0) {
     std::memcpy(sent.memory.get() + sizeof(header), data, header.inlineBytes);
+    dispatcher_.records().wireCounter().countSent(header.inlineBytes);
   }
-  sent.buffer = transport_.context(0)->createUnboundBuffer(sent.memory.get(), bytes);
   try {
     sent.buffer->send(peer, kControlSlot, 0, bytes);
   } catch (const std::exception& error) {
@@ -176,93 +153,70 @@ void PointToPoint::tell(int peer, ControlHeader header, const std::byte* data) {
 
 void PointToPoint::loop(Desk& desk) {
   const at::NoGradGuard noGrad;
-  bool closed = false;
   for (;;) {
-    if (endFailed()) {
-      wake();  // other threads may wait for these to be gone before they end
-    }
     std::optional<Match> large;
     {
-      std::unique_lock lock(mutex_);
-      const auto over = [&] {
-        return stopping_ && !open_.sending() && !open_.receiving() && desk.large.empty();
-      };
-      if (closed) {
-        changed_.wait(lock, [&] { return over() || open_.anyFailed() || !desk.large.empty(); });
-      }
-      if (over()) {
-        return;
-      }
+      std::lock_guard lock(mutex_);
       if (!desk.large.empty()) {
         large = std::move(desk.large.front());
         desk.large.pop_front();
+      } else if (stopping_ || desk.closed) {
+        return;
       }
     }
-    guarded([&] {
-      if (large) {
-        transfer(std::move(*large));
-      } else if (!closed) {
-        try {
-          if (const auto arrived = desk.inbox.wait()) {
-            handle(*arrived);
-          }
-        } catch (const std::exception& error) {
-          // Gloo's exception stays: each further wait would end with it at once. A rank may leave
-          // when it is done; if somebody waits for it, the watch breaks the group.
-          closed = true;
-          lose(desk.inbox.sources(), withoutLocation(error.what()));
+    guarded([&] { large ? transfer(std::move(*large)) : listen(desk); });
+  }
+}
+
+void PointToPoint::listen(Desk& desk) {
+  try {
+    if (auto message = desk.inbox.wait()) {
+      handle(std::move(*message));
+    }
+  } catch (const std::exception& error) {
+    // Gloo's exception stays: each further wait would end with it at once. A rank may leave when
+    // it is done; if somebody waits for it, the watch breaks the group.
+    {
+      std::lock_guard lock(mutex_);
+      desk.closed = true;
+    }
+    // A receive from several ranks does not say which connection broke; all are, when they were
+    // closed here. The others would not be heard any more.
+    if (desk.inbox.sources().size() > 1) {
+      for (const int peer : desk.inbox.sources()) {
+        if (const auto text = transport_.lost(peer)) {
+          throw PeerLost{peer, *text};
         }
       }
-    });
-  }
-}
-
-// A receive from several ranks does not say which connection broke; all are, when they were
-// closed here. The others would not be heard any more.
-void PointToPoint::lose(const std::vector<int>& peers, const std::string& lower) {
-  if (peers.size() == 1) {
-    return;
-  }
-  for (const int peer : peers) {
-    if (const auto text = transport_.lost(peer)) {
-      throw PeerLost{peer, *text};
+      dispatcher_.breakGroup({withoutLocation(error.what()), -1, CommErrorKind::kNetwork});
     }
   }
-  dispatcher_.breakGroup(Failure{lower, -1, CommErrorKind::kNetwork});
 }
 
-void PointToPoint::handle(const Inbox::Arrived& arrived) {
-  const ControlHeader& header = arrived.header;
-  std::optional<Direct<Flight>> receive;
+void PointToPoint::handle(Arrived message) {
+  const ControlHeader& header = message.header;
+  const int source = message.source;
   {
     std::lock_guard lock(mutex_);
-    Link& link = links_[static_cast<std::size_t>(arrived.source)];
+    Link& link = linkTo(source);
     ++link.received;
     const std::uint32_t news = header.received - link.acknowledged;
     if (news > link.unacknowledged.size() || header.kind < Kind::kOffer ||
         header.kind > Kind::kRefused || header.inlineBytes > kInlineBytes) {
-      throw PeerLost{arrived.source, "it sent a message that makes no sense"};
+      throw PeerLost{source, "it sent a message that makes no sense"};
     }
     link.unacknowledged.erase(link.unacknowledged.begin(), link.unacknowledged.begin() + news);
     link.acknowledged = header.received;
-    if (header.kind == Kind::kOffer) {
-      receive = open_.taker(arrived.source, header.tag);
-      if (!receive) {
-        Offer offer{header, nullptr, {arrived.data, arrived.data + header.inlineBytes}};
-        offer.data = offer.kept.data();  // and stays there
-        open_.keep(arrived.source, header.tag, std::move(offer));
-        return;
-      }
-    }
   }
-  if (receive) {
-    transfer({std::move(*receive), arrived.source, Offer{header, arrived.data, {}}});
-  } else {
-    answered(arrived.source, header);
-  }
+  arrived(source, std::move(message));
 }
 
-void PointToPoint::take(Direct<Flight>& receive, int source, Offer& offer) {
+void PointToPoint::detach(Arrived& offer) {
+  offer.kept.assign(offer.data, offer.data + offer.header.inlineBytes);
+  offer.data = offer.kept.data();
+}
+
+void PointToPoint::take(Direct<Flight>& receive, int source, Arrived& offer) {
   guarded([&] {
     Flight& flight = *receive.open;
     const Block block = blockOf(receive.flat);
@@ -272,7 +226,7 @@ void PointToPoint::take(Direct<Flight>& receive, int source, Offer& offer) {
       channel.finishReceive();
     } else if (offer.header.inlineBytes == block.bytes) {
       receive.flat.write(0, block.bytes, offer.data);
-      flight.receivedBytes += block.bytes;
+      flight.wire.countReceived(block.bytes);
     } else {
       throw PeerLost{source, "it sent a message that makes no sense"};
     }
@@ -286,18 +240,14 @@ void PointToPoint::answer(int peer, const ControlHeader& header) {
 }
 
 void PointToPoint::release(Send& send, bool accepted) {
-  if (accepted && send.channel != nullptr) {
+  if (accepted && send.channel) {
     guarded([&] { send.channel->finishSend(); });  // done already: the data has arrived
   }
   send.channel.reset();
 }
 
 void PointToPoint::end(const Direct<Flight>& direct, const std::optional<Failure>& alone) {
-  {
-    std::lock_guard lock(laneMutex_);
-    dispatcher_.records().ended(direct.open->call, *lane_, direct.startTicks);
-  }
-  dispatcher_.end(direct.open, nullptr, 0, alone);
+  dispatcher_.end(direct.open, lane_, alone);
 }
 
 }  // namespace lockstep::process_group::gloo

@@ -1,16 +1,11 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
-#include <gloo/transport/unbound_buffer.h>
-
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -35,56 +30,46 @@ namespace lockstep::process_group::gloo {
 // call; its sender keeps it as well until it is answered.
 
 struct Send : Direct<Flight> {
-  std::unique_ptr<Channel> channel;  ///< null when the data travels in the offer
-};
-
-struct Offer {
-  ControlHeader header;
-  const std::byte* data = nullptr;
-  std::vector<std::byte> kept;  ///< which is at `data` when it came before its receive
+  std::optional<Channel> channel;  ///< none when the data travels in the offer
 };
 
 /// send and recv of a group. [any-thread]
-class PointToPoint final : public Messages<Flight, Send, Offer> {
+class PointToPoint final : public Messages<Flight, Send, Arrived> {
  public:
   PointToPoint(Dispatcher& dispatcher, Transport& transport);
 
   /// Starts a send or recv that is in flight.
-  void add(const FlightPtr& flight, at::Tensor tensor, std::uint32_t tag);
-  /// Operations in flight have failed: ends those that are here.
-  void wake();
+  void add(Direct<Flight> direct);
   /// Once all have ended or failed. Waits up to five seconds for the last answers to go.
   void close();
 
  private:
-  /// A message on its way; it must live until the peer says that it came.
-  struct Sent {
-    std::unique_ptr<std::byte[]> memory;
-    std::unique_ptr<::gloo::transport::UnboundBuffer> buffer;
-  };
-  struct Link {
-    std::deque<Sent> unacknowledged;
-    std::uint32_t acknowledged = 0;
-    std::uint32_t received = 0;
-  };
   /// An inbox, and what its thread does beside waiting there.
   struct Desk {
     Inbox inbox;
     std::deque<Match> large{};  // whose data is on its way
+    bool closed = false;        // nothing comes any more, and the thread has ended
     std::thread thread{};
   };
+  struct Link {
+    Desk* desk = nullptr;
+    std::deque<Parcel> unacknowledged;  // messages live until the peer says that they came
+    std::uint32_t acknowledged = 0;
+    std::uint32_t received = 0;
+  };
 
+  Link& linkTo(int peer) { return links_[static_cast<std::size_t>(peer)]; }
   void start();
   void send(Direct<Flight> direct);
   void receive(Direct<Flight> direct);
   void loop(Desk& desk);
-  void lose(const std::vector<int>& peers, const std::string& lower);
-  void handle(const Inbox::Arrived& arrived);
+  void listen(Desk& desk);
+  void handle(Arrived message);
   void tell(int peer, ControlHeader header, const std::byte* data = nullptr);
-  template <typename Function>
-  void guarded(Function function);
+  void guarded(const std::function<void()>& move);
 
-  void take(Direct<Flight>& receive, int source, Offer& offer) override;
+  void take(Direct<Flight>& receive, int source, Arrived& offer) override;
+  void detach(Arrived& offer) override;
   void answer(int peer, const ControlHeader& header) override;
   void release(Send& send, bool accepted) override;
   void end(const Direct<Flight>& direct, const std::optional<Failure>& alone) override;
@@ -92,13 +77,10 @@ class PointToPoint final : public Messages<Flight, Send, Offer> {
   Dispatcher& dispatcher_;
   Transport& transport_;
 
-  std::mutex laneMutex_;
-  trace::Lane* lane_ = nullptr;  // under it
-
   // Under the mutex.
+  trace::Lane* lane_ = nullptr;
   std::vector<Link> links_;
   bool stopping_ = false;
-  std::condition_variable changed_;  // waited for once connections are closed
   std::vector<std::unique_ptr<Desk>> desks_;
 };
 

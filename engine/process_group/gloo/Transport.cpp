@@ -10,10 +10,13 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <regex>
 #include <sstream>
 
 #include "engine/base/Thread.h"
+#include "engine/base/Try.h"
 #include "engine/process_group/operation/Moves.h"
+#include "engine/store/PrefixStore.h"
 
 namespace lockstep::process_group::gloo {
 namespace {
@@ -29,29 +32,24 @@ constexpr milliseconds kFarewell{500};
 // Lets Gloo meet through a store of ours.
 class StoreAdapter final : public ::gloo::rendezvous::Store {
  public:
-  StoreAdapter(store::Store& store, std::string prefix, milliseconds timeout)
-      : store_(store), prefix_(std::move(prefix)), timeout_(timeout) {}
+  StoreAdapter(store::PrefixStore store, milliseconds timeout)
+      : store_(std::move(store)), timeout_(timeout) {}
 
   void set(const std::string& key, const std::vector<char>& data) override {
-    store_.set(prefix_ + key, std::string(data.begin(), data.end()));
+    store_.set(key, std::string(data.begin(), data.end()));
   }
   std::vector<char> get(const std::string& key) override {
     wait({key});
-    const std::string value = store_.get(prefix_ + key);
+    const std::string value = store_.get(key);
     return {value.begin(), value.end()};
   }
   void wait(const std::vector<std::string>& keys) override { wait(keys, timeout_); }
   void wait(const std::vector<std::string>& keys, const milliseconds& timeout) override {
-    std::vector<std::string> ours;
-    for (const std::string& key : keys) {
-      ours.push_back(prefix_ + key);
-    }
-    store_.wait(ours, timeout);
+    store_.wait(keys, timeout);
   }
 
  private:
-  store::Store& store_;
-  const std::string prefix_;
+  store::PrefixStore store_;
   const milliseconds timeout_;
 };
 
@@ -91,13 +89,8 @@ void ignoreBrokenPipes() {
 }  // namespace
 
 std::string withoutLocation(const std::string& text) {
-  if (!text.empty() && text.front() == '[') {
-    const std::size_t end = text.find("] ");
-    if (end != std::string::npos && text.find(':') < end) {
-      return text.substr(end + 2);
-    }
-  }
-  return text;
+  static const std::regex location(R"(^\[[^\]]*:[^\]]*\] )");
+  return std::regex_replace(text, location, "");
 }
 
 // A receive that is never sent to. Gloo tells those who wait for a peer when the connection
@@ -115,57 +108,55 @@ struct Transport::Vigil {
   const int peer;
   std::array<char, 3> bytes{};  // one for each
   const std::unique_ptr<::gloo::transport::UnboundBuffer> buffer;
-  const std::unique_ptr<::gloo::transport::UnboundBuffer>
-      farewell;                                           // a peer that leaves sends here
-  std::unique_ptr<::gloo::transport::UnboundBuffer> own;  // what this rank sends to it then
+  // A peer that leaves sends here; what this rank sends to it when it leaves itself.
+  const std::unique_ptr<::gloo::transport::UnboundBuffer> farewell;
+  const std::unique_ptr<::gloo::transport::UnboundBuffer> own;
+  std::optional<std::chrono::steady_clock::time_point> lostAt;
   std::optional<bool> left;
 };
 
-base::Result<std::unique_ptr<Transport>> Transport::connect(store::Store& store,
-                                                            const Options& options) {
+base::Result<std::unique_ptr<Transport>> Transport::connect(
+    const std::shared_ptr<store::Store>& store, const Joiner& joiner,
+    const std::vector<std::string>& interfaces) {
   std::unique_ptr<Transport> transport(new Transport());
-  const std::string prefix = fmt::format("gloo/{}/", options.group);
+  const std::string prefix = "gloo/" + joiner.group;
   const auto keys = [&](const char* stage) {
-    return [&, stage](int rank) { return fmt::format("{}{}/{}", prefix, stage, rank); };
+    return [&, stage](int rank) { return fmt::format("{}/{}/{}", prefix, stage, rank); };
   };
   try {
-    if (base::Status met = meet(store, keys("joined"), "join", options); !met.ok()) {
-      return met.error();
-    }
-    if (options.size == 1) {
+    LOCKSTEP_TRY(meet(*store, keys("joined"), "join", joiner));
+    if (joiner.size == 1) {
       return transport;
     }
     ignoreBrokenPipes();
-    const Connections before = Connections::open();
+    const Connections before = openConnections();
     int index = 0;
-    for (const std::string& name : chosenInterfaces(options.interfaces)) {
+    for (const std::string& name : chosenInterfaces(interfaces)) {
       std::shared_ptr<::gloo::transport::Device> device;
       try {
         device = makeDevice(name);
       } catch (const std::exception& error) {
-        return options.failed(fmt::format("cannot use network interface or address \"{}\": {}",
-                                          name, withoutLocation(error.what())));
+        return joiner.failed(fmt::format("cannot use network interface or address \"{}\": {}", name,
+                                         withoutLocation(error.what())));
       }
-      auto context = std::make_shared<::gloo::rendezvous::Context>(options.rank, options.size);
+      auto context = std::make_shared<::gloo::rendezvous::Context>(joiner.rank, joiner.size);
       // Gloo waits five times this for a connection.
-      context->setTimeout(std::max<milliseconds>(options.timeout / 5, milliseconds(1)));
-      StoreAdapter adapter(store, fmt::format("{}{}/", prefix, index++), options.timeout);
+      context->setTimeout(std::max<milliseconds>(joiner.timeout / 5, milliseconds(1)));
+      StoreAdapter adapter({fmt::format("{}/{}", prefix, index++), store}, joiner.timeout);
       context->connectFullMesh(adapter, device);
       transport->contexts_.push_back(std::move(context));
     }
-    transport->connections_ = Connections::open().without(before);
+    transport->connections_ = openConnections(before);
     for (const auto& context : transport->contexts_) {
-      process_group::forEachPeer(options.rank, options.size, [&](int peer) {
+      process_group::forEachPeer(joiner.rank, joiner.size, [&](int peer) {
         transport->vigils_.push_back(std::make_unique<Vigil>(*context, peer));
       });
     }
     // Nobody goes before all are connected: Gloo asks a new connection for its peer's address, on
     // a thread of its own, and a peer that has ended by then ends this process, too (SIGABRT).
-    if (base::Status met = meet(store, keys("connected"), "connect", options); !met.ok()) {
-      return met.error();
-    }
+    LOCKSTEP_TRY(meet(*store, keys("connected"), "connect", joiner));
   } catch (const std::exception& error) {
-    return options.failed(fmt::format("cannot connect: {}", withoutLocation(error.what())));
+    return joiner.failed(fmt::format("cannot connect: {}", withoutLocation(error.what())));
   }
   return transport;
 }
@@ -176,7 +167,7 @@ Transport::~Transport() = default;
   return contexts_.empty() ? nullptr : contexts_[turn % contexts_.size()].get();
 }
 
-std::optional<std::string> Transport::lost(int peer) {
+std::optional<std::string> Transport::lost(int peer, milliseconds knownFor) {
   std::lock_guard lock(vigilMutex_);
   for (const auto& vigil : vigils_) {
     try {
@@ -186,7 +177,11 @@ std::optional<std::string> Transport::lost(int peer) {
         vigil->buffer->waitRecv(nullptr, std::chrono::seconds(1));
       }
     } catch (const std::exception& error) {
-      return withoutLocation(error.what());
+      const auto now = std::chrono::steady_clock::now();
+      vigil->lostAt = vigil->lostAt.value_or(now);
+      if (now - *vigil->lostAt >= knownFor) {
+        return withoutLocation(error.what());
+      }
     }
   }
   return std::nullopt;
@@ -196,42 +191,30 @@ bool Transport::left(int peer) {
   if (!lost(peer)) {
     return false;
   }
-  bool any = false;
   std::lock_guard lock(vigilMutex_);
-  for (const auto& vigil : vigils_) {
+  return std::any_of(vigils_.begin(), vigils_.end(), [peer](const auto& vigil) {
     if (vigil->peer == peer && !vigil->left) {
-      try {
-        // It came before the connection broke, or never will, which is an exception at once.
-        vigil->left =
-            waited([&] { return vigil->farewell->waitRecv(nullptr, std::chrono::seconds(1)); });
-      } catch (const std::exception&) {
-        vigil->left = false;
-      }
+      // It came before the connection broke, or never will, which is an exception at once.
+      vigil->left = succeeds([&] {
+        waited([&] { return vigil->farewell->waitRecv(nullptr, std::chrono::seconds(1)); });
+      });
     }
-    any = any || (vigil->peer == peer && *vigil->left);
-  }
-  return any;
+    return vigil->peer == peer && *vigil->left;
+  });
 }
 
 void Transport::sayFarewell() {
   std::lock_guard lock(vigilMutex_);
   const auto until = std::chrono::steady_clock::now() + kFarewell;
-  for (const bool waits : {false, true}) {
-    for (const auto& vigil : vigils_) {
-      const auto rest = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
-      if (vigil->own == nullptr) {
-        continue;
-      }
-      try {
-        if (waits) {
-          vigil->own->waitSend(nullptr, std::max(rest, milliseconds(1)));
-        } else {
-          vigil->own->send(vigil->peer, kFarewellSlot, 0, 1);
-        }
-      } catch (const std::exception&) {
-        vigil->own = nullptr;  // the peer has gone before, or does not read
-      }
+  std::vector<Vigil*> told;
+  for (const auto& vigil : vigils_) {
+    if (succeeds([&] { vigil->own->send(vigil->peer, kFarewellSlot, 0, 1); })) {
+      told.push_back(vigil.get());  // else the peer has gone before
     }
+  }
+  for (const Vigil* vigil : told) {
+    const auto rest = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
+    succeeds([&] { vigil->own->waitSend(nullptr, std::max(rest, milliseconds(1))); });
   }
 }
 
@@ -239,13 +222,9 @@ void Transport::close() {
   // A socket that is closed with something unread, as with what peers have sent for a collective
   // that this rank never calls, is reset: what it has still to send is thrown away, and with it
   // this rank's part in collectives that it has ended and they have not.
-  connections_.awaitDelivery(kFarewell);
+  awaitDelivery(connections_, kFarewell);
   for (const auto& context : contexts_) {
-    try {
-      context->closeConnections();
-    } catch (const std::exception&) {
-      // It is closed already.
-    }
+    succeeds([&] { context->closeConnections(); });  // else it is closed already
   }
 }
 

@@ -35,6 +35,17 @@ bool waited(Wait wait) {
   }
 }
 
+/// Whether a call of Gloo goes through: most exceptions say that a connection is broken, or closed.
+template <typename Function>
+bool succeeds(Function function) {
+  try {
+    function();
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 /// Cuts the source location from a text of Gloo's.
 [[nodiscard]] std::string withoutLocation(const std::string& text);
 
@@ -42,16 +53,13 @@ bool waited(Wait wait) {
 /// full mesh of TCP sockets, for each device.
 class Transport {
  public:
-  struct Options : Joiner {
-    /// Network interfaces ("lo", "eth0") or local addresses; empty means GLOO_SOCKET_IFNAME
-    /// (a comma-separated list), else 127.0.0.1.
-    std::vector<std::string> interfaces;
-  };
-
-  /// Meets the other ranks through `store` and connects with each. Blocks until all have come;
-  /// the error names the ranks that did not, a rank that came twice, or the interface.
-  static base::Result<std::unique_ptr<Transport>> connect(store::Store& store,
-                                                          const Options& options);
+  /// Meets the other ranks through `store` and connects with each, over network interfaces ("lo",
+  /// "eth0") or local addresses; none means GLOO_SOCKET_IFNAME (a comma-separated list), else
+  /// 127.0.0.1. Blocks until all have come; the error names the ranks that did not, a rank that
+  /// came twice, or the interface.
+  static base::Result<std::unique_ptr<Transport>> connect(
+      const std::shared_ptr<store::Store>& store, const Joiner& joiner,
+      const std::vector<std::string>& interfaces);
   ~Transport();
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
@@ -59,9 +67,10 @@ class Transport {
   /// Returns a context, taking them in turns; null in a group of one. [any-thread]
   [[nodiscard]] ::gloo::Context* context(std::uint64_t turn) const;
 
-  /// Returns what Gloo says about a broken connection to `peer`, nothing while it stands.
-  /// [any-thread]
-  [[nodiscard]] std::optional<std::string> lost(int peer);
+  /// Returns what Gloo says about a broken connection to `peer`, once it has been known here for
+  /// this long; nothing while it stands. [any-thread]
+  [[nodiscard]] std::optional<std::string> lost(
+      int peer, std::chrono::milliseconds knownFor = std::chrono::milliseconds(0));
 
   /// Whether a peer whose connection is lost had said farewell. [any-thread]
   [[nodiscard]] bool left(int peer);

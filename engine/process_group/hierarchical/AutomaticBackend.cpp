@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/Log.h"
+#include "engine/base/Try.h"
 #include "engine/process_group/gloo/ProcessGroupGloo.h"
 #include "engine/process_group/hierarchical/ProcessGroupHierarchical.h"
 #include "engine/process_group/shared_memory/ProcessGroupSharedMemory.h"
@@ -26,12 +27,9 @@ hierarchical::Choice hierarchical::choose(const std::vector<HostCard>& cards) {
 base::Result<std::shared_ptr<ProcessGroup>> makeAutomatic(std::shared_ptr<store::Store> store,
                                                           int rank, int size,
                                                           const GroupOptions& options) {
-  const auto cards =
-      hierarchical::exchangeCards(*store, rank, size, options, hierarchical::ownCard(options));
-  if (!cards.ok()) {
-    return cards.error();
-  }
-  const hierarchical::Choice choice = hierarchical::choose(cards.value());
+  const auto cards = LOCKSTEP_TRY(
+      hierarchical::exchangeCards(*store, rank, size, options, hierarchical::ownCard(options)));
+  const hierarchical::Choice choice = hierarchical::choose(cards);
   // Once for all ranks.
   if (rank == 0 && !choice.why.empty()) {
     base::logWarning("group {} takes {} for \"auto\": {}", options.groupName, choice.backend,
@@ -43,8 +41,7 @@ base::Result<std::shared_ptr<ProcessGroup>> makeAutomatic(std::shared_ptr<store:
   if (choice.backend == "shared_memory") {
     return makeSharedMemory(std::move(store), rank, size, options);
   }
-  return makeHierarchicalOver(std::move(store), rank, options,
-                              hierarchical::HostMap(cards.value()));
+  return makeHierarchicalOver(std::move(store), rank, options, hierarchical::HostMap(cards));
 }
 
 }  // namespace lockstep::process_group

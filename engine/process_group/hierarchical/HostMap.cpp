@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/base/Try.h"
 #include "engine/process_group/Joining.h"
 #include "engine/process_group/shared_memory/HostKey.h"
 #include "engine/process_group/shared_memory/Room.h"
@@ -46,9 +47,7 @@ base::Result<std::vector<HostCard>> exchangeCards(store::Store& store, int rank,
   std::vector<HostCard> cards;
   try {
     store.set(key(rank), own.host + "\n" + own.whyNot);
-    if (base::Status come = awaitRanks(store, key, "join", joiner); !come.ok()) {
-      return come.error();
-    }
+    LOCKSTEP_TRY(awaitRanks(store, key, "join", joiner));
     for (int of = 0; of < size; ++of) {
       const std::string text = store.get(key(of));
       const std::size_t end = std::min(text.find('\n'), text.size());

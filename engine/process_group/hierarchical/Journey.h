@@ -36,7 +36,6 @@ struct Journey final : OpenCall {
   int left = 0;                       // stages: those it has ended
   ProcessGroup::WorkPtr last;         // of the stage it is in, or was in last
   std::chrono::milliseconds given{};  // what that stage may take
-  std::uint64_t startTicks = 0;
   bool issued = false;  // of a send or receive: `last` is its work, and stays so
   bool settling = false;
 

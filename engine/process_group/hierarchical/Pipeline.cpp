@@ -76,7 +76,7 @@ void Pipeline::close() {
   thread_.join();
   for (const JourneyPtr& journey : openCalls()) {
     journey->fail(ownFailure(kDestroyed));
-    end(journey, nullptr, 0);
+    end(journey, nullptr);
   }
 }
 
@@ -162,11 +162,7 @@ void Pipeline::run(Lock& lock, const std::function<bool()>& until) {
     } else if (mayTellParts(Clock::now())) {
       tellParts(lock);
     } else if (const JourneyPtr late = expired(Clock::now())) {
-      failOne(
-          *late,
-          ownFailure(fmt::format("timed out after {} ms, still in the queue", late->limit.count()),
-                     CommErrorKind::kTimeout),
-          lock);
+      failOne(*late, ownFailure(late->timedOut(late->waitingFor()), CommErrorKind::kTimeout), lock);
     } else {
       // What is in a stage has that stage's limit; this look is for what waits for its turn.
       changed_.wait_for(lock, milliseconds(ledger_.calls().empty() ? 60'000 : 50));

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "engine/base/Check.h"
+#include "engine/base/Try.h"
 #include "engine/process_group/gloo/ProcessGroupGloo.h"
 #include "engine/process_group/hierarchical/Pipeline.h"
 #include "engine/process_group/hierarchical/Plans.h"
@@ -63,12 +64,12 @@ class Maker {
     for (const auto& [part, name] : {std::pair{&level.in, "in"}, std::pair{&level.out, "out"}}) {
       if (made.ok() && !alone) {
         made = add(makeSharedMemory, *part, fmt::format("host {}/{}", host, name),
-                                             "within the host", here, nullptr);
+                   "within the host", here, nullptr);
       }
     }
     if (made.ok() && crosses) {
       made = add(makeGloo, level.across, fmt::format("place {}", place), "across hosts",
-                                   hosts_.atPlace(place), options_.tracer);
+                 hosts_.atPlace(place), options_.tracer);
     }
     if (!made.ok()) {
       return made.error();
@@ -123,11 +124,10 @@ struct Parts {
 
 class ProcessGroupHierarchical final : public BackendGroup<Pipeline> {
  public:
-  ProcessGroupHierarchical(const std::shared_ptr<Parts>& parts, int rank,
-                           const GroupOptions& options)
+  ProcessGroupHierarchical(const std::shared_ptr<Parts>& parts, const GroupOptions& options)
       : BackendGroup(std::shared_ptr<Pipeline>(parts, &parts->pipeline),
                      fmt::format("hierarchical({} x shared_memory, gloo)", parts->hosts.count()),
-                     "ProcessGroupHierarchical", rank, parts->hosts.ranks(), options),
+                     "ProcessGroupHierarchical", options),
         parts_(parts) {}
 
   at::Tensor allocate(std::int64_t bytes) override {
@@ -153,26 +153,19 @@ class ProcessGroupHierarchical final : public BackendGroup<Pipeline> {
 base::Result<std::shared_ptr<ProcessGroup>> makeHierarchical(std::shared_ptr<store::Store> store,
                                                              int rank, int size,
                                                              const GroupOptions& options) {
-  const auto cards =
-      hierarchical::exchangeCards(*store, rank, size, options, hierarchical::ownCard(options));
-  if (!cards.ok()) {
-    return cards.error();
-  }
-  return makeHierarchicalOver(std::move(store), rank, options,
-                              hierarchical::HostMap(cards.value()));
+  const auto cards = LOCKSTEP_TRY(
+      hierarchical::exchangeCards(*store, rank, size, options, hierarchical::ownCard(options)));
+  return makeHierarchicalOver(std::move(store), rank, options, hierarchical::HostMap(cards));
 }
 
 base::Result<std::shared_ptr<ProcessGroup>> makeHierarchicalOver(
     std::shared_ptr<store::Store> store, int rank, const GroupOptions& options,
     hierarchical::HostMap hosts) {
-  auto level = hierarchical::Maker(std::move(store), rank, options, hosts).make();
-  if (!level.ok()) {
-    return level.error();
-  }
-  const auto parts = std::make_shared<hierarchical::Parts>(
-      std::move(hosts), std::move(level).value(), rank, options);
+  auto level = LOCKSTEP_TRY(hierarchical::Maker(std::move(store), rank, options, hosts).make());
+  const auto parts =
+      std::make_shared<hierarchical::Parts>(std::move(hosts), std::move(level), rank, options);
   return std::shared_ptr<ProcessGroup>(
-      std::make_shared<hierarchical::ProcessGroupHierarchical>(parts, rank, options));
+      std::make_shared<hierarchical::ProcessGroupHierarchical>(parts, options));
 }
 
 }  // namespace lockstep::process_group

@@ -198,7 +198,7 @@ void Pipeline::record(const Journey& journey) {
   const auto lane = std::find_if(lanes_.begin(), lanes_.end() - 1, [&](const SpanLane& of) {
     return of.endTicks <= journey.startTicks;
   });
-  records_.ended(journey.call, *lane->lane, journey.startTicks);
+  records_.ended(journey, *lane->lane);
   lane->endTicks = base::ticks();
 }
 

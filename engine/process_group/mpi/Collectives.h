@@ -19,6 +19,9 @@ struct Place {
 /// MPI_Ibcast of each tensor.
 [[nodiscard]] Schedule broadcast(Place place, const Request& request);
 
+/// MPI_Ibarrier; to be posted once all before it are complete.
+[[nodiscard]] Schedule barrier(Place place);
+
 /// Allgather, gather, scatter and alltoall: messages between each two ranks, from the tensors and
 /// into them.
 [[nodiscard]] Schedule move(Place place, const Request& request);

@@ -2,15 +2,31 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include <algorithm>
+#include <functional>
 
 #include "engine/base/Clock.h"
 #include "engine/base/Thread.h"
-#include "engine/process_group/mpi/Requests.h"
+#include "engine/process_group/mpi/Collectives.h"
 
 namespace lockstep::process_group::mpi {
 
 using std::chrono::milliseconds;
+using trace::Operation;
+
+namespace {
+
+Schedule scheduleOf(Place place, const Request& request) {
+  if (reduces(request.call.operation)) {
+    return reduce(place, request);
+  }
+  switch (request.call.operation) {
+    case Operation::kBarrier: return barrier(place);
+    case Operation::kBroadcast: return broadcast(place, request);
+    default: return move(place, request);
+  }
+}
+
+}  // namespace
 
 Dispatcher::Dispatcher(Member member, const Connected& connected)
     : GroupCalls(std::move(member), "mpi queue"),
@@ -19,8 +35,7 @@ Dispatcher::Dispatcher(Member member, const Connected& connected)
       barrierComm_(connected.barriers),
       pointToPoint_(std::make_unique<PointToPoint>(*this, comm_)),
       inquiry_(std::make_unique<Inquiry>(comm_, member_.rank, member_.size)),
-      lanes_(records_.lanes(numberedNames("mpi", member_.threads))),
-      workers_(numberedNames("mpi", member_.threads)) {}
+      workers_(numberedNames("mpi", member_.threads), &records_) {}
 
 Dispatcher::~Dispatcher() {
   abandon();
@@ -51,70 +66,37 @@ void Dispatcher::close() {
   }
 }
 
-// With the mutex held.
-FlightPtr Dispatcher::enter(Call call, std::vector<at::Tensor> outputs, milliseconds limit) {
-  return GroupCalls::enter(std::move(call), std::move(outputs), limit,
-                           abortBy(std::bind_front(&Dispatcher::failedBy, this)),
-                           std::mem_fn(&Flight::waitingFor));
-}
-
-std::shared_ptr<WorkState> Dispatcher::submit(Call call, std::vector<at::Tensor> outputs,
-                                              milliseconds limit, Schedule schedule) {
+std::shared_ptr<WorkState> Dispatcher::submit(Request request, milliseconds limit) {
+  const bool direct = isDirect(request.call.operation);
+  Schedule schedule = direct ? Schedule() : scheduleOf({member_.rank, member_.size}, request);
   Lock lock(mutex_);
-  const FlightPtr flight = enter(std::move(call), std::move(outputs), limit);
+  const FlightPtr flight = enter(std::move(request.call), request.outputs, limit,
+                                 abortBy(std::bind_front(&Dispatcher::failedBy, this)),
+                                 std::mem_fn(&Flight::waitingFor));
   if (refused(flight, lock)) {
     return flight->work;
   }
   flight->schedule = std::move(schedule);
-  // Without MPI a worker does all of it.
-  if (runtime_ == nullptr) {
-    hand([this, flight](trace::Lane& lane) {
+  if (direct) {
+    newTransfers_.emplace_back(flight, std::move(request.outputs.front()), request.tag);
+  } else if (runtime_ == nullptr) {
+    // Without MPI a worker does all of it.
+    workers_.put([this, flight](trace::Lane* lane) {
       runAlone(flight);
-      end(flight, &lane);
+      end(flight, lane);
     });
     return flight->work;
-  }
-  // In the order of the calls, however long a worker takes to prepare each.
-  new_.push_back(flight);
-  if (flight->schedule.prepare) {
-    hand([this, flight](trace::Lane&) { prepare(flight); });
+  } else if (flight->call.operation == Operation::kBarrier) {
+    newBarriers_.push_back(flight);
   } else {
-    flight->prepared.store(true);
+    // In the order of the calls, however long a worker takes to prepare each.
+    new_.push_back(flight);
+    if (flight->schedule.prepare) {
+      workers_.put([this, flight](trace::Lane*) { prepare(flight); });
+    } else {
+      flight->prepared.store(true);
+    }
   }
-  lock.unlock();
-  runtime_->wake();
-  return flight->work;
-}
-
-std::shared_ptr<WorkState> Dispatcher::submitBarrier(Call call, milliseconds limit) {
-  if (runtime_ == nullptr) {
-    Schedule nothing;
-    return submit(std::move(call), {}, limit, std::move(nothing));
-  }
-  Lock lock(mutex_);
-  const FlightPtr flight = enter(std::move(call), {}, limit);
-  if (refused(flight, lock)) {
-    return flight->work;
-  }
-  flight->schedule.rounds.push_back({[](Requests& requests) { requests.barrier(); }, nullptr});
-  newBarriers_.push_back(flight);
-  lock.unlock();
-  runtime_->wake();
-  return flight->work;
-}
-
-std::shared_ptr<WorkState> Dispatcher::submitDirect(Call call, at::Tensor tensor, int tag,
-                                                    milliseconds limit) {
-  const bool sends = call.operation == trace::Operation::kSend;
-  Lock lock(mutex_);
-  const FlightPtr flight = enter(std::move(call), {tensor}, limit);
-  if (refused(flight, lock)) {
-    return flight->work;
-  }
-  flight->setWaiting(sends ? Flight::Waiting::kTaken : Flight::Waiting::kData, flight->call.root);
-  const auto access = sends ? Flat::Access::kRead : Flat::Access::kWrite;
-  newTransfers_.push_back(
-      {flight, Flat({std::move(tensor)}, access), static_cast<std::uint32_t>(tag)});
   lock.unlock();
   runtime_->wake();
   return flight->work;
@@ -142,7 +124,7 @@ void Dispatcher::compute(const FlightPtr& flight, const std::function<void()>& f
 // The whole of an operation of a group of one.
 void Dispatcher::runAlone(const FlightPtr& flight) {
   flight->startTicks.store(base::ticks());
-  if (flight->call.operation == trace::Operation::kBarrier) {
+  if (flight->call.operation == Operation::kBarrier) {
     waitForEarlier(*flight);
   }
   compute(flight, flight->schedule.prepare);
@@ -150,21 +132,13 @@ void Dispatcher::runAlone(const FlightPtr& flight) {
 
 void Dispatcher::finish(const FlightPtr& flight, std::function<void()> last,
                         const std::optional<Failure>& alone) {
-  hand([this, flight, last = std::move(last), alone](trace::Lane& lane) {
+  workers_.put([this, flight, last = std::move(last), alone](trace::Lane* lane) {
     compute(flight, last);
     if (alone) {
       flight->fail(*alone);
     }
-    end(flight, &lane);
+    end(flight, lane);
   });
-}
-
-void Dispatcher::hand(Task task) {
-  workers_.put([this, task = std::move(task)](std::size_t worker) { task(*lanes_[worker]); });
-}
-
-void Dispatcher::end(const FlightPtr& flight, trace::Lane* lane) {
-  GroupCalls::end(flight, lane, flight->startTicks.load());
 }
 
 // MPI does not tell what it sends, so this is what the operation takes in its best-known form.

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/process_group/Request.h"
 #include "engine/process_group/mpi/Flight.h"
 #include "engine/process_group/mpi/Inquiry.h"
 #include "engine/process_group/mpi/Meeting.h"
@@ -43,14 +44,8 @@ class Dispatcher final : public GroupCalls<Flight>, public Client {
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 
-  /// Queues the group's next operation. The returned Work ends with `outputs`.
-  std::shared_ptr<WorkState> submit(Call call, std::vector<at::Tensor> outputs,
-                                    std::chrono::milliseconds limit, Schedule schedule);
-  /// The same for an operation that starts once all before it are complete.
-  std::shared_ptr<WorkState> submitBarrier(Call call, std::chrono::milliseconds limit);
-  /// Queues a send or recv.
-  std::shared_ptr<WorkState> submitDirect(Call call, at::Tensor tensor, int tag,
-                                          std::chrono::milliseconds limit);
+  /// Queues the group's next operation.
+  std::shared_ptr<WorkState> submit(Request request, std::chrono::milliseconds limit);
 
   /// Waits up to five seconds for what is in flight, fails what is left, and ends the threads.
   void close();
@@ -58,7 +53,6 @@ class Dispatcher final : public GroupCalls<Flight>, public Client {
   /// Fails what is in flight and all later calls, but for collectives that were called before
   /// `before`, an OpenCall::entry: these have a moment to end.
   void breakGroup(const Failure& failure, std::uint64_t before = kAll);
-  static constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
   /// Hands an operation whose requests are done to a worker: `last`, then its callbacks. `alone`
   /// fails it and leaves the group intact.
@@ -70,14 +64,9 @@ class Dispatcher final : public GroupCalls<Flight>, public Client {
   void retire() override;
 
  private:
-  using Task = std::function<void(trace::Lane&)>;
-
-  FlightPtr enter(Call call, std::vector<at::Tensor> outputs, std::chrono::milliseconds limit);
-  void hand(Task task);
   void prepare(const FlightPtr& flight);
   void compute(const FlightPtr& flight, const std::function<void()>& function);
   void runAlone(const FlightPtr& flight);
-  void end(const FlightPtr& flight, trace::Lane* lane);
   void endsWell(const Flight& flight) override;
   void failedBy(const FlightPtr& flight, Failure failure);
   void endFailed();
@@ -122,7 +111,6 @@ class Dispatcher final : public GroupCalls<Flight>, public Client {
   std::unique_ptr<Inquiry> inquiry_;
   Flight::Clock::time_point nextLook_{};
 
-  const std::vector<trace::Lane*> lanes_;  // by worker
   Workers workers_;
   std::thread ender_;  // fails what is in flight when the group breaks
 };

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "engine/base/Try.h"
 #include "engine/process_group/Call.h"
 
 namespace lockstep::process_group::mpi {
@@ -92,9 +93,7 @@ Result<Connected> connect(store::Store& store, const Joiner& joiner) {
   }
   try {
     // MPI_Init waits for all, so those that are missing must be known before.
-    if (base::Status met = meet(store, key("joined"), "join", joiner); !met.ok()) {
-      return met.error();
-    }
+    LOCKSTEP_TRY(meet(store, key("joined"), "join", joiner));
     Connected connected;
     if (joiner.size == 1) {
       return connected;
@@ -116,13 +115,8 @@ Result<Connected> connect(store::Store& store, const Joiner& joiner) {
     store.set(key("world")(joiner.rank), fmt::format("{}", connected.runtime->worldRank()));
     Joiner rest = joiner;
     rest.timeout = left();
-    if (base::Status met = awaitRanks(store, key("world"), "start MPI", rest); !met.ok()) {
-      return met.error();
-    }
-    const auto ranks = worldRanks(store, key("world"), joiner);
-    if (!ranks.ok()) {
-      return ranks.error();
-    }
+    LOCKSTEP_TRY(awaitRanks(store, key("world"), "start MPI", rest));
+    const auto ranks = LOCKSTEP_TRY(worldRanks(store, key("world"), joiner));
     std::uint64_t hash = 0;
     // The tag keeps groups apart that several threads make at the same time.
     for (const char letter : joiner.group) {
@@ -131,7 +125,7 @@ Result<Connected> connect(store::Store& store, const Joiner& joiner) {
     // The task may outlive this call.
     auto made = std::make_shared<Connected>(connected);
     const base::Status created = connected.runtime->run(
-        [made, ranks = ranks.value(), tag = static_cast<int>(hash % kTags)] {
+        [made, ranks = ranks, tag = static_cast<int>(hash % kTags)] {
           createCommunicators(ranks, tag, *made);
         },
         "MPI_Comm_create_group", left());

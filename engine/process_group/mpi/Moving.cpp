@@ -32,6 +32,14 @@ Schedule broadcast(Place place, const Request& request) {
   return schedule;
 }
 
+Schedule barrier(Place place) {
+  Schedule schedule;
+  if (place.size > 1) {
+    schedule.rounds.push_back({[](Requests& requests) { requests.barrier(); }, nullptr});
+  }
+  return schedule;
+}
+
 Schedule move(Place place, const Request& request) {
   Schedule schedule;
   const auto moves =

@@ -35,7 +35,7 @@ T valueOf(const std::vector<std::byte>& bytes) {
 
 void PointToPoint::add(Transfer transfer) {
   transfer.open->startTicks.store(base::ticks());
-  if (transfer.open->call.operation == trace::Operation::kSend) {
+  if (transfer.sends()) {
     offer(std::move(transfer));
   } else if (auto match = transfers_.meet(transfer)) {
     take(std::move(*match));
@@ -183,13 +183,13 @@ void PointToPoint::handleAnswer(int source, const Answer& answer) {
     case Verdict::kTaken: return end(*transfer);
     case Verdict::kSend: return stream(std::move(*transfer), source, true);
     case Verdict::kRefused:
-      return end(*transfer, refusedThere(source, answer.expected,
-                                         Content::of(transfer->open->call)));
+      return end(*transfer,
+                 refusedThere(source, answer.expected, Content::of(transfer->open->call)));
   }
 }
 
 void PointToPoint::end(const Transfer& transfer, const std::optional<Failure>& refusal) {
-  if (refusal || transfer.open->call.operation == trace::Operation::kSend) {
+  if (refusal || transfer.sends()) {
     dispatcher_.finish(transfer.open, nullptr, refusal);
     return;
   }
@@ -199,8 +199,8 @@ void PointToPoint::end(const Transfer& transfer, const std::optional<Failure>& r
 }
 
 bool PointToPoint::open() const {
-  return transfers_.sending() || transfers_.receiving() || !sent_.empty() || !offersComing_.empty() ||
-         !answersComing_.empty() || !streams_.empty();
+  return transfers_.sending() || transfers_.receiving() || !sent_.empty() ||
+         !offersComing_.empty() || !answersComing_.empty() || !streams_.empty();
 }
 
 }  // namespace lockstep::process_group::mpi

@@ -131,7 +131,7 @@ void Dispatcher::post(const FlightPtr& flight) {
   if (flight->round == 0) {
     flight->startTicks.store(base::ticks());
   }
-  flight->requests = std::make_unique<Requests>(comm_, barrierComm_, tagOf(*flight));
+  flight->requests = std::make_shared<Requests>(comm_, barrierComm_, tagOf(*flight));
   // Before its requests are posted: if one of them fails, MPI may have those before it, and
   // dropFailed() keeps all of it.
   open_.push_back(flight);
@@ -175,7 +175,7 @@ void Dispatcher::roundDone(const FlightPtr& flight) {
     finish(flight, std::move(then));
     return;
   }
-  hand([this, flight, then = std::move(then)](trace::Lane&) {
+  workers_.put([this, flight, then = std::move(then)](trace::Lane*) {
     compute(flight, then);
     {
       std::lock_guard lock(mutex_);
@@ -236,9 +236,7 @@ Failure Dispatcher::timeOut(const Flight& flight) const {
       peer = missing.rank;
     }
   }
-  return Failure{fmt::format("timed out after {} ms{}{}", flight.limit.count(),
-                             waiting.empty() ? "" : ", ", waiting),
-                 peer, CommErrorKind::kTimeout};
+  return Failure{flight.timedOut(waiting), peer, CommErrorKind::kTimeout};
 }
 
 void Dispatcher::dropFailed() {

@@ -13,40 +13,6 @@ namespace {
 
 using reduction::Kernel;
 
-// What comes from the other ranks, and where it is combined with this one's.
-class Incoming {
- public:
-  explicit Incoming(Place place) : place_(place) {}
-
-  // Posts a receive of `bytes` from every other rank.
-  void post(Requests& requests, std::size_t bytes) {
-    bytes_ = bytes;
-    memory_.reset(new std::byte[bytes * static_cast<std::size_t>(place_.size - 1)]);
-    forEachPeer(place_.rank, place_.size,
-                [&](int peer) { requests.receive(peer, from(peer), bytes); });
-  }
-
-  // Combines it all in rank order.
-  void combine(std::byte* out, const std::byte* own, const Kernel& kernel) {
-    std::vector<const void*> sources;
-    for (int rank = 0; rank < place_.size; ++rank) {
-      sources.push_back(rank == place_.rank ? own : from(rank));
-    }
-    kernel.combine(out, sources.data(), place_.size, bytes_ / kernel.elementSize, place_.size);
-    memory_.reset();
-  }
-
- private:
-  [[nodiscard]] std::byte* from(int peer) const {
-    // This rank has no place of its own.
-    return memory_.get() + static_cast<std::size_t>(peer < place_.rank ? peer : peer - 1) * bytes_;
-  }
-
-  const Place place_;
-  std::size_t bytes_ = 0;
-  std::unique_ptr<std::byte[]> memory_;
-};
-
 // MPI has summed; kAverage divides.
 void divide(Block block, const Kernel& kernel, ReduceOp op, int size) {
   if (op == ReduceOp::kAverage) {
@@ -69,16 +35,24 @@ Schedule reduceInPieces(Place place, const Request& request) {
     });
     return schedule;
   }
-  const auto incoming = std::make_shared<Incoming>(place);
-  const auto post = [all, place, incoming](Requests& requests) {
-    incoming->post(requests, all->mine().bytes);
+  // What comes from the other ranks.
+  const auto memory = std::make_shared<std::unique_ptr<std::byte[]>>();
+  const auto incoming = [all, memory](int peer) {
+    return all->incoming(memory->get(), all->mine().bytes, peer);
+  };
+  const auto post = [all, place, memory, incoming](Requests& requests) {
+    const std::size_t bytes = all->mine().bytes;
+    memory->reset(new std::byte[bytes * static_cast<std::size_t>(place.size - 1)]);
+    forEachPeer(place.rank, place.size,
+                [&](int peer) { requests.receive(peer, incoming(peer), bytes); });
     forEachPeer(place.rank, place.size, [&](int peer) {
       const Block theirs = all->pieces()[static_cast<std::size_t>(peer)];
       requests.send(peer, theirs.data, theirs.bytes);
     });
   };
-  const auto combine = [all, incoming] {
-    incoming->combine(all->result().data, all->mine().data, all->kernel());
+  const auto combine = [all, memory, incoming] {
+    all->combine(0, all->mine().bytes, incoming);
+    memory->reset();
   };
   const auto gather = [all, place](Requests& requests) {
     forEachPeer(place.rank, place.size, [&](int peer) {

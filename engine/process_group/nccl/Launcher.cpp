@@ -105,7 +105,7 @@ void Launcher::post(const FlightPtr& flight, Launch launch, Device& device,
   if (queue == nullptr) {
     queue = std::make_unique<Workers>(std::vector<std::string>{"nccl direct"});
   }
-  queue->put([this, flight, launch = std::move(launch), &device, inputs](std::size_t) {
+  queue->put([this, flight, launch = std::move(launch), &device, inputs](trace::Lane*) {
     if (const auto failure = bring(flight, launch, device, *inputs)) {
       watchdog_.fail(flight, *failure);
     }
@@ -141,8 +141,10 @@ void Launcher::queue(const FlightPtr& flight, const Launch& launch, Device& devi
   flight->clock = &channel.clock;
   flight->channel = &channel;
   flight->kept = launch.tensors;
-  for (const Operand& operand : launch.operands) {
-    flight->kept.push_back(operand.flat());
+  for (const auto* operands : {&launch.reads, &launch.writes}) {
+    for (const Operand& operand : *operands) {
+      flight->kept.push_back(operand.flat());
+    }
   }
   // The channel's stream waits for the inputs, on the device; the host does not.
   inputs.block(channel.stream);
@@ -151,16 +153,24 @@ void Launcher::queue(const FlightPtr& flight, const Launch& launch, Device& devi
   }
   // Before the copies in, which are part of what the operation costs.
   flight->begin->record(channel.stream);
-  if (launch.before) {
-    device.onStream(channel.stream, launch.before);
-  }
+  // Copies of what they need: a device may come to them when the call has returned.
+  device.onStream(channel.stream, [reads = launch.reads, before = launch.before] {
+    for (const Operand& operand : reads) {
+      operand.fill();
+    }
+    if (before) {
+      before();
+    }
+  });
   askAsOne(communicators_.library(), channel, launch.body);
   if (!communicators_.settle(channel, deadline)) {
     throw Unreachable{watchdog_.timeOut(*flight)};  // NCCL connects ranks when they first need it
   }
-  if (launch.after) {
-    device.onStream(channel.stream, launch.after);
-  }
+  device.onStream(channel.stream, [writes = launch.writes] {
+    for (const Operand& operand : writes) {
+      operand.empty();
+    }
+  });
   flight->end->record(channel.stream);
 }
 

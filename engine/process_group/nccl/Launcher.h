@@ -28,10 +28,10 @@ struct Launch {
   std::vector<at::Tensor> outputs;
   /// All tensors of the call, the first of which says the device; none: the current device.
   std::vector<at::Tensor> tensors;
-  std::vector<Operand> operands;       ///< memory to keep
-  std::function<void()> before;        ///< queues copies on the channel's stream; may be empty
+  std::vector<Operand> reads;          ///< are filled before, on the channel's stream
+  std::vector<Operand> writes;         ///< are emptied after, likewise
+  std::function<void()> before;        ///< queues other copies there; may be empty
   std::function<void(Channel&)> body;  ///< asks the communicator
-  std::function<void()> after;         ///< as before
   /// send and recv: from which rank to which.
   std::optional<std::pair<int, int>> pair;
 };

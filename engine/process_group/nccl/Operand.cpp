@@ -34,57 +34,36 @@ c10::ScalarType reducedType(const std::string& who, c10::ScalarType type, Reduce
   return type == at::kBool ? at::kByte : type;
 }
 
-Operand::Operand(const at::Tensor& tensor)
-    : tensor_(tensor),
-      flat_(tensor.is_contiguous() ? tensor
-                                   : at::empty_like(tensor, c10::MemoryFormat::Contiguous)) {}
+Operand::Operand(std::vector<at::Tensor> tensors)
+    : tensors_(std::move(tensors)), flat_(tensors_.front()), copied_(!lieInARow(tensors_)) {
+  if (copied_ && tensors_.size() == 1) {
+    flat_ = at::empty_like(flat_, c10::MemoryFormat::Contiguous);
+  } else if (copied_) {
+    flat_ = at::empty({static_cast<std::int64_t>(tensors_.size()), flat_.numel()},
+                      flat_.options().requires_grad(false));
+  }
+}
+
+at::Tensor Operand::part(std::size_t index) const {
+  return tensors_.size() == 1
+             ? flat_
+             : flat_.select(0, static_cast<std::int64_t>(index)).view(tensors_[index].sizes());
+}
 
 void Operand::fill() const {
-  if (copied()) {
-    flat_.copy_(tensor_, /*non_blocking=*/true);
-  }
-}
-
-void Operand::empty() const {
-  if (copied()) {
-    tensor_.copy_(flat_, /*non_blocking=*/true);
-  }
-}
-
-std::vector<Operand> operands(const std::vector<at::Tensor>& tensors) {
-  std::vector<Operand> result;
-  for (const at::Tensor& tensor : tensors) {
-    result.emplace_back(tensor);
-  }
-  return result;
-}
-
-Row::Row(std::vector<at::Tensor> tensors) : tensors_(std::move(tensors)) {
-  // Copied only where they do not follow each other: shards of one buffer do.
-  if (!lieInARow(tensors_)) {
-    copy_ = at::empty({static_cast<std::int64_t>(tensors_.size()), tensors_.front().numel()},
-                      tensors_.front().options().requires_grad(false));
-  }
-}
-
-at::Tensor Row::part(std::size_t index) const {
-  return copy_.select(0, static_cast<std::int64_t>(index)).view(tensors_[index].sizes());
-}
-
-void Row::fill() const {
-  for (std::size_t i = 0; copy_.defined() && i < tensors_.size(); ++i) {
+  for (std::size_t i = 0; copied_ && i < tensors_.size(); ++i) {
     part(i).copy_(tensors_[i], /*non_blocking=*/true);
   }
 }
 
-void Row::empty() const {
-  for (std::size_t i = 0; copy_.defined() && i < tensors_.size(); ++i) {
+void Operand::empty() const {
+  for (std::size_t i = 0; copied_ && i < tensors_.size(); ++i) {
     tensors_[i].copy_(part(i), /*non_blocking=*/true);
   }
 }
 
-void* Row::data() const {
-  return copy_.defined() ? copy_.data_ptr() : tensors_.front().data_ptr();
+std::vector<Operand> operands(const std::vector<at::Tensor>& tensors) {
+  return std::vector<Operand>(tensors.begin(), tensors.end());
 }
 
 }  // namespace lockstep::process_group::nccl

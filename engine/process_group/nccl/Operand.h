@@ -19,45 +19,31 @@ namespace lockstep::process_group::nccl {
 /// and empty() queue the copying on the current stream.
 class Operand {
  public:
-  explicit Operand(const at::Tensor& tensor);
+  explicit Operand(const at::Tensor& tensor) : Operand(std::vector<at::Tensor>{tensor}) {}
+  /// Several, alike in dtype and size: their own memory where they lie one behind the other without
+  /// gaps. Each rank asks the library for the same so, wherever its own tensors lie.
+  explicit Operand(std::vector<at::Tensor> tensors);
 
-  /// Brings the tensor's elements into the memory.
+  /// Brings the tensors' elements into the memory.
   void fill() const;
   /// Brings them back.
   void empty() const;
 
   [[nodiscard]] void* data() const { return flat_.data_ptr(); }
+  // Of one tensor.
   [[nodiscard]] std::size_t bytes() const { return flat_.nbytes(); }
   [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>(flat_.numel()); }
+  /// Holds the memory.
   [[nodiscard]] const at::Tensor& flat() const { return flat_; }
-  [[nodiscard]] bool copied() const { return !flat_.is_same(tensor_); }
-
- private:
-  at::Tensor tensor_;
-  at::Tensor flat_;
-};
-
-[[nodiscard]] std::vector<Operand> operands(const std::vector<at::Tensor>& tensors);
-
-/// Tensors of a call, alike in dtype and size, as one flat memory: their own where they lie one
-/// behind the other without gaps, else that of a copy. Each rank asks the library for the same so,
-/// wherever its own tensors lie. fill() and empty() as in Operand.
-class Row {
- public:
-  explicit Row(std::vector<at::Tensor> tensors);
-
-  void fill() const;
-  void empty() const;
-
-  [[nodiscard]] void* data() const;
-  /// The copy; undefined where the tensors are the memory.
-  [[nodiscard]] const at::Tensor& copy() const { return copy_; }
 
  private:
   [[nodiscard]] at::Tensor part(std::size_t index) const;
 
   std::vector<at::Tensor> tensors_;
-  at::Tensor copy_;  // one row for each
+  at::Tensor flat_;  // the first of them, or a copy: of several, one row for each
+  bool copied_;
 };
+
+[[nodiscard]] std::vector<Operand> operands(const std::vector<at::Tensor>& tensors);
 
 }  // namespace lockstep::process_group::nccl

@@ -29,26 +29,9 @@ at::ScalarType reducedType(const Call& call) {
   return process_group::nccl::reducedType(placeOf(call.operation), call.dtype, call.reduce);
 }
 
-// Work on the memory of the tensors as it lies: it is filled before and emptied after.
-void inPlace(Launch& launch, const Tensors& tensors) {
-  launch.operands = operands(tensors);
-  launch.tensors = tensors;
-  // Copies of tensors that are not contiguous go on the channel's stream, before and after.
-  launch.before = [all = launch.operands] {
-    for (const Operand& operand : all) {
-      operand.fill();
-    }
-  };
-  launch.after = [all = launch.operands] {
-    for (const Operand& operand : all) {
-      operand.empty();
-    }
-  };
-}
-
 void broadcast(Launch& launch, const Tensors& tensors) {
-  inPlace(launch, tensors);
-  launch.body = [all = launch.operands, root = launch.call.root](Channel& channel) {
+  launch.reads = launch.writes = operands(tensors);
+  launch.body = [all = launch.reads, root = launch.call.root](Channel& channel) {
     for (const Operand& operand : all) {
       // Bytes: nothing is computed, so the dtype does not matter, and NCCL need not have it.
       channel.communicator->broadcast(operand.data(), operand.bytes(), at::kByte, root,
@@ -59,128 +42,86 @@ void broadcast(Launch& launch, const Tensors& tensors) {
 
 void allreduce(Launch& launch, const Tensors& tensors) {
   const at::ScalarType type = reducedType(launch.call);
-  inPlace(launch, tensors);
-  launch.body = [all = launch.operands, type, op = launch.call.reduce](Channel& channel) {
+  launch.reads = launch.writes = operands(tensors);
+  launch.body = [all = launch.reads, type, op = launch.call.reduce](Channel& channel) {
     for (const Operand& operand : all) {
       channel.communicator->allreduce(operand.data(), operand.count(), type, op, channel.stream);
     }
   };
 }
 
-void reduce(Launch& launch, const Tensors& tensors, int rank) {
+void reduce(Launch& launch, const at::Tensor& tensor, int rank) {
   const at::ScalarType type = reducedType(launch.call);
-  inPlace(launch, tensors);
+  const Operand all(tensor);
   const int root = launch.call.root;
-  launch.body = [all = launch.operands.front(), type, op = launch.call.reduce,
-                 root](Channel& channel) {
+  launch.reads = {all};
+  // Only the root's tensor is written to.
+  if (rank == root) {
+    launch.writes = {all};
+  }
+  launch.body = [all, type, op = launch.call.reduce, root](Channel& channel) {
     channel.communicator->reduce(all.data(), all.data(), all.count(), type, op, root,
                                  channel.stream);
   };
-  // Only the root's tensor is written to.
-  if (rank != root) {
-    launch.after = nullptr;
-  }
 }
 
 void allgather(Launch& launch, const Tensors& outputs, const at::Tensor& input) {
   const Operand from(input);
-  const Row to(outputs);
-  launch.operands = {from};
-  launch.tensors = outputs;
-  launch.tensors.push_back(input);
-  // The copy is memory that the device works on, and is kept with the tensors.
-  if (to.copy().defined()) {
-    launch.tensors.push_back(to.copy());
-  }
-  launch.before = [from] { from.fill(); };
+  const Operand to(outputs);
+  launch.reads = {from};
+  launch.writes = {to};
   launch.body = [from, to](Channel& channel) {
     channel.communicator->allgather(from.data(), to.data(), from.bytes(), at::kByte,
                                     channel.stream);
   };
-  launch.after = [to] { to.empty(); };
 }
 
-void gather(Launch& launch, const Tensors& outputs, const at::Tensor& input, int rank) {
-  const Operand from(input);
-  const std::vector<Operand> to = operands(outputs);
-  launch.operands = to;
-  launch.operands.push_back(from);
-  launch.tensors = outputs;
-  launch.tensors.push_back(input);
+void message(Channel& channel, const Operand& operand, int peer, bool sends) {
+  if (sends) {
+    channel.communicator->send(operand.data(), operand.bytes(), at::kByte, peer, channel.stream);
+  } else {
+    channel.communicator->recv(operand.data(), operand.bytes(), at::kByte, peer, channel.stream);
+  }
+}
+
+// A gather or scatter: `one` is this rank's tensor, `parts` the root's, one a rank.
+void betweenRootAndAll(Launch& launch, const at::Tensor& one, const Tensors& parts, int rank) {
+  const bool gathers = launch.call.operation == Operation::kGather;
+  const Operand single(one);
+  const std::vector<Operand> all = operands(parts);
+  (gathers ? launch.reads : launch.writes) = {single};
+  (gathers ? launch.writes : launch.reads) = all;
   const auto own = static_cast<std::size_t>(rank);
-  launch.before = [from, to, own] {
-    from.fill();
-    // This rank's own part is no message: a copy on the device does it.
-    if (!to.empty() && to[own].data() != from.data()) {
-      to[own].flat().copy_(from.flat(), /*non_blocking=*/true);
+  launch.before = [single, all, own, gathers] {
+    // The root's own part is no message: a copy on the device does it.
+    if (!all.empty() && all[own].data() != single.data()) {
+      const Operand& from = gathers ? single : all[own];
+      const Operand& to = gathers ? all[own] : single;
+      to.flat().copy_(from.flat(), /*non_blocking=*/true);
     }
   };
-  launch.body = [from, to, own, root = launch.call.root](Channel& channel) {
-    if (to.empty()) {
-      channel.communicator->send(from.data(), from.bytes(), at::kByte, root, channel.stream);
-      return;
+  launch.body = [single, all, own, gathers, root = launch.call.root](Channel& channel) {
+    if (all.empty()) {
+      message(channel, single, root, gathers);
     }
-    for (std::size_t other = 0; other < to.size(); ++other) {
+    for (std::size_t other = 0; other < all.size(); ++other) {
       if (other != own) {
-        channel.communicator->recv(to[other].data(), to[other].bytes(), at::kByte,
-                                   static_cast<int>(other), channel.stream);
+        message(channel, all[other], static_cast<int>(other), !gathers);
       }
     }
   };
-  launch.after = [to] {
-    for (const Operand& operand : to) {
-      operand.empty();
-    }
-  };
-}
-
-void scatter(Launch& launch, const at::Tensor& output, const Tensors& inputs, int rank) {
-  const Operand to(output);
-  const std::vector<Operand> from = operands(inputs);
-  launch.operands = from;
-  launch.operands.push_back(to);
-  launch.tensors = inputs;
-  launch.tensors.push_back(output);
-  const auto own = static_cast<std::size_t>(rank);
-  launch.before = [from, to, own] {
-    for (const Operand& operand : from) {
-      operand.fill();
-    }
-    if (!from.empty() && from[own].data() != to.data()) {
-      to.flat().copy_(from[own].flat(), /*non_blocking=*/true);
-    }
-  };
-  launch.body = [from, to, own, root = launch.call.root](Channel& channel) {
-    if (from.empty()) {
-      channel.communicator->recv(to.data(), to.bytes(), at::kByte, root, channel.stream);
-      return;
-    }
-    for (std::size_t other = 0; other < from.size(); ++other) {
-      if (other != own) {
-        channel.communicator->send(from[other].data(), from[other].bytes(), at::kByte,
-                                   static_cast<int>(other), channel.stream);
-      }
-    }
-  };
-  launch.after = [to] { to.empty(); };
 }
 
 void reduceScatter(Launch& launch, const at::Tensor& output, const Tensors& inputs) {
   const at::ScalarType type = reducedType(launch.call);
   const Operand to(output);
-  const Row from(inputs);
-  launch.operands = {to};
-  launch.tensors = inputs;
-  launch.tensors.push_back(output);
-  if (from.copy().defined()) {
-    launch.tensors.push_back(from.copy());
-  }
-  launch.before = [from] { from.fill(); };
+  const Operand from(inputs);
+  launch.reads = {from};
+  launch.writes = {to};
   launch.body = [from, to, type, op = launch.call.reduce](Channel& channel) {
     channel.communicator->reduceScatter(from.data(), to.data(), to.count(), type, op,
                                         channel.stream);
   };
-  launch.after = [to] { to.empty(); };
 }
 
 void alltoall(Launch& launch, const Request& request, int rank) {
@@ -190,12 +131,12 @@ void alltoall(Launch& launch, const Request& request, int rank) {
   const Operand from(input);
   const Operand to(output);
   const at::Tensor sent = output.is_alias_of(input) ? at::empty_like(from.flat()) : from.flat();
-  launch.operands = {to, from};
-  launch.tensors = {output, input, sent};
+  launch.reads = {from};
+  launch.writes = {to};
+  launch.tensors.push_back(sent);
   const auto own = static_cast<std::size_t>(rank);
   launch.before = [from, to, sent, inputSplits = request.inputSplits,
                    outputSplits = request.outputSplits, own] {
-    from.fill();
     if (!sent.is_same(from.flat())) {
       sent.copy_(from.flat(), /*non_blocking=*/true);
     }
@@ -226,41 +167,25 @@ void alltoall(Launch& launch, const Request& request, int rank) {
       target += bytesFrom[other];
     }
   };
-  launch.after = [to] { to.empty(); };
 }
 
-void send(Launch& launch, const Request& request, int rank) {
-  if (request.tag != 0) {
-    throw std::invalid_argument(fmt::format("{}: tag is {}; NCCL has none but 0",
-                                            placeOf(launch.call.operation), request.tag));
-  }
-  const Operand from(request.outputs.front());
-  launch.operands = {from};
-  launch.tensors = request.outputs;
-  // The sender is rank 0 of the pair's communicator, the receiver rank 1.
-  launch.pair = {rank, launch.call.root};
-  launch.before = [from] { from.fill(); };
-  launch.body = [from](Channel& channel) {
-    channel.communicator->send(from.data(), from.bytes(), at::kByte, 1, channel.stream);
-  };
-}
-
-void recv(Launch& launch, const Request& request, int rank) {
-  const int from = launch.call.root;
-  if (request.tag != 0 || from == ProcessGroup::kAnySource) {
+// A send or recv; the sender is rank 0 of the pair's communicator, the receiver rank 1.
+void direct(Launch& launch, const Request& request, int rank) {
+  const bool sends = launch.call.operation == Operation::kSend;
+  const int peer = launch.call.root;
+  const bool ofAny = !sends && peer == ProcessGroup::kAnySource;
+  if (request.tag != 0 || ofAny) {
     throw std::invalid_argument(
         fmt::format("{}: {}", placeOf(launch.call.operation),
                     request.tag != 0 ? fmt::format("tag is {}; NCCL has none but 0", request.tag)
                                      : std::string("from is any rank; NCCL must be told which")));
   }
-  const Operand to(request.outputs.front());
-  launch.operands = {to};
-  launch.tensors = request.outputs;
-  launch.pair = {from, rank};
-  launch.body = [to](Channel& channel) {
-    channel.communicator->recv(to.data(), to.bytes(), at::kByte, 0, channel.stream);
+  const Operand operand(request.outputs.front());
+  (sends ? launch.reads : launch.writes) = {operand};
+  launch.pair = sends ? std::pair(rank, peer) : std::pair(peer, rank);
+  launch.body = [operand, sends](Channel& channel) {
+    message(channel, operand, sends ? 1 : 0, sends);
   };
-  launch.after = [to] { to.empty(); };
 }
 
 // `token` is memory of one byte.
@@ -277,17 +202,19 @@ void meet(Launch& launch, const at::Tensor& token) {
 void prepare(Launch& launch, const Request& request, int rank) {
   const Tensors& outputs = request.outputs;
   const Tensors& inputs = request.inputs;
+  launch.tensors = outputs;
+  launch.tensors.insert(launch.tensors.end(), inputs.begin(), inputs.end());
   switch (request.call.operation) {
     case Operation::kBroadcast: return broadcast(launch, outputs);
     case Operation::kAllreduce: return allreduce(launch, outputs);
-    case Operation::kReduce: return reduce(launch, outputs, rank);
+    case Operation::kReduce: return reduce(launch, outputs.front(), rank);
     case Operation::kAllgather: return allgather(launch, outputs, inputs.front());
-    case Operation::kGather: return gather(launch, outputs, inputs.front(), rank);
-    case Operation::kScatter: return scatter(launch, outputs.front(), inputs, rank);
+    case Operation::kGather: return betweenRootAndAll(launch, inputs.front(), outputs, rank);
+    case Operation::kScatter: return betweenRootAndAll(launch, outputs.front(), inputs, rank);
     case Operation::kReduceScatter: return reduceScatter(launch, outputs.front(), inputs);
     case Operation::kAlltoall: return alltoall(launch, request, rank);
-    case Operation::kSend: return send(launch, request, rank);
-    case Operation::kRecv: return recv(launch, request, rank);
+    case Operation::kSend:
+    case Operation::kRecv: return direct(launch, request, rank);
     default: LOCKSTEP_CHECK(false, "nccl has no {}", trace::name(request.call.operation));
   }
 }
@@ -295,10 +222,9 @@ void prepare(Launch& launch, const Request& request, int rank) {
 class ProcessGroupNCCL final : public BackendGroup<Watchdog> {
  public:
   ProcessGroupNCCL(const std::shared_ptr<nccl::Devices>& devices,
-                   const std::shared_ptr<Launcher>& launcher, int rank, int size,
-                   const GroupOptions& options)
+                   const std::shared_ptr<Launcher>& launcher, const GroupOptions& options)
       : BackendGroup(std::shared_ptr<Watchdog>(launcher, &launcher->watchdog()), "nccl", kNCCLName,
-                     rank, size, options, ProcessGroup::Devices::kAny),
+                     options, ProcessGroup::Devices::kAny),
         devices_(devices),
         launcher_(launcher) {}
 
@@ -344,8 +270,8 @@ base::Result<std::shared_ptr<ProcessGroup>> makeNccl(nccl::Platform platform,
   }
   const auto launcher = std::make_shared<nccl::Launcher>(
       nccl::kNCCLName, Member(rank, size, options), platform.devices, platform.library, store);
-  return std::shared_ptr<ProcessGroup>(std::make_shared<nccl::ProcessGroupNCCL>(
-      platform.devices, launcher, rank, size, options));
+  return std::shared_ptr<ProcessGroup>(
+      std::make_shared<nccl::ProcessGroupNCCL>(platform.devices, launcher, options));
 }
 
 }  // namespace lockstep::process_group

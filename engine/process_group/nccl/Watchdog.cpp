@@ -314,13 +314,13 @@ bool Watchdog::isLaunched(const Flight& flight) const {
 }
 
 Failure Watchdog::timeOut(const Flight& flight) {
-  std::string text = fmt::format("timed out after {} ms", flight.limit.count());
+  std::string text;
   try {
-    text += !isLaunched(flight)      ? ", still on its way to the device"
-            : flight.begin->passed() ? ", begun on the device and not done"
-                                     : ", behind other work of the device";
+    text = flight.timedOut(!isLaunched(flight)      ? "still on its way to the device"
+                           : flight.begin->passed() ? "begun on the device and not done"
+                                                    : "behind other work of the device");
   } catch (const DeviceError& error) {
-    text += fmt::format("; the device says {}", error.what());
+    text = flight.timedOut("") + "; the device says " + error.what();
   }
   return late(flight, text, -1);
 }

@@ -23,14 +23,15 @@ class BackendGroup : public ProcessGroup {
     calls_->breakGroup(Failure{"aborted: " + reason, -1, CommErrorKind::kAborted});
   }
 
- protected:
   /// `callee` opens the texts of refusals.
-  BackendGroup(std::shared_ptr<Calls> calls, std::string name, std::string callee, int rank,
-               int size, const GroupOptions& options, Devices devices = Devices::kCpu)
-      : ProcessGroup(rank, size, options.groupName, std::move(callee), devices, options.timeout),
+  BackendGroup(std::shared_ptr<Calls> calls, std::string name, std::string callee,
+               const GroupOptions& options, Devices devices = Devices::kCpu)
+      : ProcessGroup(calls->member().rank, calls->member().size, options.groupName,
+                     std::move(callee), devices, options.timeout),
         calls_(std::move(calls)),
         name_(std::move(name)) {}
 
+ protected:
   [[nodiscard]] std::chrono::milliseconds limitOf(const Request& request) const {
     return timeLimit(request.call.options, *this);
   }
@@ -39,6 +40,20 @@ class BackendGroup : public ProcessGroup {
 
  private:
   const std::string name_;
+};
+
+/// One whose calls carry out requests as they are: submit(Request, limit), and close().
+template <typename Calls>
+class DispatchedGroup final : public BackendGroup<Calls> {
+ public:
+  using BackendGroup<Calls>::BackendGroup;
+  ~DispatchedGroup() override { this->calls_->close(); }
+
+ protected:
+  ProcessGroup::WorkPtr start(Request request) override {
+    const auto limit = this->limitOf(request);
+    return this->calls_->submit(std::move(request), limit);
+  }
 };
 
 }  // namespace lockstep::process_group

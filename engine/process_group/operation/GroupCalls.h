@@ -36,6 +36,14 @@ class GroupCalls {
     std::lock_guard lock(mutex_);
     return ledger_.state();
   }
+  /// What has broken the group; no text while it works.
+  [[nodiscard]] Failure whyBroken() const {
+    std::lock_guard lock(mutex_);
+    return ledger_.broken();
+  }
+  /// Of a failure that spares every collective that was called before it.
+  static constexpr std::uint64_t kAll = ~std::uint64_t{0};
+
   [[nodiscard]] const Member& member() const { return member_; }
   [[nodiscard]] const Records& records() const { return records_; }
 
@@ -82,10 +90,11 @@ class GroupCalls {
     return failed;
   }
 
-  /// Ends a call in which nothing moves any more, well or by its failure; callbacks run. `lane` is
-  /// the calling thread's: it shows the call if that was under way since `startTicks`, which is 0
-  /// where it was not. Returns whether it has ended well, which only the first call can say.
-  bool end(const OpenPtr& open, trace::Lane* lane, std::uint64_t startTicks);
+  /// Ends a call in which nothing moves any more, well or by its failure; callbacks run. `lane`
+  /// shows it if it was under way: the calling thread's own, or one that is written here only,
+  /// under the mutex; null: it is not to be shown. Returns whether it has ended well, which only
+  /// the first call can say.
+  bool end(const OpenPtr& open, trace::Lane* lane);
   /// A call is about to end well.
   virtual void endsWell(const Open&) {}
 
@@ -130,7 +139,7 @@ class GroupCalls {
 };
 
 template <typename Open>
-bool GroupCalls<Open>::end(const OpenPtr& open, trace::Lane* lane, std::uint64_t startTicks) {
+bool GroupCalls<Open>::end(const OpenPtr& open, trace::Lane* lane) {
   bool failed = false;
   {
     std::lock_guard lock(mutex_);
@@ -139,9 +148,9 @@ bool GroupCalls<Open>::end(const OpenPtr& open, trace::Lane* lane, std::uint64_t
     }
     failed = open->failed();
     ledger_.end(*open);
-  }
-  if (lane != nullptr && startTicks != 0) {
-    records_.ended(open->call, *lane, startTicks);
+    if (lane != nullptr) {
+      records_.ended(*open, *lane);
+    }
   }
   if (failed) {
     open->work->fail(open->error());

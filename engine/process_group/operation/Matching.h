@@ -20,9 +20,17 @@ template <typename Open>
 struct Direct {
   std::shared_ptr<Open> open;  ///< call.root is the peer, or -1 for any source
   Flat flat;
-  std::uint32_t tag = 0;
-  std::uint64_t startTicks = 0;
+  std::uint32_t tag;
 
+  Direct(std::shared_ptr<Open> call, at::Tensor tensor, int ofTag)
+      : open(std::move(call)),
+        flat({std::move(tensor)}, sends() ? Flat::Access::kRead : Flat::Access::kWrite),
+        tag(static_cast<std::uint32_t>(ofTag)) {
+    open->setWaiting(sends() ? OpenCall::Waiting::kTaken : OpenCall::Waiting::kData,
+                     open->call.root);
+  }
+
+  [[nodiscard]] bool sends() const { return open->call.operation == trace::Operation::kSend; }
   [[nodiscard]] bool takes(int source, std::uint32_t offered) const {
     return tag == offered && (open->call.root < 0 || open->call.root == source);
   }
@@ -60,7 +68,7 @@ class Matching {
   [[nodiscard]] std::uint64_t nextId() { return ++ids_; }
   /// It waits for its answer.
   Send& sent(std::uint64_t id, Send send) {
-    return sends_.insert_or_assign(id, std::move(send)).first->second;
+    return sends_.emplace(id, std::move(send)).first->second;
   }
   /// An answer has come; nothing if the send has failed meanwhile.
   std::optional<Send> answered(std::uint64_t id, int peer) {
@@ -118,12 +126,6 @@ class Matching {
     std::erase_if(sends_, [&](const auto& entry) { return take(entry.second); });
     std::erase_if(receives_, take);
     return failed;
-  }
-  [[nodiscard]] bool anyFailed() const {
-    const auto failed = [](const Direct<Open>& direct) { return direct.open->failed(); };
-    return std::any_of(sends_.begin(), sends_.end(),
-                       [&](const auto& entry) { return failed(entry.second); }) ||
-           std::any_of(receives_.begin(), receives_.end(), failed);
   }
   [[nodiscard]] bool sending() const { return !sends_.empty(); }
   [[nodiscard]] bool receiving() const { return !receives_.empty(); }

@@ -32,6 +32,24 @@ class Messages {
     return !failed.empty();
   }
 
+  /// A message has come.
+  void arrived(int source, Message message) {
+    const std::uint32_t tag = message.header.tag;
+    if (message.header.kind != Kind::kOffer) {
+      answered(source, message.header);
+      return;
+    }
+    std::unique_lock lock(mutex_);
+    std::optional<Direct<Open>> receive = open_.taker(source, tag);
+    if (!receive) {
+      detach(message);
+      open_.keep(source, tag, std::move(message));
+      return;
+    }
+    lock.unlock();
+    transfer({std::move(*receive), source, std::move(message)});
+  }
+
  protected:
   using Matched = Matching<Open, Send, Message>;
   using Match = typename Matched::Match;
@@ -47,6 +65,8 @@ class Messages {
   virtual void answer(int peer, const Header& header) = 0;
   /// A send has been answered, and is about to end.
   virtual void release(Send& send, bool accepted) = 0;
+  /// An offer comes before its receive: what it holds must stay.
+  virtual void detach(Message&) {}
   /// `alone` fails the call and leaves the group intact.
   virtual void end(const Direct<Open>& direct, const std::optional<Failure>& alone) = 0;
 
@@ -85,11 +105,9 @@ class Messages {
 
   /// An answer has come.
   void answered(int peer, const Header& reply) {
-    std::optional<Send> send;
-    {
-      std::lock_guard lock(mutex_);
-      send = open_.answered(reply.id, peer);
-    }
+    std::unique_lock lock(mutex_);
+    std::optional<Send> send = open_.answered(reply.id, peer);
+    lock.unlock();
     if (!send) {
       return;
     }

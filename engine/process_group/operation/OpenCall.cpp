@@ -33,14 +33,37 @@ std::exception_ptr OpenCall::error() const {
   return std::make_exception_ptr(CommError(std::move(where), reason.what));
 }
 
-std::string nameOf(const Call& call) {
-  return fmt::format("{} #{}", trace::name(call.operation), call.sequence);
+void OpenCall::setWaiting(Waiting what, int peer) {
+  waitingPeer_.store(peer, std::memory_order_relaxed);
+  waiting_.store(what, std::memory_order_relaxed);
 }
 
-std::string waitingText(bool sends, int peer) {
-  return sends      ? fmt::format("waiting for rank {} to take data", peer)
-         : peer < 0 ? std::string("waiting for data from any rank")
-                    : fmt::format("waiting for data from rank {}", peer);
+bool OpenCall::leaveQueue() {
+  Waiting queued = Waiting::kQueued;
+  return waiting_.compare_exchange_strong(queued, Waiting::kWorking);
+}
+
+std::string OpenCall::waitingFor() const {
+  const int peer = waitingPeer();
+  switch (waiting_.load(std::memory_order_relaxed)) {
+    case Waiting::kQueued: return "still in the queue";
+    case Waiting::kWorking: return "";
+    case Waiting::kAll: return "waiting for the other ranks";
+    case Waiting::kData:
+      return peer < 0 ? "waiting for data from any rank"
+                      : fmt::format("waiting for data from rank {}", peer);
+    case Waiting::kTaken: return fmt::format("waiting for rank {} to take data", peer);
+  }
+  return "";
+}
+
+std::string OpenCall::timedOut(const std::string& waiting) const {
+  return fmt::format("timed out after {} ms{}{}", limit.count(), waiting.empty() ? "" : ", ",
+                     waiting);
+}
+
+std::string nameOf(const Call& call) {
+  return fmt::format("{} #{}", trace::name(call.operation), call.sequence);
 }
 
 Failure givenUpFor(const Call& call, const Failure& failure) {

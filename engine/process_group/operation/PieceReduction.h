@@ -37,7 +37,21 @@ class PieceReduction {
   [[nodiscard]] bool exchanged() const { return exchanged_; }
   /// Whether a rank gets the results of all others, each into its piece.
   [[nodiscard]] bool gathers(int rank) const { return to_ == kAll || to_ == rank; }
-  [[nodiscard]] const reduction::Kernel& kernel() const { return kernel_; }
+
+  /// Where a peer's part in mine() comes, in memory that has so many bytes for each other rank.
+  [[nodiscard]] std::byte* incoming(std::byte* memory, std::size_t bytes, int peer) const {
+    return memory + bytes * static_cast<std::size_t>(peer < rank_ ? peer : peer - 1);
+  }
+  /// Reduces [offset, offset + bytes) of mine(), in rank order; `theirs(rank)` says where that of
+  /// another rank has come.
+  template <typename Theirs>
+  void combine(std::size_t offset, std::size_t bytes, Theirs theirs) const {
+    std::vector<const void*> sources;
+    for (int rank = 0; rank < size_; ++rank) {
+      sources.push_back(rank == rank_ ? mine().data + offset : theirs(rank));
+    }
+    kernel_.combine(result_ + offset, sources.data(), size_, bytes / kernel_.elementSize, size_);
+  }
 
   /// Writes what was reduced into tensors that were shown by copies.
   void copyBack();

@@ -18,24 +18,19 @@ trace::Lane& Records::lane(const std::string& name) const {
                                                 : fmt::format("{} ({})", name, member_.group));
 }
 
-std::vector<trace::Lane*> Records::lanes(const std::vector<std::string>& names) const {
-  std::vector<trace::Lane*> all;
-  for (const std::string& name : names) {
-    all.push_back(&lane(name));
-  }
-  return all;
-}
-
 void Records::called(const Call& call) const {
   queueLane_->instant(trace::EventKind::kCollectiveQueued, call.options.step, call.options.bucket,
                       trace::packCollective(call.sequence, call.bytes),
                       trace::packOperation(call.operation, member_.groupNumber));
 }
 
-void Records::ended(const Call& call, trace::Lane& lane, std::uint64_t startTicks) const {
-  lane.span(trace::EventKind::kCollective, startTicks, call.options.step, call.options.bucket,
-            trace::packCollective(call.sequence, call.bytes),
-            trace::packOperation(call.operation, member_.groupNumber));
+void Records::ended(const OpenCall& open, trace::Lane& lane) const {
+  const Call& call = open.call;
+  if (const std::uint64_t start = open.startTicks.load(); start != 0) {
+    lane.span(trace::EventKind::kCollective, start, call.options.step, call.options.bucket,
+              trace::packCollective(call.sequence, call.bytes),
+              trace::packOperation(call.operation, member_.groupNumber));
+  }
 }
 
 void Records::count(const WireBytes& bytes) const {

@@ -7,6 +7,7 @@
 #include "engine/process_group/Call.h"
 #include "engine/process_group/WireBytes.h"
 #include "engine/process_group/operation/Member.h"
+#include "engine/process_group/operation/OpenCall.h"
 #include "engine/trace/Tracer.h"
 
 namespace lockstep::process_group {
@@ -20,15 +21,14 @@ class Records {
   /// The lane of this name; that of another group than the default one has its name, too. A thread
   /// writes to its own.
   [[nodiscard]] trace::Lane& lane(const std::string& name) const;
-  [[nodiscard]] std::vector<trace::Lane*> lanes(const std::vector<std::string>& names) const;
   [[nodiscard]] trace::Tracer& tracer() const { return *tracer_; }
   /// Where bytes on the wire are counted.
   [[nodiscard]] trace::Tracer& wireCounter() const { return *wireCounter_; }
 
   /// A call has been made. One at a time, in the order of the calls.
   void called(const Call& call) const;
-  /// It was under way from `startTicks` until now.
-  void ended(const Call& call, trace::Lane& lane, std::uint64_t startTicks) const;
+  /// A call has ended now, which the lane shows if it was under way.
+  void ended(const OpenCall& open, trace::Lane& lane) const;
   void count(const WireBytes& bytes) const;
 
  private:

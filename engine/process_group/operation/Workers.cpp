@@ -10,11 +10,11 @@
 
 namespace lockstep::process_group {
 
-Workers::Workers(const std::vector<std::string>& names) {
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    threads_.emplace_back([this, i, name = names[i]] {
+Workers::Workers(const std::vector<std::string>& names, const Records* records) {
+  for (const std::string& name : names) {
+    threads_.emplace_back([this, name, lane = records == nullptr ? nullptr : &records->lane(name)] {
       base::nameThisThread(name);
-      work(i);
+      work(lane);
     });
   }
 }
@@ -50,7 +50,7 @@ bool Workers::onOne() const {
   });
 }
 
-void Workers::work(std::size_t thread) {
+void Workers::work(trace::Lane* lane) {
   const at::NoGradGuard noGrad;
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -61,7 +61,7 @@ void Workers::work(std::size_t thread) {
     Task task = std::move(tasks_.front());
     tasks_.pop_front();
     lock.unlock();
-    task(thread);
+    task(lane);
     task = nullptr;
     lock.lock();
   }

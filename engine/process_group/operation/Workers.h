@@ -1,7 +1,6 @@
 #pragma once
 
 #include <condition_variable>
-#include <cstddef>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -9,16 +8,19 @@
 #include <thread>
 #include <vector>
 
+#include "engine/process_group/operation/Records.h"
+
 namespace lockstep::process_group {
 
 /// Threads that take tasks from one queue, in the order in which they were put there. Gradients are
 /// not recorded on them. [any-thread]
 class Workers {
  public:
-  using Task = std::function<void(std::size_t thread)>;  ///< which of them runs it
+  /// Is given the lane of the thread that runs it, if it has one.
+  using Task = std::function<void(trace::Lane* lane)>;
 
-  /// One thread for each name.
-  explicit Workers(const std::vector<std::string>& names);
+  /// One thread for each name; with `records`, each has a lane of its name there.
+  explicit Workers(const std::vector<std::string>& names, const Records* records = nullptr);
   /// As finish().
   ~Workers();
   Workers(const Workers&) = delete;
@@ -31,7 +33,7 @@ class Workers {
   [[nodiscard]] bool onOne() const;
 
  private:
-  void work(std::size_t thread);
+  void work(trace::Lane* lane);
 
   std::mutex mutex_;
   std::condition_variable wake_;

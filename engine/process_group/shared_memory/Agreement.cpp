@@ -141,8 +141,8 @@ Missing missing(const Operation& operation, int rank, const Board& board) {
     }
   }
   if (!absent.empty()) {
-    return {fmt::format("{}, which {} not come to this operation", base::ranksText(absent),
-                        absent.size() == 1 ? "has" : "have"),
+    return {fmt::format("waiting for {}, which {} not come to this operation",
+                        base::ranksText(absent), absent.size() == 1 ? "has" : "have"),
             absent.front()};
   }
   // All have come: then it is a rank that has not taken the step that most have, or stopped with a
@@ -156,7 +156,9 @@ Missing missing(const Operation& operation, int rank, const Board& board) {
     }
   }
   if (!behind.empty()) {
-    return {base::ranksText(behind) + ", which came to it and went no further", behind.front()};
+    return {fmt::format("waiting for {}, which came to it and went no further",
+                        base::ranksText(behind)),
+            behind.front()};
   }
   return {};
 }

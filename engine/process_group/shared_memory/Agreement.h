@@ -25,8 +25,8 @@ void writeCall(const Operation& operation, int rank, const Board& board);
 /// and what each has called, and as culprits who differs from most. No text where they agree.
 [[nodiscard]] Failure mismatch(const Operation& operation, int rank, const Board& board);
 
-/// What an operation waits for: "rank 2, which has not come to it", or the ranks that have
-/// stopped on the way. `peer` is the first of them, -1 when there is none.
+/// What an operation waits for: "waiting for rank 2, which has not come to it", or for the ranks
+/// that have stopped on the way. `peer` is the first of them, -1 when there is none.
 struct Missing {
   std::string text;
   int peer = -1;

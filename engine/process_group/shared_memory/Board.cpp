@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/base/Try.h"
+
 namespace lockstep::process_group::shared_memory {
 namespace {
 
@@ -60,26 +62,20 @@ Board::Board(std::shared_ptr<Segment> segment, int size, const Tuning& tuning)
 }
 
 base::Result<std::unique_ptr<Board>> Board::create(int size, const Tuning& tuning) {
-  auto segment = Segment::create(Layout(size, tuning).end);
-  if (!segment.ok()) {
-    return segment.error();
-  }
-  auto* header = reinterpret_cast<Header*>(segment.value()->data());
+  auto segment = LOCKSTEP_TRY(Segment::create(Layout(size, tuning).end));
+  auto* header = reinterpret_cast<Header*>(segment->data());
   header->magic = kMagic;
   header->size = size;
   header->tuning = tuning;
   // Callers count as awake from the beginning, as they are until they wait.
   header->awake.store(size);
-  return std::unique_ptr<Board>(new Board(std::move(segment).value(), size, tuning));
+  return std::unique_ptr<Board>(new Board(std::move(segment), size, tuning));
 }
 
 base::Result<std::unique_ptr<Board>> Board::attach(posix::Descriptor file, std::uint64_t bytes,
                                                    int size) {
-  auto segment = Segment::adopt(std::move(file), bytes);
-  if (!segment.ok()) {
-    return segment.error();
-  }
-  const auto* header = reinterpret_cast<const Header*>(segment.value()->data());
+  auto segment = LOCKSTEP_TRY(Segment::adopt(std::move(file), bytes));
+  const auto* header = reinterpret_cast<const Header*>(segment->data());
   if (bytes < sizeof(Header) || header->magic != kMagic || header->size != size ||
       Layout(size, header->tuning).end > bytes) {
     return Error{ExitCode::kCommFailed,
@@ -89,7 +85,7 @@ base::Result<std::unique_ptr<Board>> Board::attach(posix::Descriptor file, std::
                  ""};
   }
   const Tuning tuning = header->tuning;
-  return std::unique_ptr<Board>(new Board(std::move(segment).value(), size, tuning));
+  return std::unique_ptr<Board>(new Board(std::move(segment), size, tuning));
 }
 
 bool Board::deliver(std::uint64_t order) {

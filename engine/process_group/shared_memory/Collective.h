@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "engine/process_group/Call.h"
 #include "engine/process_group/Flat.h"
 #include "engine/process_group/Reduction.h"
+#include "engine/process_group/Request.h"
 
 namespace lockstep::process_group::shared_memory {
 
@@ -100,17 +100,8 @@ class Collective {
 
 using CollectivePtr = std::unique_ptr<Collective>;
 
-// One for each operation; arguments are checked already.
-
-CollectivePtr makeBroadcast(std::vector<at::Tensor> tensors, int root, int rank);
-CollectivePtr makeAllreduce(std::vector<at::Tensor> tensors, ReduceOp op);
-CollectivePtr makeReduce(at::Tensor tensor, int root, ReduceOp op, int rank);
-/// allgather, too; in a gather, `outputs` is empty on all but the root.
-CollectivePtr makeGather(std::vector<at::Tensor> outputs, at::Tensor input);
-/// `inputs` is empty on all but the root.
-CollectivePtr makeScatter(at::Tensor output, std::vector<at::Tensor> inputs, int root);
-CollectivePtr makeReduceScatter(at::Tensor output, std::vector<at::Tensor> inputs, ReduceOp op);
-CollectivePtr makeAlltoall(at::Tensor output, at::Tensor input, const Call& call);
-CollectivePtr makeBarrier();
+/// What `rank` does for a request whose arguments are checked: of a reduction, and of all else.
+[[nodiscard]] CollectivePtr makeReduction(const Request& request, int rank);
+[[nodiscard]] CollectivePtr makeMove(const Request& request, int rank);
 
 }  // namespace lockstep::process_group::shared_memory

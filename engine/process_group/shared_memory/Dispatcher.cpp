@@ -163,19 +163,14 @@ bool Dispatcher::needsThread(const Call& call) const {
 }
 
 std::string Dispatcher::waitingFor(const Operation& operation) {
-  const Call& call = operation.call;
-  if (isDirect(call.operation)) {
-    return waitingText(call.operation == trace::Operation::kSend, call.root);
+  if (isDirect(operation.call.operation)) {
+    return operation.waitingFor();
   }
   std::lock_guard lock(mutex_);
   if (operation.ended) {  // its slot may be another's by now
     return "done, but for callbacks of operations before it";
   }
-  if (!operation.posted) {
-    return "still in the queue";
-  }
-  const std::string text = missing(operation, member_.rank, *board_).text;
-  return text.empty() ? text : "waiting for " + text;
+  return operation.posted ? missing(operation, member_.rank, *board_).text : operation.waitingFor();
 }
 
 Failure Dispatcher::timeOut(const Operation& operation) const {
@@ -185,20 +180,12 @@ Failure Dispatcher::timeOut(const Operation& operation) const {
       return found;
     }
   }
-  std::string text = fmt::format("timed out after {} ms", operation.limit.count());
-  if (direct) {
-    const int peer = operation.call.root;
-    const bool sends = operation.call.operation == trace::Operation::kSend;
-    return Failure{text + ", " + waitingText(sends, peer), peer, CommErrorKind::kTimeout};
-  }
-  if (!operation.posted) {
-    return Failure{text + ", still in the queue", -1, CommErrorKind::kTimeout};
+  if (direct || !operation.posted) {
+    return Failure{operation.timedOut(operation.waitingFor()), direct ? operation.call.root : -1,
+                   CommErrorKind::kTimeout};
   }
   const Missing found = missing(operation, member_.rank, *board_);
-  if (!found.text.empty()) {
-    text += ", waiting for " + found.text;
-  }
-  return Failure{text, found.peer, CommErrorKind::kTimeout};
+  return Failure{operation.timedOut(found.text), found.peer, CommErrorKind::kTimeout};
 }
 
 }  // namespace lockstep::process_group::shared_memory

@@ -249,9 +249,7 @@ std::byte* Dispatcher::staging() {
 void Dispatcher::finish(const OperationPtr& operation, Lock& lock) {
   const Call& call = operation->call;
   const bool direct = isDirect(call.operation);
-  if (operation->startTicks != 0) {
-    records_.ended(call, direct ? *directLane_ : *lane_, operation->startTicks);
-  }
+  records_.ended(*operation, direct ? *directLane_ : *lane_);
   if (!operation->failed()) {
     records_.count(wireBytes(call, member_.rank, member_.size, tuning().inlineBytes));
   }

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "engine/base/NumberText.h"
+#include "engine/base/Try.h"
 #include "engine/process_group/shared_memory/Mesh.h"
 
 namespace lockstep::process_group::shared_memory {
@@ -80,18 +81,13 @@ class Meeting {
         mesh_(new Mesh(options.rank, options.size)) {}
 
   base::Result<std::unique_ptr<Mesh>> run() {
-    if (const base::Status joined = join(store_, key("joined", options_.rank), options_);
-        !joined.ok()) {
-      return joined.error();
-    }
+    LOCKSTEP_TRY(join(store_, key("joined", options_.rank), options_));
     if (options_.size == 1) {
       return std::move(mesh_);
     }
     for (const auto step :
          {&Meeting::listen, &Meeting::readCards, &Meeting::callLower, &Meeting::answerHigher}) {
-      if (const base::Status done = (this->*step)(); !done.ok()) {
-        return done.error();
-      }
+      LOCKSTEP_TRY((this->*step)());
     }
     return std::move(mesh_);
   }

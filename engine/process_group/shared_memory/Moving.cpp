@@ -1,7 +1,6 @@
 // Collectives that only move data, and the barrier.
 
 #include <algorithm>
-#include <numeric>
 
 #include "engine/process_group/shared_memory/Collective.h"
 
@@ -10,96 +9,37 @@ namespace {
 
 using Access = Flat::Access;
 
-class Broadcast final : public Collective {
- public:
-  Broadcast(std::vector<at::Tensor> tensors, int root, bool atRoot)
-      : Collective(Flat(std::move(tensors), atRoot ? Access::kRead : Access::kWrite), atRoot),
-        root_(root) {}
+// Of an alltoall: where a rank's bytes for this one begin is on the board.
+constexpr std::uint64_t kAsTold = ~std::uint64_t{0};
 
-  void take(const Windows& windows) override {
-    // The root has its data already.
-    if (!shows_) {
-      windows.copy(root_, {0, own_.bytes()}, own_, 0);
-    }
-  }
-  void finish() override {
-    if (!shows_) {
-      own_.copyBack();
-    }
-  }
-
- private:
-  const int root_;
+// What this rank takes of what another one shows.
+struct Part {
+  int rank;
+  std::uint64_t begin;
+  std::uint64_t bytes;
 };
 
-/// allgather, and gather, in which all but the root have no outputs.
-class Gather final : public Collective {
+class Move final : public Collective {
  public:
-  Gather(std::vector<at::Tensor> outputs, at::Tensor input)
-      : Collective(Flat({std::move(input)}, Access::kRead), true),
-        outputs_(std::move(outputs), Access::kWrite) {}
+  // The outputs are filled by the parts, one after the other.
+  Move(std::vector<at::Tensor> shown, std::vector<at::Tensor> outputs, std::vector<Part> parts)
+      : Collective(Flat(shown, Access::kRead), !shown.empty()),
+        outputs_(std::move(outputs), Access::kWrite),
+        parts_(std::move(parts)) {}
 
   void take(const Windows& windows) override {
-    // Of a gather, on all but the root.
-    if (outputs_.bytes() == 0) {
-      return;
-    }
-    for (int rank = 0; rank < windows.size(); ++rank) {
-      windows.copy(rank, {0, own_.bytes()}, outputs_,
-                   own_.bytes() * static_cast<std::uint64_t>(rank));
+    std::uint64_t place = 0;
+    for (const Part& part : parts_) {
+      const std::uint64_t begin = part.begin == kAsTold ? windows.beginFor(part.rank) : part.begin;
+      windows.copy(part.rank, {begin, begin + part.bytes}, outputs_, place);
+      place += part.bytes;
     }
   }
   void finish() override { outputs_.copyBack(); }
 
  private:
   Flat outputs_;
-};
-
-class Scatter final : public Collective {
- public:
-  Scatter(at::Tensor output, std::vector<at::Tensor> inputs, int root)
-      : Collective(Flat(inputs, Access::kRead), !inputs.empty()),
-        output_({std::move(output)}, Access::kWrite),
-        root_(root) {}
-
-  void take(const Windows& windows) override {
-    const std::uint64_t mine = output_.bytes() * static_cast<std::uint64_t>(windows.rank());
-    windows.copy(root_, {mine, mine + output_.bytes()}, output_, 0);
-  }
-  void finish() override { output_.copyBack(); }
-
- private:
-  Flat output_;
-  const int root_;
-};
-
-class Alltoall final : public Collective {
- public:
-  Alltoall(at::Tensor output, at::Tensor input, const Call& call)
-      : Collective(Flat({std::move(input)}, Access::kRead), true),
-        output_({std::move(output)}, Access::kWrite),
-        bytesFrom_(call.bytesFrom) {}
-
-  void take(const Windows& windows) override {
-    std::uint64_t place = 0;
-    for (int rank = 0; rank < windows.size(); ++rank) {
-      const std::uint64_t bytes = bytesFrom_[static_cast<std::size_t>(rank)];
-      const std::uint64_t begin = windows.beginFor(rank);
-      windows.copy(rank, {begin, begin + bytes}, output_, place);
-      place += bytes;
-    }
-  }
-  void finish() override { output_.copyBack(); }
-
- private:
-  Flat output_;
-  const std::vector<std::uint64_t> bytesFrom_;
-};
-
-class Barrier final : public Collective {
- public:
-  Barrier() : Collective(Flat(), false) {}
-  void take(const Windows&) override {}
+  const std::vector<Part> parts_;
 };
 
 }  // namespace
@@ -122,24 +62,30 @@ void Windows::copy(int rank, Range wanted, Flat& out, std::uint64_t place) const
                    });
 }
 
-CollectivePtr makeBroadcast(std::vector<at::Tensor> tensors, int root, int rank) {
-  return std::make_unique<Broadcast>(std::move(tensors), root, rank == root);
-}
-
-CollectivePtr makeGather(std::vector<at::Tensor> outputs, at::Tensor input) {
-  return std::make_unique<Gather>(std::move(outputs), std::move(input));
-}
-
-CollectivePtr makeScatter(at::Tensor output, std::vector<at::Tensor> inputs, int root) {
-  return std::make_unique<Scatter>(std::move(output), std::move(inputs), root);
-}
-
-CollectivePtr makeAlltoall(at::Tensor output, at::Tensor input, const Call& call) {
-  return std::make_unique<Alltoall>(std::move(output), std::move(input), call);
-}
-
-CollectivePtr makeBarrier() {
-  return std::make_unique<Barrier>();
+CollectivePtr makeMove(const Request& request, int rank) {
+  const Call& call = request.call;
+  std::vector<Part> parts;
+  switch (call.operation) {
+    case trace::Operation::kBroadcast:
+      if (rank == call.root) {
+        return std::make_unique<Move>(request.outputs, std::vector<at::Tensor>(), parts);
+      }
+      parts.push_back({call.root, 0, call.bytes});
+      break;
+    case trace::Operation::kScatter:
+      parts.push_back({call.root, call.bytes * static_cast<std::uint64_t>(rank), call.bytes});
+      break;
+    case trace::Operation::kAlltoall:
+      for (std::size_t from = 0; from < call.bytesFrom.size(); ++from) {
+        parts.push_back({static_cast<int>(from), kAsTold, call.bytesFrom[from]});
+      }
+      break;
+    default:  // allgather and gather: one output a rank, or none; a barrier has nothing
+      for (std::size_t from = 0; from < request.outputs.size(); ++from) {
+        parts.push_back({static_cast<int>(from), 0, call.bytes});
+      }
+  }
+  return std::make_unique<Move>(request.inputs, request.outputs, std::move(parts));
 }
 
 }  // namespace lockstep::process_group::shared_memory

@@ -33,7 +33,6 @@ class Operation final : public OpenCall {
   bool handed = false;               ///< its callbacks are the communication thread's
   bool settling = false;             ///< who has ended it is about to tell the work
   bool settled = false;              ///< and the work knows
-  std::uint64_t startTicks = 0;      ///< when it was posted; 0 before
 
   // Its driver's.
   std::uint32_t meetings = 1;  ///< of all ranks; the first is their arrival

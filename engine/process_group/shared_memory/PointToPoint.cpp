@@ -23,15 +23,12 @@ PointToPoint::PointToPoint(std::shared_ptr<Dispatcher> dispatcher, std::shared_p
 
 OperationPtr PointToPoint::start(Call call, at::Tensor tensor, int tag,
                                  std::chrono::milliseconds limit) {
-  const bool sends = call.operation == trace::Operation::kSend;
   const OperationPtr operation = dispatcher_->open(std::move(call), {tensor}, limit);
   if (operation->failed()) {
     return operation;
   }
-  const auto access = sends ? Flat::Access::kRead : Flat::Access::kWrite;
-  Direct<Operation> direct{operation, Flat({std::move(tensor)}, access),
-                           static_cast<std::uint32_t>(tag)};
-  const Failure failure = sends ? send(std::move(direct)) : receive(std::move(direct));
+  Direct<Operation> direct(operation, std::move(tensor), tag);
+  const Failure failure = direct.sends() ? send(std::move(direct)) : receive(std::move(direct));
   if (!failure.what.empty()) {
     dispatcher_->failOne(*operation, failure);
     dispatcher_->end(operation);
@@ -140,23 +137,6 @@ Failure PointToPoint::receive(Direct<Operation> direct) {
   }
   transfer(std::move(*match));
   return {};
-}
-
-void PointToPoint::arrived(int rank, Message message) {
-  if (message.header.kind != Kind::kOffer) {
-    answered(rank, message.header);
-    return;
-  }
-  std::optional<Direct<Operation>> receive;
-  {
-    std::lock_guard lock(mutex_);
-    receive = open_.taker(rank, message.header.tag);
-    if (!receive) {
-      open_.keep(rank, message.header.tag, std::move(message));
-      return;
-    }
-  }
-  transfer({std::move(*receive), rank, std::move(message)});
 }
 
 void PointToPoint::take(Direct<Operation>& receive, int source, Message& offer) {

@@ -31,8 +31,6 @@ class PointToPoint final : public Messages<Operation, Outgoing, Message> {
   /// A send, or a receive from call.root, or -1 for any.
   OperationPtr start(Call call, at::Tensor tensor, int tag, std::chrono::milliseconds limit);
 
-  /// An offer, or the answer to one, has come. The watch's thread.
-  void arrived(int rank, Message message);
   /// A rank is gone, for this reason.
   void lose(int rank, const Failure& failure);
 

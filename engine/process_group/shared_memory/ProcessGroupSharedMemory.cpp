@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "engine/base/Check.h"
+#include "engine/base/Try.h"
 #include "engine/process_group/operation/BackendGroup.h"
 #include "engine/process_group/shared_memory/DrivenWork.h"
 #include "engine/process_group/shared_memory/HostKey.h"
@@ -33,33 +33,12 @@ base::Result<std::unique_ptr<Board>> shareBoard(Mesh& mesh, const Mesh::Options&
   return Board::attach(std::move(message->file), message->header.bytes, options.size);
 }
 
-CollectivePtr collectiveOf(const Request& request, int rank) {
-  const Call& call = request.call;
-  const std::vector<at::Tensor>& outputs = request.outputs;
-  const std::vector<at::Tensor>& inputs = request.inputs;
-  switch (call.operation) {
-    case trace::Operation::kBroadcast: return makeBroadcast(outputs, call.root, rank);
-    case trace::Operation::kAllreduce: return makeAllreduce(outputs, call.reduce);
-    case trace::Operation::kReduce:
-      return makeReduce(outputs.front(), call.root, call.reduce, rank);
-    case trace::Operation::kAllgather:
-    case trace::Operation::kGather: return makeGather(outputs, inputs.front());
-    case trace::Operation::kScatter: return makeScatter(outputs.front(), inputs, call.root);
-    case trace::Operation::kReduceScatter:
-      return makeReduceScatter(outputs.front(), inputs, call.reduce);
-    case trace::Operation::kAlltoall: return makeAlltoall(outputs.front(), inputs.front(), call);
-    case trace::Operation::kBarrier: return makeBarrier();
-    default: LOCKSTEP_CHECK(false, "shared_memory has no {}", trace::name(call.operation));
-  }
-}
-
 class ProcessGroupSharedMemory final : public BackendGroup<Dispatcher> {
  public:
   ProcessGroupSharedMemory(std::shared_ptr<Dispatcher> dispatcher,
                            const std::shared_ptr<Mesh>& mesh,
                            const std::shared_ptr<Directory>& directory, const GroupOptions& options)
-      : BackendGroup(dispatcher, "shared_memory", "ProcessGroupSharedMemory",
-                     dispatcher->member().rank, dispatcher->member().size, options),
+      : BackendGroup(dispatcher, "shared_memory", "ProcessGroupSharedMemory", options),
         direct_(std::make_shared<PointToPoint>(dispatcher, mesh, directory)) {
     dispatcher->setBreakHandler([weak = std::weak_ptr(direct_)] {
       if (const auto direct = weak.lock()) {
@@ -96,7 +75,8 @@ class ProcessGroupSharedMemory final : public BackendGroup<Dispatcher> {
       operation = direct_->start(std::move(request.call), std::move(request.outputs.front()),
                                  request.tag, limit);
     } else {
-      CollectivePtr collective = collectiveOf(request, rank());
+      CollectivePtr collective = reduces(request.call.operation) ? makeReduction(request, rank())
+                                                                 : makeMove(request, rank());
       operation = calls_->submit(std::move(request.call), std::move(request.outputs), limit,
                                  std::move(collective));
     }
@@ -116,11 +96,7 @@ base::Result<std::shared_ptr<ProcessGroup>> makeSharedMemory(std::shared_ptr<sto
                                                              const GroupOptions& options) {
   using namespace shared_memory;
   const Mesh::Options meeting{joinerOf(rank, size, options), hostKey()};
-  auto met = Mesh::connect(*store, meeting);
-  if (!met.ok()) {
-    return met.error();
-  }
-  const std::shared_ptr<Mesh> mesh = std::move(met).value();
+  const std::shared_ptr<Mesh> mesh = LOCKSTEP_TRY(Mesh::connect(*store, meeting));
   auto board = shareBoard(*mesh, meeting);
   if (!board.ok()) {
     return meeting.failed(board.error().message());

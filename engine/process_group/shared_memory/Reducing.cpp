@@ -9,69 +9,38 @@
 namespace lockstep::process_group::shared_memory {
 namespace {
 
-class Allreduce final : public Collective {
+class Reduction final : public Collective {
  public:
-  Allreduce(std::vector<at::Tensor> tensors, ReduceOp op)
-      : Collective(Flat::joined(tensors), true),
-        kernel_(Kernel::of(tensors[0].scalar_type(), op)) {}
+  // `takes` is what this rank reduces of what all show; into its own bytes, or into `output`.
+  Reduction(const Call& call, Flat own, bool shows, Range takes, Flat output = {})
+      : Collective(std::move(own), shows),
+        kernel_(Kernel::of(call.dtype, call.reduce)),
+        inPlace_(call.operation == trace::Operation::kAllreduce),
+        takes_(takes),
+        output_(std::move(output)) {}
 
   void take(const Windows& windows) override {
-    if (own_.bytes() != 0) {
-      reduce(kernel_, windows, {0, own_.bytes()}, own_.at(0));
-    }
-  }
-  void finish() override { own_.copyBack(); }
-  [[nodiscard]] const Kernel* reducesInPlace() const override { return &kernel_; }
-
- private:
-  const Kernel kernel_;
-};
-
-class Reduce final : public Collective {
- public:
-  Reduce(at::Tensor tensor, ReduceOp op, bool atRoot)
-      : Collective(Flat({tensor}, atRoot ? Flat::Access::kReadWrite : Flat::Access::kRead),
-                   !atRoot),
-        kernel_(Kernel::of(tensor.scalar_type(), op)),
-        atRoot_(atRoot) {}
-
-  void take(const Windows& windows) override {
-    const Range range{windows.range().begin, std::min(windows.range().end, own_.bytes())};
-    if (atRoot_ && range.begin < range.end) {
-      reduce(kernel_, windows, range, own_.at(range.begin));
+    const Range range{std::max(windows.range().begin, takes_.begin),
+                      std::min(windows.range().end, takes_.end)};
+    if (range.begin < range.end) {
+      reduce(kernel_, windows, range, out().at(range.begin - takes_.begin));
     }
   }
   void finish() override {
-    if (atRoot_) {
-      own_.copyBack();
+    if (takes_.begin < takes_.end) {
+      out().copyBack();
     }
+  }
+  [[nodiscard]] const Kernel* reducesInPlace() const override {
+    return inPlace_ ? &kernel_ : nullptr;
   }
 
  private:
+  Flat& out() { return output_.bytes() != 0 ? output_ : own_; }
+
   const Kernel kernel_;
-  const bool atRoot_;
-};
-
-class ReduceScatter final : public Collective {
- public:
-  ReduceScatter(at::Tensor output, std::vector<at::Tensor> inputs, ReduceOp op)
-      : Collective(Flat(std::move(inputs), Flat::Access::kRead), true),
-        kernel_(Kernel::of(output.scalar_type(), op)),
-        output_({output}, Flat::Access::kWrite) {}
-
-  void take(const Windows& windows) override {
-    const std::uint64_t piece = output_.bytes();
-    const std::uint64_t mine = piece * static_cast<std::uint64_t>(windows.rank());
-    const Range range{std::max(windows.range().begin, mine),
-                      std::min(windows.range().end, mine + piece)};
-    if (range.begin < range.end) {
-      reduce(kernel_, windows, range, output_.at(range.begin - mine));
-    }
-  }
-  void finish() override { output_.copyBack(); }
-
- private:
-  const Kernel kernel_;
+  const bool inPlace_;
+  const Range takes_;
   Flat output_;
 };
 
@@ -91,16 +60,23 @@ void reduce(const Kernel& kernel, const Windows& windows, Range range, std::byte
                  (range.end - range.begin) / kernel.elementSize, windows.size());
 }
 
-CollectivePtr makeAllreduce(std::vector<at::Tensor> tensors, ReduceOp op) {
-  return std::make_unique<Allreduce>(std::move(tensors), op);
-}
-
-CollectivePtr makeReduce(at::Tensor tensor, int root, ReduceOp op, int rank) {
-  return std::make_unique<Reduce>(std::move(tensor), op, rank == root);
-}
-
-CollectivePtr makeReduceScatter(at::Tensor output, std::vector<at::Tensor> inputs, ReduceOp op) {
-  return std::make_unique<ReduceScatter>(std::move(output), std::move(inputs), op);
+CollectivePtr makeReduction(const Request& request, int rank) {
+  using Access = Flat::Access;
+  const Call& call = request.call;
+  if (call.operation == trace::Operation::kReduceScatter) {
+    const std::uint64_t begin = call.bytes * static_cast<std::uint64_t>(rank);
+    return std::make_unique<Reduction>(call, Flat(request.inputs, Access::kRead), true,
+                                       Range{begin, begin + call.bytes},
+                                       Flat(request.outputs, Access::kWrite));
+  }
+  if (call.operation == trace::Operation::kAllreduce) {
+    return std::make_unique<Reduction>(call, Flat::joined(request.outputs), true,
+                                       Range{0, call.bytes});
+  }
+  const bool atRoot = rank == call.root;
+  return std::make_unique<Reduction>(
+      call, Flat(request.outputs, atRoot ? Access::kReadWrite : Access::kRead), !atRoot,
+      Range{0, atRoot ? call.bytes : 0});
 }
 
 }  // namespace lockstep::process_group::shared_memory

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <map>
 
+#include "engine/base/Try.h"
 #include "engine/process_group/shared_memory/Room.h"
 
 namespace lockstep::process_group::shared_memory {
@@ -99,9 +100,7 @@ Made Segment::create(std::uint64_t bytes) {
   if (ftruncate(file, static_cast<off_t>(size)) != 0) {
     return noMemory(size, systemText());
   }
-  if (const base::Status mapped = segment->map(size); !mapped.ok()) {
-    return mapped.error();
-  }
+  LOCKSTEP_TRY(segment->map(size));
   // The pages are populated through the mapping, which may use huge ones; what the kernel does not
   // populate so, fallocate does, and fallocate has the last word on whether there is room.
 #ifdef MADV_POPULATE_WRITE
@@ -158,9 +157,7 @@ Made Segment::adopt(posix::Descriptor file, std::uint64_t bytes) {
   }
   std::shared_ptr<Segment> segment(new Segment);
   segment->file_ = std::move(file);
-  if (const base::Status mapped = segment->map(bytes); !mapped.ok()) {
-    return mapped.error();
-  }
+  LOCKSTEP_TRY(segment->map(bytes));
 #ifdef MADV_HUGEPAGE
   if (bytes >= kHugePage) {
     static_cast<void>(madvise(segment->data(), bytes, MADV_HUGEPAGE));

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace lockstep::relay::detail {
+namespace lockstep::relay {
 
 ZmqContext::ZmqContext() : context_(zmq_ctx_new()) {
   LOCKSTEP_CHECK(context_ != nullptr, "zmq_ctx_new: {}", zmq_strerror(errno));
@@ -106,4 +106,4 @@ std::optional<ConnectionEvent> ConnectionMonitor::next() {
   return ConnectionEvent{event, value};
 }
 
-}  // namespace lockstep::relay::detail
+}  // namespace lockstep::relay

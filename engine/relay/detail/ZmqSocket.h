@@ -9,7 +9,7 @@
 #include "engine/base/Result.h"
 #include "engine/relay/Token.h"
 
-namespace lockstep::relay::detail {
+namespace lockstep::relay {
 
 /// How long either side lets the other take for ZeroMQ's greeting.
 inline constexpr int kHandshakeMs = 5'000;
@@ -88,4 +88,4 @@ class ConnectionMonitor {
   ZmqSocket pair_;
 };
 
-}  // namespace lockstep::relay::detail
+}  // namespace lockstep::relay

@@ -67,13 +67,4 @@ std::vector<std::string> KeyTable::missing(const std::vector<std::string>& keys)
   return result;
 }
 
-std::vector<std::string> KeyTable::values(const std::vector<std::string>& keys) const {
-  std::vector<std::string> result;
-  result.reserve(keys.size());
-  for (const std::string& key : keys) {
-    result.push_back(values_.at(key));
-  }
-  return result;
-}
-
 }  // namespace lockstep::store::detail

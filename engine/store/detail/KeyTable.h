@@ -38,9 +38,6 @@ class KeyTable {
   /// Returns those of `keys` that do not exist, in their order.
   [[nodiscard]] std::vector<std::string> missing(const std::vector<std::string>& keys) const;
 
-  /// Returns the values of keys that all exist, in the order of `keys`.
-  [[nodiscard]] std::vector<std::string> values(const std::vector<std::string>& keys) const;
-
  private:
   std::unordered_map<std::string, std::string> values_;
   std::size_t bytes_ = 0;

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "engine/base/Try.h"
+
 namespace lockstep::store::detail {
 namespace {
 
@@ -84,9 +86,7 @@ Status readHostAndPort(std::string_view text, RendezvousAddress& address) {
     return mistake("port number missing: write tcp://HOST:PORT");
   }
   std::optional<int> port;
-  if (auto read = readNumber("port", text, 1, 65535, port); !read.ok()) {
-    return read;
-  }
+  LOCKSTEP_TRY(readNumber("port", text, 1, 65535, port));
   address.host = host;
   address.port = static_cast<std::uint16_t>(*port);
   return {};
@@ -140,12 +140,8 @@ base::Result<RendezvousAddress> parseRendezvousAddress(const std::string& text) 
   }
   std::string_view rest = std::string_view(text).substr(colon + 3);
   const std::string_view place = takeUntil(rest, '?');
-  if (auto read = readPlace(place, address); !read.ok()) {
-    return read.error();
-  }
-  if (auto read = readQuery(rest, address); !read.ok()) {
-    return read.error();
-  }
+  LOCKSTEP_TRY(readPlace(place, address));
+  LOCKSTEP_TRY(readQuery(rest, address));
   return address;
 }
 

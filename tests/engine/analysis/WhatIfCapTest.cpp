@@ -42,6 +42,17 @@ TEST_F(WhatIfCapTest, PlansTheBucketsOfARebuildInTheSameOrder) {
   EXPECT_EQ(planWith(200).value().size(), 3u) << "its own";
 }
 
+// {3} {2 1} {0} are what the list makes of them, too: another list has others.
+TEST_F(WhatIfCapTest, OfAListOfCapsAnotherListIsKnown) {
+  caps_.list = {100, 200};
+  buckets::BucketCaps others = caps_;
+  others.list = {300, 100};
+  const auto plan = planWithCaps(parameters_, made_.layout, caps_, others);
+  ASSERT_TRUE(plan.ok()) << plan.error().what;
+  ASSERT_EQ(plan.value().size(), 2u);
+  EXPECT_THAT(plan.value()[0].parameters, ElementsAre(3, 2, 1));
+}
+
 TEST_F(WhatIfCapTest, SaysWhyTheBucketsOfAnotherCapAreNotKnown) {
   caps_.capBytes = 300;
   EXPECT_THAT(planWith(400).error().what, HasSubstr("not what its caps alone make"));

@@ -109,5 +109,15 @@ TEST(ForecastText, TheCostSaysWhenceItIsKnown) {
   EXPECT_THAT(costText(fit), HasSubstr("fitted to what the run measured"));
 }
 
+TEST(ForecastText, ALineSaysWhatItWouldCostAndWhatIsUnderIt) {
+  Line line{{2e5, 4, 0}, 2, {}};
+  EXPECT_EQ(lineText(line), "With the change it would take 200 µs and 4.19 ms a MiB, 2 at once.");
+  line.under = Backend{{1e5, 1, 0}, 1};
+  line.inFlight = 0;
+  EXPECT_EQ(lineText(line),
+            "With the change it would take 200 µs and 4.19 ms a MiB, and no less than its backend, "
+            "100 µs and 1.05 ms a MiB, any number at once.");
+}
+
 }  // namespace
 }  // namespace lockstep::cost

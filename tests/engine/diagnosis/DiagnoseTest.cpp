@@ -36,6 +36,29 @@ TEST(DiagnoseTest, OfAShortRunSaysThatItCannotTell) {
             "tell a cause from chance.");
 }
 
+TEST(DiagnoseTest, OfARunThatGoesOnSaysSo) {
+  Evidence evidence;
+  evidence.info.state = trace::RunState::kRunning;
+  evidence.measuredSteps = 3;
+  const Diagnosis live = diagnose(evidence);
+  EXPECT_TRUE(live.soFar);
+  EXPECT_FALSE(live.canTell);
+  EXPECT_EQ(textOf(live).rfind("The run goes on. So far:\nThis run cannot tell, because only 3 ", 0),
+            0u)
+      << textOf(live);
+  evidence.info.state = trace::RunState::kRecorderDied;
+  EXPECT_FALSE(diagnose(evidence).soFar);
+}
+
+TEST(DiagnoseTest, OffersSettingsOfAnExperimentAlone) {
+  Evidence evidence;
+  evidence.divergence.firstBadLoss.emplace();
+  EXPECT_TRUE(diagnose(evidence).findings.front().settings.empty());
+  evidence.experiment.emplace();
+  EXPECT_EQ(diagnose(evidence).findings.front().settings,
+            (std::vector<Setting>{{"capture.gradient_check_every", "1"}}));
+}
+
 TEST(DiagnoseTest, OfAHealthyRunSaysThatNothingStandsOutAndWhatItCannotTell) {
   Evidence evidence;
   evidence.measuredSteps = 20;

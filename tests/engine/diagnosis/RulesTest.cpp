@@ -6,6 +6,7 @@
 
 #include "engine/diagnosis/Rule.h"
 #include "engine/diagnosis/rules/Judges.h"
+#include "engine/trace/Event.h"
 #include "tests/engine/diagnosis/MadeEvidence.h"
 
 namespace lockstep::diagnosis {
@@ -71,8 +72,14 @@ TEST(LateRankTest, NamesTheGradientOrTheWholeBackward) {
       parts[{WorkPart::Kind::kGradient, 1}] = rank.rank == 1 ? 25 : 5;
     }
   }
+  evidence.work[1].steps[8][{WorkPart::Kind::kGradient, 1}] -= 1;
+  evidence.work[1].steps[9][{WorkPart::Kind::kGradient, 1}] += 1;
+  evidence.data.layouts.emplace_back().buckets.resize(5);
+  evidence.data.layouts.back().buckets[4].parameters = {0, 1};
   const Finding one = only(judgeLateRank(evidence));
   EXPECT_EQ(one.place.parameter, 1u);
+  EXPECT_EQ(one.place.bucket, 4);
+  EXPECT_EQ(one.place.step, 9u) << "where it loses most";
   EXPECT_EQ(said(one), std::string(kLate) +
                            ". It loses 20.00 ms before the gradient of layers.1.weight. | Look at "
                            "what rank 1 does there and the others do not.");
@@ -136,6 +143,7 @@ TEST(FewCoresTest, SpeaksOfAllRanksOrOfTheOneThatHasNone) {
   evidence.run.ranks[1].coreWaitMs = 20;
   const Finding all = only(judgeCores(evidence));
   EXPECT_FALSE(all.place.rank);
+  EXPECT_EQ(all.place.step, 1u) << "the first of the longest";
   EXPECT_EQ(
       said(all),
       "there are not enough cores | In each step a rank's step thread is ready to run and has "

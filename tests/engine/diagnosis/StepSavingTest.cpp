@@ -7,35 +7,6 @@
 namespace lockstep::diagnosis {
 namespace {
 
-TEST(TakeOutTest, MovesWhatComesAfterAndLeavesWhatWasBefore) {
-  cost::RankStep rank;
-  rank.filledNs = {100, 200, 300};
-  rank.lastGradientNs = rank.waitsNs = 300;
-  rank.computing = {{0, 120}, {150, 300}};
-  rank.endNs = 400;
-  takeOut(rank, 200, 60);
-  EXPECT_EQ(rank.filledNs, (std::vector<double>{100, 140, 240}));
-  EXPECT_EQ(rank.lastGradientNs, 240);
-  EXPECT_EQ(rank.waitsNs, 240);
-  // What it computed in the time that is gone it does not compute.
-  ASSERT_EQ(rank.computing.size(), 2u);
-  EXPECT_EQ(rank.computing[0].end, 120);
-  EXPECT_EQ(rank.computing[1].begin, 140);
-  EXPECT_EQ(rank.computing[1].end, 240);
-  EXPECT_EQ(rank.endNs, 400);
-}
-
-TEST(TakeOutTest, AddsTimeWhereItIsBelowZero) {
-  cost::RankStep rank;
-  rank.filledNs = {100, 200};
-  rank.computing = {{0, 200}};
-  takeOut(rank, 200, -50);
-  EXPECT_EQ(rank.filledNs, (std::vector<double>{100, 250}));
-  ASSERT_EQ(rank.computing.size(), 1u);
-  EXPECT_EQ(rank.computing[0].begin, 0);
-  EXPECT_EQ(rank.computing[0].end, 250);
-}
-
 /// Sixteen steps of two ranks with one gradient and one bucket: rank 0 has it after 10 ms, rank 1
 /// after 10 ms and `later`. The transfer takes 2 ms, and the step ends 1 ms after it, on rank 1
 /// as much later as `optimizerMs`, by which it also begins the next one later.

@@ -54,6 +54,29 @@ TEST(Spans, GiveBackEverySpanOfEveryTrack) {
   }
 }
 
+TEST(Spans, GiveBackThoseOfWantedKindsFromBlocksThatReachAStep) {
+  Spans spans;
+  for (std::int64_t id = 0; id < 2 * static_cast<std::int64_t>(SpanBlock::kSpans); ++id) {
+    trace::SpanRow made = row(id, 40, 10);
+    made.step = static_cast<std::uint32_t>(id / 16);
+    made.kind = id % 1024 == 5 ? trace::EventKind::kStep : trace::EventKind::kCollective;
+    spans.push_back(made);
+  }
+  const auto found = [&spans](trace::EventKind wanted, std::uint32_t first) {
+    std::vector<std::int64_t> taken;
+    spans.eachOf([wanted](trace::EventKind kind) { return kind == wanted; }, first,
+                 [&](const trace::SpanRow& span, Spans::Index at) {
+                   EXPECT_EQ(spans[at].id, span.id);
+                   taken.push_back(span.id);
+                 });
+    return taken;
+  };
+  EXPECT_THAT(found(trace::EventKind::kStep, 0), ElementsAre(5, 1029, 2053, 3077));
+  EXPECT_THAT(found(trace::EventKind::kStep, 128), ElementsAre(2053, 3077));
+  EXPECT_THAT(found(trace::EventKind::kStep, 256), IsEmpty());
+  EXPECT_THAT(found(trace::EventKind::kData, 0), IsEmpty());
+}
+
 TEST(Spans, GiveBackAllThatARowSays) {
   Spans spans;
   spans.push_back(row(9, 40, 1000));

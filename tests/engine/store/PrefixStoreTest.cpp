@@ -51,18 +51,13 @@ TEST(PrefixStore, NamesTheWholeKeyOfTheStoreBeneath) {
 /// A store with the plain operations alone, as another library might bring one.
 class PlainStore final : public Store {
  public:
-  void set(const std::string& key, const std::string& value) override { store_.set(key, value); }
-  std::string get(const std::string& key) override { return store_.get(key); }
-  std::int64_t add(const std::string& key, std::int64_t n) override { return store_.add(key, n); }
-  std::string compareSet(const std::string& key, const std::string& expected,
-                         const std::string& desired) override {
-    return store_.compareSet(key, expected, desired);
-  }
-  bool deleteKey(const std::string& key) override { return store_.deleteKey(key); }
-  bool check(const std::vector<std::string>& keys) override { return store_.check(keys); }
-  std::int64_t getNumKeys() override { return store_.getNumKeys(); }
-  void wait(const std::vector<std::string>& keys, Milliseconds limit) override {
-    store_.wait(keys, limit);
+  StoreResult call(StoreCall asked) override {
+    const bool extended = asked.verb == Verb::kAppend || asked.verb == Verb::kMultiGet ||
+                          asked.verb == Verb::kMultiSet;
+    if (extended) {
+      unsupported(asked);
+    }
+    return store_.call(std::move(asked));
   }
   [[nodiscard]] Milliseconds timeout() const override { return store_.timeout(); }
   void setTimeout(Milliseconds timeout) override { store_.setTimeout(timeout); }

@@ -4,6 +4,8 @@
 
 #include <QApplication>
 #include <QFont>
+#include <QFontDatabase>
+#include <QRawFont>
 #include <QTest>
 #include <algorithm>
 #include <cmath>
@@ -23,7 +25,7 @@ class Client : public CanvasClient {
   void paintCanvas(DisplayList& list, QSizeF size) override {
     list.fill(QRectF(QPointF(0, 0), size), kGround);
     list.fill(QRectF(40, 20, 60, 30), kBar);
-    list.text(QRectF(120, 20, 80, 30), QStringLiteral("words"), Qt::white);
+    list.text(QRectF(120, 20, 80, 30), words, Qt::white);
     list.hatch(QRectF(40, 60, 60, 20), Qt::white);
     ++asked;
   }
@@ -34,6 +36,7 @@ class Client : public CanvasClient {
   void wheelTurned(const WheelInput& input) override { wheels.push_back(input); }
   void pointerLeft() override { ++left; }
 
+  QString words = QStringLiteral("words");
   int asked = 0;
   int painted = 0;
   int left = 0;
@@ -48,6 +51,14 @@ struct Shown {
     window.show();
     exposed = QTest::qWaitForWindowExposed(&window);
     exposed = QTest::qWaitFor([this] { return client.painted > 0; }) && exposed;
+  }
+
+  QImage write(const QString& words) {
+    client.words = words;
+    const int before = client.painted;
+    canvas.repaintSoon();
+    EXPECT_TRUE(QTest::qWaitFor([&] { return client.painted > before; }));
+    return canvas.grab().toImage();
   }
 
   // A case that finds no GL falls back; then the surface is new.
@@ -117,6 +128,41 @@ TEST_P(CanvasOn, ShowsWhatItsClientDraws) {
   }
   EXPECT_GT(lettered, 40) << "text is drawn";
   EXPECT_GT(hatched, 100) << "the hatch is drawn";
+}
+
+TEST_P(CanvasOn, HasTheSignsThatViewsWrite) {
+  Shown shown(GetParam());
+  const QImage unknown = shown.write(QString(QChar(0x2603)));  // no view writes a snowman
+  const QRawFont font = QRawFont::fromFont(canvasFont(FontRole::kNormal));
+  for (const QChar sign : QStringLiteral("µΔ…→∑▍▲◆✓✚")) {
+    if (font.supportsCharacter(sign)) {
+      EXPECT_NE(shown.write(QString(sign)), unknown) << QString(sign).toStdString();
+    }
+  }
+}
+
+TEST_P(CanvasOn, WritesInTheFontOfTheApplicationThoughItChanges) {
+  Shown shown(GetParam());
+  const QFont before = QApplication::font();
+  const QByteArray file = fontFile(canvasFont(FontRole::kNormal));
+  const QImage words = shown.write(QStringLiteral("words"));
+  bool another = false;
+  for (const QString& family : QFontDatabase::families()) {
+    QApplication::setFont(QFont(family));
+    const QByteArray now = fontFile(canvasFont(FontRole::kNormal));
+    another = !now.isEmpty() && now != file;
+    if (another) {
+      break;
+    }
+  }
+  if (another) {
+    EXPECT_NE(shown.write(QStringLiteral("words")), words);
+  }
+  QApplication::setFont(before);
+  EXPECT_EQ(shown.write(QStringLiteral("words")), words);
+  if (!another) {
+    GTEST_SKIP() << "there is one font here";
+  }
 }
 
 TEST_P(CanvasOn, HandsTheMouseOnInLogicalPixels) {

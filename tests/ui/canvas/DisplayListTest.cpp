@@ -14,7 +14,7 @@ namespace {
 
 using Op = DisplayList::Op;
 
-QImage drawn(const DisplayList& list, int width = 100, int height = 60) {
+QImage painted(const DisplayList& list, int width = 100, int height = 60) {
   QImage image(width, height, QImage::Format_RGB32);
   image.fill(Qt::white);
   QPainter painter(&image);
@@ -64,13 +64,13 @@ TEST(DisplayList, AppendsAnotherListMovedAside) {
 TEST(PainterBackend, FillsExactlyTheRectangle) {
   DisplayList list;
   list.fill(QRectF(10, 20, 30, 15), Qt::red);
-  EXPECT_EQ(inked(drawn(list)), QRect(10, 20, 30, 15));
+  EXPECT_EQ(inked(painted(list)), QRect(10, 20, 30, 15));
 }
 
 TEST(PainterBackend, DrawsAnOutlineInsideTheRectangle) {
   DisplayList list;
   list.outline(QRectF(10, 20, 30, 15), Qt::red);
-  const QImage image = drawn(list);
+  const QImage image = painted(list);
   EXPECT_EQ(inked(image), QRect(10, 20, 30, 15));
   EXPECT_EQ(image.pixel(25, 27), qRgb(255, 255, 255)) << "hollow";
 }
@@ -82,16 +82,16 @@ TEST(PainterBackend, ClipsWithinTheClipThatStands) {
   list.fill(QRectF(0, 0, 100, 60), Qt::red);
   list.unclip();
   list.unclip();
-  const QImage image = drawn(list);
+  const QImage image = painted(list);
   EXPECT_EQ(inked(image), QRect(30, 0, 20, 60));
   list.fill(QRectF(90, 0, 10, 10), Qt::blue);
-  EXPECT_EQ(drawn(list).pixel(95, 5), qRgb(0, 0, 255)) << "unclip gives all back";
+  EXPECT_EQ(painted(list).pixel(95, 5), qRgb(0, 0, 255)) << "unclip gives all back";
 }
 
 TEST(PainterBackend, HatchesWithinTheRectangleOnly) {
   DisplayList list;
   list.hatch(QRectF(20, 10, 40, 30), Qt::black);
-  const QImage image = drawn(list);
+  const QImage image = painted(list);
   const QRect ink = inked(image);
   EXPECT_TRUE(QRect(19, 9, 42, 32).contains(ink));
   EXPECT_GT(ink.width(), 35);
@@ -101,7 +101,7 @@ TEST(PainterBackend, AlignsText) {
   const auto at = [](Qt::Alignment alignment) {
     DisplayList list;
     list.text(QRectF(0, 0, 100, 60), QStringLiteral("mm"), Qt::black, FontRole::kNormal, alignment);
-    return inked(drawn(list));
+    return inked(painted(list));
   };
   const QRect left = at(Qt::AlignLeft | Qt::AlignTop);
   const QRect right = at(Qt::AlignRight | Qt::AlignBottom);
@@ -119,12 +119,12 @@ TEST(PainterBackend, ElidesTextThatDoesNotFitAndDropsWhatSaysNothing) {
   const double room = textWidth(text, FontRole::kNormal) / 2;
   DisplayList list;
   list.text(QRectF(0, 0, room, 20), text, Qt::black);
-  const QRect ink = inked(drawn(list, 300, 20));
+  const QRect ink = inked(painted(list, 300, 20));
   EXPECT_LE(ink.right(), room + 1);
   EXPECT_GT(ink.right(), room / 2);
   DisplayList tiny;
   tiny.text(QRectF(0, 0, 8, 20), text, Qt::black);
-  EXPECT_TRUE(inked(drawn(tiny)).isEmpty());
+  EXPECT_TRUE(inked(painted(tiny)).isEmpty());
 }
 
 TEST(PainterBackend, LeavesThePainterAsItWas) {

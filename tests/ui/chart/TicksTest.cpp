@@ -29,6 +29,11 @@ TEST(Ticks, LieOnMultiplesOfTheStep) {
   EXPECT_THAT((Scale{-1, 1, 0, 100}.ticks(1)), ElementsAre(-1, 0, 1));
 }
 
+TEST(Ticks, HaveAnEndWhereNumbersAreTooLargeToBeCounted) {
+  EXPECT_THAT((Scale{2e16, 2e16, 0, 100}.ticks(1)), ElementsAre(2e16));
+  EXPECT_LE((Scale{1e17, 1e17 + 64, 0, 100}.ticks(1).size()), 64u);
+}
+
 TEST(Ticks, AScaleGoesFromValuesToPixelsAndBack) {
   const Scale up{10, 20, 200, 100};
   EXPECT_DOUBLE_EQ(up.at(10), 200);

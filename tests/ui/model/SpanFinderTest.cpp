@@ -1,4 +1,5 @@
 #include "engine/trace/Event.h"
+#include "engine/trace/UserPhases.h"
 #include "ui/model/SpanFinder.h"
 
 #include <gtest/gtest.h>
@@ -69,6 +70,25 @@ TEST(SpanQuery, ANameIsTakenWhole) {
   EXPECT_FALSE(matches("name:wai", wait));
   EXPECT_TRUE(matches("name:\"copy out\"", spanOf(EventKind::kCopyOut, 0, 1)));
   EXPECT_TRUE(matches("name:forward name:wait", wait)) << "one of several";
+}
+
+TEST(SpanQuery, AWordInQuotesIsNoDurationAndNoRange) {
+  for (const char* query : {"\"<lambda>\"", "\"> half\"", "\"step: load\""}) {
+    EXPECT_TRUE(SpanQuery(QString::fromUtf8(query)).error().isEmpty()) << query;
+    EXPECT_FALSE(matches(query, spanOf(EventKind::kWait, 0, 1))) << query;
+  }
+  EXPECT_TRUE(matches("\"step:12\"", spanOf(EventKind::kWait, 1, 3, 2.5e6, 12)));
+}
+
+TEST(SpanQuery, AConditionIsReadBackWhateverItsValueHolds) {
+  for (const char* name : {"load \"train\"", "a\"b", "C:\\data set\\", "\\n", "tab\there"}) {
+    const std::uint64_t number = trace::userPhaseNumber(name);
+    trace::learnUserPhases({{trace::kUserPhasePrefix + std::to_string(number), name}});
+    Span span = spanOf(EventKind::kUserPhase, 0);
+    span.value = number;
+    ASSERT_EQ(nameOf(span), QString::fromUtf8(name));
+    EXPECT_TRUE(matches(queryFor(span).toUtf8(), span)) << name;
+  }
 }
 
 TEST(SpanQuery, ABucketMayBeNone) {

@@ -24,6 +24,15 @@ class AskedProgramTest : public testing::Test {
     return answer_.value_or(ProgramAnswer{});
   }
 
+  // One that was killed may stay in the table of processes until it is reaped.
+  static bool ends(const QByteArray& pid) {
+    const QString place = "/proc/" + QString::fromUtf8(pid.trimmed()) + "/stat";
+    return tests::waitUntil([&] {
+      QFile stat(place);
+      return !stat.open(QIODevice::ReadOnly) || stat.readAll().contains(") Z ");
+    });
+  }
+
   AskedProgram program_;
   std::optional<ProgramAnswer> answer_;
 };
@@ -41,11 +50,17 @@ TEST_F(AskedProgramTest, TellsWhatWasSaidAndHowItEnded) {
 TEST_F(AskedProgramTest, EndsWhatTakesTooLongWithAllThatItStarted) {
   const ProgramAnswer answer = ask("sleep 600 & echo $!; wait", 200);
   EXPECT_EQ(answer.end, End::kTooLong);
-  const QString child = "/proc/" + QString::fromUtf8(answer.output.trimmed()) + "/stat";
-  EXPECT_TRUE(tests::waitUntil([&] {
-    QFile stat(child);  // a dead one may stay in the table until it is reaped
-    return !stat.open(QIODevice::ReadOnly) || stat.readAll().contains(") Z ");
-  }));
+  EXPECT_TRUE(ends(answer.output));
+}
+
+TEST_F(AskedProgramTest, WhatIsAskedKindlyEndsWithAllThatItStarted) {
+  QByteArray child;
+  QObject::connect(&program_, &AskedProgram::said, [&] {
+    child += program_.takeOutput();
+    program_.endKindly();
+  });
+  EXPECT_EQ(ask("sleep 600 & echo $!; wait").end, End::kCrashed) << "by the signal";
+  EXPECT_TRUE(ends(child));
 }
 
 TEST_F(AskedProgramTest, SaysWhyItCannotBeStarted) {

@@ -41,6 +41,26 @@ TEST(RunsPanel, ListsARunThatAppearsAndFollowsItsStateToTheEnd) {
   EXPECT_GT(panel.runs().entry(0).exposedMs.value_or(0), 0);
 }
 
+TEST(RunsPanel, TakesTheFiguresOfARunThatWasLiveWhileItWasOpenFromWhoReadIt) {
+  const support::TemporaryFolder folder;
+  const QString path = QString::fromStdString((folder / "new.lockstep").string());
+  RunsPanel panel(QString::fromStdString(folder.path().string()));
+  panel.setCurrentRun(path);
+  SampleRun run(folder / "new.lockstep", 10);
+  run.startUp();
+  ASSERT_TRUE(waitUntil([&] {
+    return panel.runs().size() == 1 && panel.runs().entry(0).state == trace::RunState::kRunning;
+  }));
+  run.steps(10);
+  run.finish(trace::RunState::kFinished);
+  ASSERT_TRUE(waitUntil([&] { return panel.runs().entry(0).state == trace::RunState::kFinished; }));
+  RunFigures figures;
+  figures.overlapPercent = 12.5;
+  emit panel.figuresKnown(path, figures);
+  ASSERT_TRUE(waitUntil([&] { return panel.runs().entry(0).overlapPercent.has_value(); }));
+  EXPECT_EQ(panel.runs().entry(0).overlapPercent, 12.5) << "not what the file would give";
+}
+
 TEST(RunsPanel, AFolderThatDoesNotExistYetIsWatchedOnceItDoes) {
   const support::TemporaryFolder folder;
   RunsPanel panel(QString::fromStdString((folder / "runs").string()));
@@ -213,6 +233,13 @@ TEST_F(InspectorLinks, AParameterAndTheSelectionLeadToAllTheirEvents) {
   emit parameters->activated(parameters->model()->index(0, 0));
   panel_.findChild<QPushButton*>("inspectorFindAll")->click();
   EXPECT_EQ(asked_, (QStringList{"\"fc.weight\"", "name:allreduce bucket:1"}));
+}
+
+TEST(ProblemsPanel, AnIterationIsWrittenInFullHoweverLateItIs) {
+  ProblemsPanel panel;
+  panel.add({true, 1, 1'234'567, "rank 1 was killed"});
+  EXPECT_EQ(panel.findChild<QTableView*>("problemsTable")->model()->index(0, 2).data().toString(),
+            "1234567");
 }
 
 TEST(ProblemsPanel, OnlyAProblemWithAnIterationCanBeShown) {

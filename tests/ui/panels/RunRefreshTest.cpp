@@ -34,9 +34,12 @@ TEST(RunRefreshTest, APanelBehindATabWorksWhenItsTabIsChosenAndNotBefore) {
   ViewState state;
   RunRefresh refresh(*panel, 1);
   int works = 0;
+  bool leaves = false;
   QObject::connect(&refresh, &RunRefresh::due, panel, [&] {
     ++works;
-    refresh.worked(0);
+    if (!leaves) {
+      refresh.worked(0);
+    }
   });
   window.show();
   front->raise();
@@ -55,6 +58,18 @@ TEST(RunRefreshTest, APanelBehindATabWorksWhenItsTabIsChosenAndNotBefore) {
   back->raise();
   EXPECT_TRUE(waitUntil([&] { return works > 0; }));
   EXPECT_TRUE(waitUntil([&] { return !refresh.waiting(); }));
+
+  // Work that was left behind the other tab holds back none for the next run.
+  leaves = true;
+  refresh.ask();
+  ASSERT_TRUE(refresh.waiting());
+  front->raise();
+  ASSERT_TRUE(waitUntil([&] { return panel->visibleRegion().isEmpty(); }));
+  works = 0;
+  refresh.setRun(&model, &state);
+  EXPECT_EQ(works, 0);
+  back->raise();
+  EXPECT_TRUE(waitUntil([&] { return works > 0; }));
 }
 
 }  // namespace

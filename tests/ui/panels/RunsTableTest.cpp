@@ -69,7 +69,25 @@ TEST_F(RunsTableTest, TermsCompareNumbersAndNameColumns) {
 
 TEST_F(RunsTableTest, WhatIsNotKnownIsADashAndSortsLast) {
   EXPECT_EQ(model_.index(0, RunsTable::kOverlap).data().toString(), QString("–"));
-  EXPECT_LT(model_.index(0, RunsTable::kOverlap).data(RowsModel::kSortRole).toDouble(), 0);
+  RunEntry known = entry("known", "mlp", 2);
+  known.overlapPercent = 40;
+  show({entry("a", "mlp", 2), known});
+  for (const Qt::SortOrder order : {Qt::AscendingOrder, Qt::DescendingOrder}) {
+    model_.sort(RunsTable::kOverlap, order);
+    EXPECT_EQ(model_.index(1, RunsTable::kName).data().toString(), "a");
+  }
+}
+
+TEST_F(RunsTableTest, AFigureThatIsNotKnownIsInNoRange) {
+  RunEntry known = entry("known", "mlp", 2);
+  known.overlapPercent = 40;
+  RunEntry broken = entry("broken", "mlp", 0);
+  broken.problem = "broken: not a run file";
+  show({known, broken, entry("unknown", "mlp", 2)});
+  EXPECT_EQ(visible("overlap<50"), QStringList{"known"});
+  EXPECT_EQ(visible("drops=0"), (QStringList{"known", "unknown"}));
+  EXPECT_EQ(visible("world<4"), (QStringList{"known", "unknown"}));
+  EXPECT_EQ(visible("model=0"), QStringList{}) << "a word is no number";
 }
 
 TEST_F(RunsTableTest, TheStartIsShortForRunsOfTodayAndWholeInTooltipAndFilter) {

@@ -123,6 +123,15 @@ TEST_F(RunControllerTest, PassesOnWhyARunCouldNotBeStopped) {
   EXPECT_TRUE(lines_.front().contains("none.lockstep")) << lines_.front().toStdString();
 }
 
+TEST_F(RunControllerTest, AProgramThatCrashesIsNotTakenForARunThatDoesNotStop) {
+  const auto program = folder_.write("programs/lockstep", "#!/bin/sh\nkill -SEGV $$\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  controller_.setPrograms(findPrograms(QString::fromStdString((folder_ / "programs").string())));
+  controller_.stop("run.lockstep");
+  ASSERT_TRUE(waitUntil([this] { return !lines_.isEmpty(); }));
+  EXPECT_EQ(lines_.front(), "run.lockstep: could not be stopped");
+}
+
 TEST(LastLineOf, SkipsBlankLinesAndOverwrittenProgress) {
   const support::TemporaryFolder folder;
   const auto path =

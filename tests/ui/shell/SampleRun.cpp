@@ -45,12 +45,11 @@ SampleRun::SampleRun(const std::filesystem::path& path, std::uint32_t plannedSte
     throw std::runtime_error(created.error().message());
   }
   writer_ = std::move(created).value();
-  experiment::Experiment experiment;
-  experiment.name = name;
-  experiment.train.steps = plannedSteps;
+  experiment_.name = name;
+  experiment_.train.steps = plannedSteps;
   info_.runId = name + "-sample";
   info_.name = name;
-  info_.experimentToml = experiment::toToml(experiment);
+  info_.experimentToml = experiment::toToml(experiment_);
   info_.startedAt = "2026-01-31T12:00:00Z";
   info_.worldSize = kRanks;
   info_.plannedSteps = plannedSteps;
@@ -132,10 +131,13 @@ void SampleRun::startUp() {
 
 void SampleRun::stepOf(int rank) {
   const std::int64_t t = nowNs_;
-  const std::int64_t late = rank * kLateNs;
+  const std::int64_t late = rank * lateNs_;
   const std::int32_t main = stepTrack(rank);
   event(main, EventKind::kData, t, 600 * kUs);
   event(main, EventKind::kForward, t + 700 * kUs, 5 * kMs);
+  if (searchNs_ > 0) {
+    event(main, EventKind::kSearchUnused, t + 5700 * kUs, searchNs_);
+  }
   std::int64_t done = 0;
   for (std::uint16_t bucket = 0; bucket < kBucketBytes.size(); ++bucket) {
     const std::int64_t ready = t + (8 + 3 * bucket) * kMs + late;
@@ -151,7 +153,7 @@ void SampleRun::stepOf(int rank) {
     const auto operation = trace::packOperation(trace::Operation::kAllreduce);
     const std::uint64_t id = trace::packCollective(sequence_ + bucket, bytes);
     event(main, EventKind::kCollectiveQueued, ready + 20 * kUs, 0, bucket, operation, id);
-    done = t + (8 + 3 * bucket) * kMs + kLateNs + (900 + 500 * bucket) * kUs;
+    done = t + (8 + 3 * bucket) * kMs + lateNs_ + (900 + 500 * bucket) * kUs;
     event(commTrack(rank), EventKind::kCollective, ready + 40 * kUs, done - ready - 40 * kUs,
           bucket, operation, id);
     event(commTrack(rank), EventKind::kHookCommunicate, ready + 20 * kUs, done - ready - 10 * kUs,
@@ -178,8 +180,15 @@ void SampleRun::step() {
   }
   sequence_ += kBucketBytes.size();
   ++step_;
-  nowNs_ += kStepNs;
+  nowNs_ += kStepNs + lateNs_ - kLateNs;  // who waits longer begins the next one later
   commit();
+}
+
+void SampleRun::searchUnused(std::int64_t ns) {
+  searchNs_ = ns;
+  experiment_.ddp.findUnusedParameters = true;
+  info_.experimentToml = experiment::toToml(experiment_);
+  writer_->setInfo(info_);
 }
 
 void SampleRun::log(int rank, const std::string& text) {

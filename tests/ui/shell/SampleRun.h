@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/experiment/Experiment.h"
 #include "engine/trace/RunFile.h"
 
 namespace lockstep::tests {
@@ -28,6 +29,11 @@ class SampleRun {
   void steps(int count) {
     for (int i = 0; i < count; ++i) step();
   }
+  /// Rank 1 comes so much later to its collectives from now on.
+  void late(std::int64_t ns) { lateNs_ = ns; }
+  /// From now on every step searches for unused parameters for so long, and finds none; the
+  /// experiment asks for that.
+  void searchUnused(std::int64_t ns);
   void log(int rank, const std::string& text);
   void problem(const trace::ProblemRow& problem);
   void drop(std::uint64_t events);
@@ -53,8 +59,11 @@ class SampleRun {
 
   std::unique_ptr<trace::RunFileWriter> writer_;
   trace::RunInfo info_;
+  experiment::Experiment experiment_;
   base::ClockCalibration clock_;
   std::int64_t nowNs_ = 0;
+  std::int64_t lateNs_ = kLateNs;
+  std::int64_t searchNs_ = 0;
   std::uint32_t step_ = 0;
   std::uint32_t sequence_ = 0;
   int hostOfRank1_ = 0;

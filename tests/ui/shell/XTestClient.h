@@ -75,6 +75,7 @@ constexpr xcb_keysym_t kKeyEscape = 0xFF1B;
 constexpr xcb_keysym_t kKeyTab = 0xFF09;
 constexpr xcb_keysym_t kKeyF1 = 0xFFBE;
 constexpr xcb_keysym_t kKeyF5 = 0xFFC2;
+constexpr xcb_keysym_t kKeyF8 = 0xFFC5;
 constexpr xcb_keysym_t kKeyShift = 0xFFE1;
 constexpr xcb_keysym_t kKeyControl = 0xFFE3;
 constexpr xcb_keysym_t kKeyF3 = 0xFFC0;

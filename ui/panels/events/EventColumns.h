@@ -2,7 +2,6 @@
 
 #include <QHash>
 #include <QString>
-#include <cmath>
 
 #include "ui/model/SpanNames.h"
 

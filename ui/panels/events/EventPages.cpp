@@ -115,6 +115,7 @@ std::optional<std::size_t> EventPages::placeOf(const Span& span) const {
   if (!number) {
     return std::nullopt;
   }
+  // One by one, since the rows may be in any order; this is a look at 4 bytes a row.
   const auto at = std::find(rows_->numbers.begin(), rows_->numbers.end(), *number);
   return at == rows_->numbers.end()
              ? std::nullopt

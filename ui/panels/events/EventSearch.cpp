@@ -11,7 +11,7 @@
 
 namespace lockstep::ui {
 
-// Texts as numbers that sort as they do.
+// Texts as numbers that sort as they do: Note [Sorting events].
 class EventSearch::TextKeys {
  public:
   TextKeys(EventColumn column, const EventTerms& terms) : column_(column), terms_(terms) {}
@@ -67,6 +67,21 @@ class EventSearch::TextKeys {
   std::vector<QString> texts_;
 };
 
+// Note [Sorting events]
+//
+// A search may find millions of spans, so it keeps of each only its start, its number in the slices
+// and, sorted by anything but the start, one double to compare (keys_); what cells say is made
+// again when they are shown. The key is
+//
+//   a number   what the column holds; NaN where it holds nothing
+//   a text     the place of the text among all texts of the column
+//
+// There are few different texts. TextKeys numbers them as they come (of), by what they are made of,
+// so that each is written once; when all have come, places() sorts them as people count ("bucket 2"
+// before "bucket 10") and each number becomes the place of its text.
+//
+// Equal keys are ordered by start and then by number, also when the column descends. So the order
+// of all rows is settled, and a live list that is searched anew does not shuffle its rows.
 class EventSearch::Job : public SpanWalk::Job {
  public:
   Job(EventOrder order, EventTerms terms)
@@ -78,6 +93,7 @@ class EventSearch::Job : public SpanWalk::Job {
       if (!order_.query.empty() && !order_.query.matches(terms_.parameters, span)) {
         continue;
       }
+      // Sorted by start, a row needs no key; keys_ stays empty.
       const auto at = static_cast<std::uint32_t>(found_.size());
       found_.push_back({span.startNs, chunk.first + static_cast<std::uint32_t>(i), at});
       if (isText(order_.column)) {
@@ -123,6 +139,7 @@ class EventSearch::Job : public SpanWalk::Job {
   // A sort of millions takes seconds: it ends as soon as the job is dropped.
   template <typename Iterator, typename Less>
   void sortWhileWanted(Iterator begin, Iterator end, Less less) const {
+    // std::sort can be left by an exception alone. A Found is plain data: nothing is lost half way.
     std::sort(begin, end, [&](const Found& a, const Found& b) {
       if (dropped()) {
         throw Dropped();
@@ -149,6 +166,7 @@ class EventSearch::Job : public SpanWalk::Job {
         key = places[static_cast<std::size_t>(key)];
       }
     }
+    // Rows without a value stand last in both directions.
     const auto none = std::partition(found_.begin(), found_.end(),
                                      [&](const Found& f) { return !std::isnan(keys_[f.at]); });
     sortWhileWanted(found_.begin(), none, [&](const Found& a, const Found& b) {
@@ -184,6 +202,8 @@ void EventSearch::start(const RunModel& model, const EventOrder& order) {
     tookMs_ = clock_.elapsed();
     emit found(rows);
   });
+  // Starts of iterations are looked up by the source, since the model belongs to this thread; other
+  // columns are spared that.
   const bool bySteps = order.column == EventColumn::kStep || order.column == EventColumn::kInStep;
   walk_.start(
       [&model, rows, next = std::uint32_t{0}, bySteps,

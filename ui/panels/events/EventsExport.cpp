@@ -33,6 +33,20 @@ exports::EventRow rowOf(const Span& span, std::string_view thread, double stepSt
 
 }  // namespace
 
+// Note [Events that move]
+//
+// EventRows holds numbers of spans, and a number is that of its span only as long as no other comes
+// late into the row before it (SpanSlices::stand). Writing millions of lines takes a while, in
+// which a live run goes on. So the source asks before each chunk, and where numbers have moved it
+// ends the walk:
+//
+//   start ─▶ write ─▶ chunk, chunk, … ─▶ finish: commit ─▶ ended(path, "")
+//              ▲         └─ moved ─────▶ finish: no commit
+//              │                           │ kSearches times, then ended(path, why)
+//              └─ found(rows) ◀─ search ◀──┘
+//
+// A file without its commit leaves nothing, and the one that was there before stays (OutputFile).
+// Both the source and the end run on the UI thread; `moved` is read by the job on another.
 class EventsExport::Job : public SpanWalk::Job {
  public:
   Job(const QString& path, EventTerms terms) : path_(path), terms_(std::move(terms)) {}
@@ -50,6 +64,7 @@ class EventsExport::Job : public SpanWalk::Job {
   }
 
   void finish() override {
+    // begin() again: a list of no events makes a file that has its titles.
     if (mistake.isEmpty() && !moved && !dropped() && begin()) {
       note(file_->commit());
     }
@@ -62,6 +77,7 @@ class EventsExport::Job : public SpanWalk::Job {
 
  private:
   bool begin() {
+    // Created here and not in the constructor, for this runs on the pool: a slow disk holds nobody.
     if (!file_ && mistake.isEmpty()) {
       auto created = exports::OutputFile::create(QFile::encodeName(path_).toStdString());
       if (!created.ok()) {

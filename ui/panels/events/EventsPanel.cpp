@@ -4,7 +4,6 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QFileDialog>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QItemSelectionModel>
 #include <QPushButton>
@@ -32,6 +31,20 @@ constexpr int kSampleRows = 60;
 
 }  // namespace
 
+// Note [A selection with two owners]
+//
+// The selection of a run is in the view state, for all views; a table has a current row besides.
+// Each follows the other, and neither may answer to what it was itself the cause of. While
+// `syncing_` is set, a change of the row is no choice of the user's, and a change of the selection
+// is no news:
+//
+//   the user picks a row ─▶ rowChosen ─ syncing_ ─▶ ViewState::select ─▶ showSelection: leaves
+//   a click in a view    ─▶ showSelection ─▶ goTo ─ syncing_ ─▶ new row ─▶ rowChosen: leaves
+//   a search has ended   ─▶ take ─ syncing_ ─▶ the selected event is found in its new row
+//
+// Of searches there are three orders: the one that is wanted (order_), the one that is being
+// searched by (searched_) and the one in which the listed rows were found (shown_). An export needs
+// the last.
 EventsPanel::EventsPanel(QWidget* parent)
     : RunTablePanel(
           {.name = "events",
@@ -125,6 +138,7 @@ void EventsPanel::showRows() {
 void EventsPanel::take(const std::shared_ptr<const EventRows>& rows) {
   QScrollBar* bar = table_->verticalScrollBar();
   const int scrolled = bar->value();
+  // Who looks at the end of a live list goes on doing so; anybody else's lines stay where they are.
   const bool atEnd = run_->isLive() && scrolled > 0 && scrolled == bar->maximum();
   const bool first = rows_.total() == 0;
   syncing_ = true;
@@ -135,6 +149,7 @@ void EventsPanel::take(const std::shared_ptr<const EventRows>& rows) {
     fitColumns();
   }
   const auto place = state_->selection() ? rows_.placeOf(*state_->selection()) : std::nullopt;
+  // With the first rows the table goes to the selection; later only the mark follows it.
   if (place && first) {
     goTo(*place);
   } else if (place && *place / EventPages::kPageRows == rows_.page()) {
@@ -165,9 +180,9 @@ void EventsPanel::rowChosen() {
   syncing_ = true;
   const TimeRange range = state_->range();
   if (span->endNs() < range.startNs || span->startNs > range.endNs) {
-    const double half = range.lengthNs() / 2;
-    const double middle = (span->startNs + span->endNs()) / 2;
-    state_->setRange({middle - half, middle + half}, ViewState::RangeChange::kPan);
+    const TimeRange all{span->startNs, span->endNs()};
+    state_->setRange(TimeRange::about(all.middleNs(), range.lengthNs()),
+                     ViewState::RangeChange::kPan);
   }
   state_->select(span);
   emit chosen(*span);
@@ -175,8 +190,13 @@ void EventsPanel::rowChosen() {
   refreshWords();
 }
 
+void EventsPanel::showEvent(QShowEvent* event) {
+  RunTablePanel::showEvent(event);
+  showSelection();  // what was selected meanwhile
+}
+
 void EventsPanel::showSelection() {
-  if (syncing_ || !isVisible()) {
+  if (syncing_ || state_ == nullptr || !isVisible()) {
     return;
   }
   const auto place = state_->selection() ? rows_.placeOf(*state_->selection()) : std::nullopt;
@@ -372,6 +392,8 @@ void EventsPanel::fitColumns() {
 
 void EventsPanel::refreshWords() {
   const QString mistake = SpanQuery(filter_->text()).error();
+  // What goes on now comes before what came of the last deed, that before what is wrong with the
+  // filter, and the usual count last.
   QString text;
   if (export_.busy()) {
     text = tr("Writing, %1 %…").arg(static_cast<int>(export_.progress() * 100));

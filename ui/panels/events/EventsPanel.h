@@ -1,7 +1,6 @@
 #pragma once
 
 #include <QString>
-#include <cstdint>
 
 #include "ui/panels/RunTablePanel.h"
 #include "ui/panels/events/EventPages.h"
@@ -45,6 +44,9 @@ class EventsPanel : public RunTablePanel {
   void timelineRequested();
   /// A file could not be written, or not to its end; one sentence.
   void failed(const QString& sentence);
+
+ protected:
+  void showEvent(QShowEvent* event) override;
 
  private:
   void buildTable();

@@ -1,7 +1,5 @@
 #include "ui/panels/events/StepStarts.h"
 
-#include <cmath>
-
 namespace lockstep::ui {
 
 double StepStarts::of(const RunModel& model, const Span& span) {

@@ -10,6 +10,8 @@ namespace {
 const QString kKey = QStringLiteral("hooks/disabled");
 
 QString entryOf(const QString& id, const QString& path) {
+  // By both, for two libraries may have a hook of one name. Entries are compared whole and never
+  // taken apart, so a path may hold spaces.
   return id + QLatin1Char(' ') + path;
 }
 

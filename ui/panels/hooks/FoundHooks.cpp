@@ -1,6 +1,5 @@
 #include "ui/panels/hooks/FoundHooks.h"
 
-#include <QDateTime>
 #include <QFileInfo>
 #include <algorithm>
 
@@ -14,7 +13,7 @@ namespace {
 
 using State = HookRow::State;
 
-/// What a verdict is valid for.
+/// Stands for the content of a file: a verdict holds for its library as long as this is the same.
 QString stampOf(const QString& path) {
   const QFileInfo file(path);
   return QString::number(file.size()) + QLatin1Char(' ') +
@@ -58,13 +57,15 @@ void FoundHooks::disabledChanged() {
 
 void FoundHooks::setVerifying(const QString& library) {
   verifying_ = library;
+  verifyingStamp_ = stampOf(library);  // of what is verified, whatever is written meanwhile
   rebuild();
 }
 
+// A hook that no verdict came for counts as failed; `error` says what the verification ended with.
 void FoundHooks::setVerdicts(const QString& library, const std::map<QString, HookVerdict>& verdicts,
                              const QString& error) {
   verifying_.clear();
-  stamps_[library] = stampOf(library);
+  stamps_[library] = verifyingStamp_;
   for (const HookRow& row : rows_) {
     if (row.path == library && !row.refused()) {
       const auto found = verdicts.find(row.id);
@@ -75,6 +76,19 @@ void FoundHooks::setVerdicts(const QString& library, const std::map<QString, Hoo
   rebuild();
 }
 
+// Note [The state of a hook]
+//
+// Several things may be so at once; the first of these that is so is the state:
+//
+//   refused     its library cannot be used at all (rebuild)
+//   verifying   its library is being verified, and all of its hooks with it
+//   hidden      a library that is looked at first has a hook of this name: that one is used
+//   disabled    the user does not want it offered
+//   verified    or failed, when there is a verdict that still holds
+//   ready       nothing is known against it
+//
+// Rows are made anew at each change, by a scan above all. Verdicts are kept beside them, by library
+// and id, and hold over scans while the file is the one that was verified (stampOf).
 void FoundHooks::judge(HookRow& row, bool hidden, const QString& hider) const {
   const auto verdict = verdicts_.find({row.path, row.id});
   const auto stamp = stamps_.find(row.path);
@@ -127,8 +141,7 @@ void FoundHooks::rebuild() {
 }
 
 std::optional<std::size_t> FoundHooks::find(const QString& id) const {
-  const auto at =
-      std::find_if(rows_.begin(), rows_.end(), [&](const HookRow& row) { return row.id == id; });
+  const auto at = std::ranges::find(rows_, id, &HookRow::id);
   return at == rows_.end() ? std::nullopt
                            : std::optional(static_cast<std::size_t>(at - rows_.begin()));
 }

@@ -61,10 +61,11 @@ class FoundHooks {
 
   std::vector<plugin::FoundLibrary> libraries_;
   std::vector<HookRow> rows_;
-  /// By library and id; of files that have not changed since, as a new scan forgets them else.
+  /// By library and id. Kept over scans; one counts while its file has not changed (stamps_).
   std::map<std::pair<QString, QString>, HookVerdict> verdicts_;
   std::map<QString, QString> stamps_;  // of verified libraries
   QString verifying_;                  // library
+  QString verifyingStamp_;
 };
 
 /// The columns of the table of them.

@@ -70,6 +70,7 @@ QString factsOf(const HookRow& row) {
                       .arg(QString::fromStdString(hook.refusal))
             : hook.has("state") ? HookDetails::tr("State: kept with checkpoints")
                                 : HookDetails::tr("State: none"));
+  // Said beside the promises: elsewhere replicas that differ are a mistake.
   if (hook.has("replicas")) {
     lines << HookDetails::tr("Lets the replicas drift apart, by design.");
   }
@@ -86,19 +87,21 @@ QString factsOf(const HookRow& row) {
 
 }  // namespace
 
-HookDetails::HookDetails(QWidget* parent) : QWidget(parent) {
+HookDetails::HookDetails(QWidget* parent)
+    : QWidget(parent),
+      title_(bold()),
+      facts_(makeText("hookFacts")),
+      parametersTitle_(bold(tr("Parameters"))),
+      parameters_(
+          makeTable("hookParameters", tr("Parameters of the hook"),
+                    {tr("Key"), tr("Begins with"), tr("Allowed"), tr("Live"), tr("What it does")})),
+      verdictTitle_(bold(tr("Verification"))),
+      verdict_(
+          makeTable("hookVerdict", tr("What the verification of the hook found"),
+                    {tr("Ranks"), tr("Verdict"), tr("Off the mean"), tr("Promised"),
+                     tr("Same on all ranks"), tr("A step"), tr("Allreduce"), tr("Sent a step")})),
+      findings_(makeText("hookFindings")) {
   setObjectName("hookDetails");
-  title_ = bold();
-  facts_ = makeText("hookFacts");
-  parametersTitle_ = bold(tr("Parameters"));
-  parameters_ =
-      makeTable("hookParameters", tr("Parameters of the hook"),
-                {tr("Key"), tr("Begins with"), tr("Allowed"), tr("Live"), tr("What it does")});
-  verdictTitle_ = bold(tr("Verification"));
-  verdict_ = makeTable("hookVerdict", tr("What the verification of the hook found"),
-                       {tr("Ranks"), tr("Verdict"), tr("Off the mean"), tr("Promised"),
-                        tr("Same on all ranks"), tr("A step"), tr("Allreduce"), tr("Sent a step")});
-  findings_ = makeText("hookFindings");
   fill(this,
        inColumn({title_, facts_, verdictTitle_, verdict_, findings_, parametersTitle_, parameters_,
                  Part::rest()}),
@@ -107,6 +110,7 @@ HookDetails::HookDetails(QWidget* parent) : QWidget(parent) {
 }
 
 void HookDetails::show(const HookRow* row) {
+  // Of a library that was refused nothing is known but why: it could not be asked for its hooks.
   const bool known = row != nullptr && !row->refused();
   title_->setText(row == nullptr ? tr("Choose a hook to see what it does")
                                  : row->id + QLatin1Char(' ') + row->version);
@@ -131,6 +135,7 @@ void HookDetails::show(const HookRow* row) {
 }
 
 void HookDetails::fillParameters(const HookRow& row) {
+  // A table without rows would still show its titles.
   parametersTitle_->setText(row.info.params.empty() ? tr("No parameters") : tr("Parameters"));
   parameters_->setVisible(!row.info.params.empty());
   std::vector<WrittenRows::Row> rows;
@@ -158,6 +163,7 @@ void HookDetails::fillVerdict(const HookRow& hook) {
   const QString promised =
       hook.info.meanError < 0 ? tr("no promise") : QString::number(hook.info.meanError, 'e', 1);
   for (const plugin::Verification& run : verdict.runs) {
+    // A refusal comes before any training, and a failure may come before any timing.
     const bool trained = run.meanError >= 0;
     const bool timed = run.stepMs > 0;
     const QString none = QStringLiteral("–");

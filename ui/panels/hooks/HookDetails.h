@@ -25,13 +25,13 @@ class HookDetails : public QWidget {
   void fillParameters(const HookRow& row);
   void fillVerdict(const HookRow& hook);
 
-  QLabel* title_ = nullptr;
-  QLabel* facts_ = nullptr;
-  QLabel* parametersTitle_ = nullptr;
-  LowTable* parameters_ = nullptr;
-  QLabel* verdictTitle_ = nullptr;
-  LowTable* verdict_ = nullptr;
-  QLabel* findings_ = nullptr;
+  QLabel* title_;
+  QLabel* facts_;
+  QLabel* parametersTitle_;
+  LowTable* parameters_;
+  QLabel* verdictTitle_;
+  LowTable* verdict_;
+  QLabel* findings_;
 };
 
 }  // namespace lockstep::ui

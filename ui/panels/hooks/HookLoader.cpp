@@ -53,12 +53,13 @@ void HookLoader::next() {
   if (held_ || busy_ || waiting_.isEmpty()) {
     return;
   }
-  const QString path = waiting_.takeFirst();
   if (folder_.isEmpty()) {
+    waiting_.clear();  // none of them has a place to go to
     emit said(tr("There is no folder for hooks of yours: neither XDG_DATA_HOME nor HOME is set"),
               true);
     return;
   }
+  const QString path = waiting_.takeFirst();
   emit said(tr("Looking at %1…").arg(QFileInfo(path).fileName()), false);
   busy_ = true;
   inBackground(
@@ -72,8 +73,17 @@ void HookLoader::next() {
       });
 }
 
-// What is told of a library that is loaded or refused has the folders scanned, which holds the
-// next.
+// Note [One library after the other]
+//
+// Each library that is brought in changes what the folders hold, so they are scanned before the
+// next one is looked at; the panel does that, and holds this meanwhile.
+//
+//   load ─▶ waiting_ ─ next ─▶ loadHook (pool) ─▶ take
+//     kLoaded, kRefused ─▶ signal ─▶ the panel: hold(true), scan, hold(false) ─▶ next
+//     kExists           ─▶ askToReplace ─ yes ─▶ to the front again, as toReplace_ ─▶ next
+//     kFailed           ─▶ next
+//
+// A yes is for one library and its next try: `next` takes toReplace_ away whatever comes of it.
 void HookLoader::take(const QString& path, const LoadedHook& loaded) {
   const QString name = QFileInfo(path).fileName();
   switch (loaded.outcome) {
@@ -101,7 +111,7 @@ void HookLoader::take(const QString& path, const LoadedHook& loaded) {
                 .arg(ids.join(QStringLiteral(", ")),
                      QFileInfo(QString::fromStdString(loaded.target)).absolutePath()),
             false);
-  emit this->loaded(ids);
+  emit this->loaded(loaded.library);
 }
 
 void HookLoader::askToReplace(const QString& path, const QString& target) {

@@ -23,15 +23,15 @@ class HookLoader : public QObject {
   /// Opens the dialog that asks for libraries.
   void choose();
   void load(const QStringList& paths);
-  /// Lets those that wait do so, as while the folders are being scanned.
+  /// While held, those that wait go on waiting: as long as the folders are being scanned.
   void hold(bool held);
   [[nodiscard]] bool busy() const { return busy_; }
 
  signals:
-  /// How it goes, a sentence; `bad`: it did not.
+  /// How it goes, a sentence; `bad`: it went wrong.
   void said(const QString& sentence, bool bad);
-  /// A library lies in the folder now; the ids of its hooks.
-  void loaded(const QStringList& hooks);
+  /// A library lies in the folder now; its path is from where it came.
+  void loaded(const lockstep::plugin::FoundLibrary& library);
   void refused(const lockstep::plugin::FoundLibrary& library, const QString& name);
 
  private:

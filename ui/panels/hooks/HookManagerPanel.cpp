@@ -4,7 +4,6 @@
 #include <QFileInfo>
 #include <QHeaderView>
 #include <QPushButton>
-#include <QScrollArea>
 #include <QSplitter>
 #include <QTimer>
 #include <utility>
@@ -39,10 +38,6 @@ HookManagerPanel::HookManagerPanel(const HookManagerOptions& options, QWidget* p
   setObjectName("hookManager");
   setAccessibleName(tr("Hooks"));
   setAcceptDrops(true);
-  auto* scroll = new QScrollArea;
-  scroll->setWidget(details_);
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
   auto* empty =
       new EmptyState(tr("No hooks were found in %1. Drop a library (.so) here, or load one.")
                          .arg(QString::fromStdString(plugin::pathsText(plugin::pluginFolders()))),
@@ -51,7 +46,7 @@ HookManagerPanel::HookManagerPanel(const HookManagerOptions& options, QWidget* p
   auto* splitter = new QSplitter(Qt::Vertical);
   page_ = new ViewOrEmpty(view_, empty);
   splitter->addWidget(page_);
-  splitter->addWidget(scroll);
+  splitter->addWidget(scrolled(details_));
   splitter->setStretchFactor(0, 1);
   splitter->setStretchFactor(1, 1);
   splitter->setChildrenCollapsible(false);
@@ -60,6 +55,7 @@ HookManagerPanel::HookManagerPanel(const HookManagerOptions& options, QWidget* p
   message_->hide();
   fill(this, inColumn({makeButtons(), message_, {splitter, 1}}, 6), {6, 6, 6, 6});
 
+  // The program says nothing before its end, which may take minutes.
   elapsed_->setInterval(1000);
   connect(elapsed_, &QTimer::timeout, this, [this] {
     seconds_ += 1;
@@ -69,13 +65,21 @@ HookManagerPanel::HookManagerPanel(const HookManagerOptions& options, QWidget* p
   });
   connect(&verifier_, &HookVerifier::finished, this, &HookManagerPanel::takeVerdicts);
   connect(loader_, &HookLoader::said, this, &HookManagerPanel::say);
-  connect(loader_, &HookLoader::loaded, this, [this](const QStringList& hooks) {
-    afterScan_ = hooks.value(0);
+  // What was said of a file that is offered again holds no more.
+  const auto forget = [this](const plugin::FoundLibrary& library) {
+    std::erase_if(rejected_, [&](const auto& each) { return each.path == library.path; });
+  };
+  connect(loader_, &HookLoader::loaded, this, [this, forget](const plugin::FoundLibrary& library) {
+    forget(library);
+    afterScan_ = QString::fromStdString(library.info.hooks.front().id);
     rescan();
   });
   connect(loader_, &HookLoader::refused, this,
-          [this](const plugin::FoundLibrary& library, const QString& name) {
+          [this, forget](const plugin::FoundLibrary& library, const QString& name) {
+            forget(library);
             afterScan_ = name;
+            // It was not copied, so no scan finds it: its row is added to theirs until the next
+            // reload.
             rejected_.push_back(library);
             rescan();
           });
@@ -115,8 +119,7 @@ QHBoxLayout* HookManagerPanel::makeButtons() {
 }
 
 TableView* HookManagerPanel::makeTable() const {
-  auto* view =
-      named(new TableView(tr("Hooks that were found")), "hooksFound", tr("Hooks that were found"));
+  auto* view = named(new TableView(tr("Hooks that were found")), "hooksFound");
   view->setRows(foundRows(hooks_.rows()));
   view->sortFromTheStart(FoundColumn::kName, Qt::AscendingOrder);
   view->setSelectionMode(QAbstractItemView::SingleSelection);
@@ -222,7 +225,9 @@ void HookManagerPanel::reload() {
 }
 
 void HookManagerPanel::rescan() {
+  // A scan asked for during another takes its place: BackgroundJob drops the earlier answer.
   scanning_ = true;
+  // Meanwhile nothing is brought in (Note [One library after the other]).
   loader_->hold(true);
   reload_->setEnabled(false);
   scan_.start(
@@ -238,11 +243,11 @@ void HookManagerPanel::takeScan(std::vector<plugin::FoundLibrary> libraries) {
   libraries.insert(libraries.end(), rejected_.begin(), rejected_.end());
   hooks_.setLibraries(std::move(libraries));
   fillTable();
+  // Chosen only now: before the scan the table had no row of it.
   if (!afterScan_.isEmpty()) {
     show(std::exchange(afterScan_, QString()));
   }
   changed();
-  emit reloaded();
   loader_->hold(false);
 }
 

@@ -61,8 +61,6 @@ class HookManagerPanel : public QWidget {
   void useRequested(const QString& hook);
   /// Ids that the setup form offers: usable and not disabled. After each scan and change.
   void offeredChanged(const QStringList& hooks);
-  /// A scan is done.
-  void reloaded();
 
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;

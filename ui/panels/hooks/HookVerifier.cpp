@@ -5,6 +5,7 @@
 
 namespace lockstep::ui {
 
+// All or nothing: a text that is half understood gives no verdict on any hook.
 std::optional<std::map<QString, HookVerdict>> verdictsOf(const QByteArray& text) {
   const auto json = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
   if (!json.is_array()) {
@@ -40,6 +41,7 @@ HookVerifier::HookVerifier(QString program, QObject* parent)
 }
 
 void HookVerifier::start(const QString& library) {
+  // One at a time: it trains on up to four ranks and takes times, which two at once would spoil.
   if (!isRunning()) {
     library_ = library;
     cancelled_ = false;
@@ -48,11 +50,14 @@ void HookVerifier::start(const QString& library) {
 }
 
 void HookVerifier::cancel() {
+  // The program ends a little later: `take` then reports that it was cancelled.
   cancelled_ = isRunning();
   asked_.end();
 }
 
 void HookVerifier::take(const ProgramAnswer& answer) {
+  // Verdicts count whatever the exit code: it is an error too where a hook does not keep its
+  // promises.
   const auto fail = [this](const QString& sentence) { emit finished(library_, {}, sentence); };
   if (cancelled_) {
     fail(tr("it was cancelled"));

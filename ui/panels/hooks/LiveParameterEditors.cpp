@@ -16,14 +16,13 @@ namespace {
 
 using plugin::HookParam;
 
-/// Digits after the point that tell values of a range apart, near its lower end too.
-int decimalsOf(const HookParam& param) {
-  const double least = param.min > 0 ? param.min : (param.max - param.min) / 1000;
-  constexpr int kMost = 8;
-  return least > 0 ? std::clamp(static_cast<int>(std::ceil(-std::log10(least))) + 1, 1, kMost) : 3;
-}
+// Digits after the point, as many as a value may have that the ranks use: a box that rounded it
+// would ask for another when the cursor only leaves it.
+constexpr int kDecimals = 30;
 
 double stepOf(const HookParam& param) {
+  // The arrows of the box. Over several magnitudes no step fits everywhere: one that suits where it
+  // begins.
   return param.logScale ? param.initial / 2 : (param.max - param.min) / 100;
 }
 
@@ -32,7 +31,7 @@ class RealBox : public QDoubleSpinBox {
  public:
   using QDoubleSpinBox::QDoubleSpinBox;
   [[nodiscard]] QString textFromValue(double value) const override {
-    return QLocale::c().toString(value, 'g', 7);
+    return QLocale::c().toString(value, 'g', kLiveDigits);
   }
   [[nodiscard]] double valueFromText(const QString& text) const override {
     QString number = text;
@@ -45,6 +44,7 @@ class RealBox : public QDoubleSpinBox {
     bool good = false;
     const double value = QLocale::c().toDouble(number.trimmed(), &good);
     Q_UNUSED(position);
+    // Never refused while it is typed: 0.05 begins with a 0 that may be below the range.
     return good && value >= minimum() && value <= maximum() ? QValidator::Acceptable
                                                             : QValidator::Intermediate;
   }
@@ -60,6 +60,8 @@ LiveParameterEditor makeEditor(const LiveParameter& parameter,
   const auto* number = std::get_if<double>(&parameter.value);
   const auto* text = std::get_if<std::string>(&parameter.value);
   const QString words = QString::fromStdString(text == nullptr ? param.initialText : *text);
+  // Each tells of a change when the user is done with it, not at each key: for the ranks a change
+  // is something to agree on.
   switch (param.type) {
     case HookParam::Type::kBool: {
       auto* box = new QCheckBox;
@@ -71,6 +73,7 @@ LiveParameterEditor makeEditor(const LiveParameter& parameter,
     }
     case HookParam::Type::kInteger: {
       auto* box = new QSpinBox;
+      // The limits of a parameter are doubles, and may lie beyond those of a box.
       constexpr double kLeast = std::numeric_limits<int>::min();
       constexpr double kMost = std::numeric_limits<int>::max();
       box->setRange(static_cast<int>(std::max(param.min, kLeast)),
@@ -84,13 +87,14 @@ LiveParameterEditor makeEditor(const LiveParameter& parameter,
     }
     case HookParam::Type::kReal: {
       auto* box = new RealBox;
-      box->setDecimals(decimalsOf(param));
+      box->setDecimals(kDecimals);
       box->setRange(param.min, param.max);
       box->setSingleStep(stepOf(param));
       box->setSuffix(unit);
       box->setValue(number == nullptr ? param.initial : *number);
+      // What stands in the box, without the digits that arithmetic leaves behind.
       QObject::connect(box, &QDoubleSpinBox::editingFinished, box,
-                       [change, box] { change(box->value()); });
+                       [change, box] { change(box->valueFromText(box->text())); });
       return {box, [box, param] { return textOf(param, box->value()); },
               [box](const QString& value) { box->setValue(value.toDouble()); }};
     }

@@ -31,6 +31,7 @@ base::Result<std::vector<LiveParameter>> liveParametersOf(const trace::RunInfo& 
     return base::Error{base::ExitCode::kBadInput, parsed.mistakes.front().message(), ""};
   }
   std::vector<LiveParameter> live;
+  // From the outermost hook inwards: "hook.density", then "hook.inner.density".
   std::string table = "hook.";
   for (std::size_t i = 0; i < hooks.choice.size(); ++i) {
     for (const HookParam& param : hooks.infos[i].params) {
@@ -50,14 +51,12 @@ std::string jsonOf(const HookParam& param, const HookValue& value) {
     return nlohmann::json(*text).dump();
   }
   const double number = std::get<double>(value);
-  switch (param.type) {
-    case HookParam::Type::kBool:
-      return number != 0 ? "1.0" : "0.0";
-    case HookParam::Type::kInteger:
-      return nlohmann::json(static_cast<std::int64_t>(number)).dump();
-    default:
-      return nlohmann::json(number).dump();
+  if (param.type == HookParam::Type::kBool) {
+    return number != 0 ? "1.0" : "0.0";
   }
+  return param.type == HookParam::Type::kInteger
+             ? nlohmann::json(static_cast<std::int64_t>(number)).dump()
+             : nlohmann::json(number).dump();
 }
 
 QString textOf(const HookParam& param, const HookValue& value) {
@@ -68,7 +67,7 @@ QString textOf(const HookParam& param, const HookValue& value) {
   if (param.type == HookParam::Type::kBool) {
     return number != 0 ? QStringLiteral("on") : QStringLiteral("off");
   }
-  return QString::number(number, 'g', 10);
+  return QString::number(number, 'g', kLiveDigits);
 }
 
 QString rangeOf(const HookParam& param) {

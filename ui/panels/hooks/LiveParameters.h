@@ -1,7 +1,6 @@
 #pragma once
 
 #include <QString>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,12 +23,15 @@ struct LiveParameter {
 /// Error: the experiment or a hook of it cannot be read here.
 base::Result<std::vector<LiveParameter>> liveParametersOf(const trace::RunInfo& info);
 
-/// What a parameter is when nobody says anything.
+/// The value of a parameter that an experiment does not name.
 plugin::HookValue initialOf(const plugin::HookParam& param);
 
-/// A value as JSON, as lockstep set sends it: 0.05, "dissemination", true.
+/// A value as JSON, as a run's control socket takes it: 0.05, "dissemination", 1.0 for a switch
+/// that is on.
 std::string jsonOf(const plugin::HookParam& param, const plugin::HookValue& value);
 
+/// The digits with which a number is shown.
+inline constexpr int kLiveDigits = 10;
 /// "0.05", "dissemination", "on".
 QString textOf(const plugin::HookParam& param, const plugin::HookValue& value);
 

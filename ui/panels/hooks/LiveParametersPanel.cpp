@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/launch/ControlSocket.h"
+#include "ui/model/Follow.h"
 #include "ui/model/RunModel.h"
 #include "ui/panels/Labels.h"
 #include "ui/panels/Layouts.h"
@@ -37,10 +38,7 @@ LiveParametersPanel::LiveParametersPanel(Sender sender, Finder finder, QWidget* 
 }
 
 void LiveParametersPanel::setRun(RunModel* model) {
-  if (model_ != nullptr) {
-    model_->disconnect(this);
-  }
-  model_ = model;
+  follow(model_, model, this);
   clear();
   if (model_ != nullptr) {
     connect(model_, &RunModel::infoChanged, this, &LiveParametersPanel::consider);
@@ -112,6 +110,19 @@ void LiveParametersPanel::take(std::vector<LiveParameter> parameters) {
   readChanges();
 }
 
+// Note [From a box to the ranks]
+//
+// A parameter has up to three values at a time: what its box shows, what was asked for (`wanted`;
+// empty: nothing) and what the ranks use (`held`).
+//
+//                                        box     wanted   held
+//   the user enters 0.01                 0.01    0.01     0.05   "asked for 0.01…"
+//   it is refused                        0.05             0.05   failed(sentence)
+//   or: rank 0 says, from step 808 on    0.01             0.01   "0.01 from step 808 on"
+//
+// The control socket answers that a change was taken, not that it holds: the ranks agree on a step
+// first. That stands in the run file (readChanges), with the changes that somebody else asked for
+// by `lockstep set`. Those are shown too, but never written over what is being typed.
 void LiveParametersPanel::change(std::size_t index, const HookValue& value) {
   Control& control = controls_[index];
   const QString text = textOf(control.parameter.param, value);
@@ -129,6 +140,7 @@ void LiveParametersPanel::change(std::size_t index, const HookValue& value) {
                                          jsonOf(control.parameter.param, value)};
   inBackground(
       this, [send = sender_, run = model_->path(), wanted] { return send(run, wanted); },
+      // `index` is of the controls of that run; by now another run's may stand here.
       [this, index, ticket = ticket_](const base::Status& status) {
         if (ticket == ticket_) {
           answered(index, status);
@@ -176,13 +188,9 @@ void LiveParametersPanel::readChanges() {
 }
 
 void LiveParametersPanel::showState(Control& control, const QString& since) {
-  if (!control.wanted.isEmpty()) {
-    control.state->setText(tr("asked for %1…").arg(control.wanted));
-  } else if (!since.isEmpty()) {
-    control.state->setText(tr("%1 %2").arg(control.held, since));
-  } else {
-    control.state->setText(tr("%1 so far").arg(control.held));
-  }
+  control.state->setText(!control.wanted.isEmpty() ? tr("asked for %1…").arg(control.wanted)
+                         : !since.isEmpty()        ? tr("%1 %2").arg(control.held, since)
+                                                   : tr("%1 so far").arg(control.held));
 }
 
 }  // namespace lockstep::ui

@@ -12,6 +12,7 @@ namespace fs = std::filesystem;
 
 bool sameContent(const fs::path& a, const fs::path& b) {
   std::error_code ignored;
+  // One file by two paths: it was dropped out of the folder itself, or is linked into it.
   if (fs::equivalent(a, b, ignored)) {
     return true;
   }
@@ -31,6 +32,8 @@ LoadedHook loadHook(const fs::path& library, const fs::path& folder, bool replac
                     const plugin::ScanOptions& options) {
   LoadedHook loaded;
   std::error_code error;
+  // Looked at where it lies: what is refused never comes into the folder, which each later scan
+  // reads.
   const fs::path source = fs::absolute(library, error).lexically_normal();
   loaded.library = plugin::scanLibrary(source.string(), plugin::PluginFolder::Kind::kUser, options);
   const fs::path target = folder / source.filename();

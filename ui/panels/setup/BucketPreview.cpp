@@ -7,7 +7,6 @@
 #include <QToolTip>
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -34,9 +33,12 @@ std::shared_ptr<const TableRows> rowsOf(const std::vector<buckets::BucketPlan::B
   for (std::size_t i = 0; i < plan.size(); ++i) {
     QStringList names;
     for (const std::uint32_t parameter : plan[i].parameters) {
+      // A plan counts only the parameters that are in buckets: their places in the forecast's list,
+      // not in that of the model.
       names << parameters[parameter].name;
     }
     rows.push_back({figure(i),
+                    // In full, where the picture rounds to KiB or MiB.
                     figure(plan[i].bytes),
                     plan[i].limitBytes == buckets::kUnlimited
                         ? WrittenRows::Cell{TableRows::tr("none")}
@@ -134,6 +136,7 @@ void BucketPreview::fillTable() {
 }
 
 bool BucketPreview::eventFilter(QObject* watched, QEvent* event) {
+  // The canvas is always as wide as what is seen of it: it scrolls up and down only.
   if (watched == scroll_->viewport() && event->type() == QEvent::Resize) {
     update();
   }
@@ -155,11 +158,8 @@ void BucketPreview::pointerMoved(const PointerInput& input) {
   const QString text =
       BucketPreviewScene(forecast_, showsRebuilt(), currentPalette(), canvas_->width())
           .describe(input.position);
-  if (text.isEmpty()) {
-    QToolTip::hideText();
-  } else {
-    QToolTip::showText(canvas_->mapToGlobal(input.position.toPoint()), text, canvas_);
-  }
+  // An empty one hides what is shown.
+  QToolTip::showText(canvas_->mapToGlobal(input.position.toPoint()), text, canvas_);
 }
 
 void BucketPreview::pointerLeft() {

@@ -28,6 +28,7 @@ std::uint64_t bytesOf(const buckets::BucketPlan& plan) {
 }
 
 bool isLimited(const buckets::BucketPlan::Bucket& bucket) {
+  // Two values mean no cap: kUnlimited before the rebuild, and 0 where a gradient is sparse.
   return bucket.limitBytes != buckets::kUnlimited && bucket.limitBytes > 0;
 }
 
@@ -82,6 +83,7 @@ BucketForecast forecastBuckets(const std::vector<ModelParameter>& parameters,
     }
     const bool sparse = experiment.model.kind == "ngram" && experiment.model.sparse &&
                         parameter.name == QStringLiteral("table.weight");
+    // Buckets are divided by device. The model of an experiment lies on one, whichever it is.
     specs.push_back({parameter.bytes, parameter.dtype.toStdString(), "cpu", sparse});
     forecast.parameters.push_back(parameter);
   }
@@ -109,10 +111,14 @@ BucketForecast forecastBuckets(const std::vector<ModelParameter>& parameters,
   if (!forecast.problem.isEmpty()) {
     return forecast;
   }
+  // As in c10d: a search for unused parameters rules the rebuild out, unless the graph is static.
+  // Where there will be no rebuild, DDP gives the caps to the first buckets already.
   forecast.rebuilds = !ddp.findUnusedParameters || ddp.staticGraph;
   forecast.first = buckets::planConstruction(
       specs, forecast.rebuilds ? rule.value() : buckets::BucketRule::kC10d19, caps);
   std::vector<std::uint32_t> order(specs.size());
+  // From the last parameter to the first: what a backward through layers in their order makes
+  // ready.
   std::iota(order.rbegin(), order.rend(), 0U);
   forecast.rebuilt = forecast.rebuilds ? buckets::planRebuild(specs, order, caps) : forecast.first;
   return forecast;
@@ -133,6 +139,7 @@ double BucketPreviewScene::height() const {
   return 2 * kMargin + kRow * static_cast<double>(plan_.buckets.size());
 }
 
+// One scale for all rows: the largest bucket fills the room between its number and its figures.
 double BucketPreviewScene::scale() const {
   const double room = std::max(20.0, width_ - kName - kFigures - 2 * kMargin);
   return room / static_cast<double>(longest_);
@@ -148,8 +155,8 @@ void BucketPreviewScene::draw(DisplayList& list) const {
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
     const auto& bucket = plan_.buckets[i];
     const QRectF whole = bar(i);
-    list.text(QRectF(kMargin, whole.top(), kName - 6, kBar), QString::number(i), palette_.textMuted,
-              FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+    list.note(QRectF(kMargin, whole.top(), kName - 6, kBar), QString::number(i), palette_,
+              kToTheRight);
     double left = whole.left();
     const QColor colour = palette_.bucket(static_cast<int>(i));
     // Cells that are too narrow to be told apart are one.
@@ -166,6 +173,7 @@ void BucketPreviewScene::draw(DisplayList& list) const {
     list.outline(whole, palette_.gridStrong, 2);
     if (isLimited(bucket)) {
       const double cap = whole.left() + static_cast<double>(bucket.limitBytes) * scale();
+      // A cap beyond the largest bucket may lie outside: only describe() gives it then.
       if (cap <= width_ - kFigures) {
         list.line({cap, whole.top() - 3}, {cap, whole.bottom() + 3}, palette_.text, 1.5);
         if (whole.right() > cap + 1) {
@@ -174,10 +182,10 @@ void BucketPreviewScene::draw(DisplayList& list) const {
       }
     }
     const QRectF figures(width_ - kFigures, whole.top(), kFigures - kMargin, kBar);
-    list.text(
+    list.label(
         figures,
         QStringLiteral("%1 · %2").arg(formatBytes(bucket.bytes)).arg(bucket.parameters.size()),
-        palette_.text, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+        palette_, kToTheRight);
   }
 }
 
@@ -205,6 +213,8 @@ QString BucketPreviewScene::describe(QPointF at) const {
   } else {
     lines << tr("No cap in the first iteration");
   }
+  // The same sums as in draw(). At most one parameter holds the point, also where cells are drawn
+  // as one.
   double left = bar(index).left();
   for (const std::uint32_t number : bucket.parameters) {
     const ModelParameter& parameter = forecast_.parameters[number];
@@ -216,16 +226,6 @@ QString BucketPreviewScene::describe(QPointF at) const {
     left = right;
   }
   return lines.join('\n');
-}
-
-Picture bucketPreviewPicture(const BucketForecast& forecast, bool afterRebuild, Theme theme,
-                             double width) {
-  const BucketPreviewScene scene(forecast, afterRebuild, Palette::of(theme), width);
-  Picture picture;
-  picture.title = tr("Bucket preview");
-  picture.size = QSizeF(width, scene.height());
-  scene.draw(picture.list);
-  return picture;
 }
 
 }  // namespace lockstep::ui

@@ -1,16 +1,13 @@
 #pragma once
 
 #include <QRectF>
-#include <QSizeF>
 #include <QString>
-#include <optional>
 #include <vector>
 
 #include "engine/buckets/BucketPlan.h"
 #include "engine/experiment/Experiment.h"
 #include "ui/canvas/DisplayList.h"
 #include "ui/canvas/Palette.h"
-#include "ui/canvas/Picture.h"
 #include "ui/panels/setup/ModelDescriber.h"
 
 namespace lockstep::ui {
@@ -55,9 +52,5 @@ class BucketPreviewScene {
   double width_;
   std::uint64_t longest_ = 1;
 };
-
-/// The forecast as a picture. [ui-thread]
-Picture bucketPreviewPicture(const BucketForecast& forecast, bool afterRebuild, Theme theme,
-                             double width);
 
 }  // namespace lockstep::ui

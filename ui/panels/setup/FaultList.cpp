@@ -35,10 +35,7 @@ std::vector<experiment::ExperimentText::Pair> firstKeys(const std::string& kind)
 
 }  // namespace
 
-FaultList::FaultList(SetupDraft& draft, QWidget* parent)
-    : QWidget(parent), draft_(draft), layout_(new QVBoxLayout(this)) {
-  layout_->setContentsMargins(0, 0, 0, 0);
-  layout_->setSpacing(4);
+FaultList::FaultList(SetupDraft& draft, QWidget* parent) : QWidget(parent), draft_(draft) {
   none_ = muted(tr("No faults: every rank does as well as it can."));
   auto* add = toolButton(tr("Add a fault"), {}, "addFault");
   add->setPopupMode(QToolButton::InstantPopup);
@@ -49,7 +46,8 @@ FaultList::FaultList(SetupDraft& draft, QWidget* parent)
     });
   }
   add->setMenu(menu);
-  ui::add(*layout_, {none_, inRow({add, Part::rest()})});
+  layout_ = inColumn({none_, inRow({add, Part::rest()})}, 4);
+  fill(this, layout_);
   refresh();
 }
 
@@ -119,6 +117,8 @@ void FaultList::addBox() {
 }
 
 void FaultList::refresh() {
+  // A box belongs to a place in the list and not to a fault: where a fault in the middle is
+  // removed, the last box goes and the others show what has moved up.
   while (faults_.size() > draft_.text().faultCount()) {
     discard(faults_.back().box);
     faults_.pop_back();
@@ -142,6 +142,8 @@ void FaultList::refresh() {
       }
       editor->show(value);
       editor->setMistake(draft_.mistakeOfFault(i, leaf));
+      // A key that means nothing to this kind is shown where the file has it: it is a mistake to be
+      // seen.
       editor->setVisible(experiment::appliesFor(editor->field(), kind) || value.has_value());
     }
   }
@@ -153,8 +155,7 @@ int FaultList::filter(const QString& needle) {
   }
   int matching = 0;
   for (const Field& field : experiment::faultSchema()) {
-    const QString all = QString::fromStdString(field.key + ' ' + field.help);
-    matching += all.contains(needle, Qt::CaseInsensitive) ? 1 : 0;
+    matching += holdsWords(field.key + ' ' + field.help, needle) ? 1 : 0;
   }
   return matching;
 }

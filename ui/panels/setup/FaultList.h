@@ -23,7 +23,8 @@ class FaultList : public QWidget {
   explicit FaultList(SetupDraft& draft, QWidget* parent = nullptr);
 
   void refresh();
-  /// Hides all unless a key matches or `needle` is empty; returns how many keys match.
+  /// Returns how many keys of faults hold `needle`, whether there are faults or not; of an empty
+  /// one, how many faults there are. Hides nothing.
   int filter(const QString& needle);
   [[nodiscard]] std::vector<FieldEditor*> editors() const;
 

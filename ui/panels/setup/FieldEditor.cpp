@@ -42,6 +42,13 @@ void StillComboBox::wheelEvent(QWheelEvent* event) {
 
 }  // namespace
 
+bool holdsWords(const std::string& all, const QString& needle) {
+  const QStringList words = needle.split(' ', Qt::SkipEmptyParts);
+  return std::all_of(words.begin(), words.end(), [&](const QString& word) {
+    return text(all).contains(word, Qt::CaseInsensitive);
+  });
+}
+
 QString rangeText(const experiment::Field& field) {
   QStringList parts;
   const bool bounded = field.min || field.max;
@@ -166,6 +173,9 @@ void FieldEditor::makeEditor() {
 }
 
 bool FieldEditor::eventFilter(QObject* watched, QEvent* event) {
+  // A key reaches a line twice. First Qt asks whether the line wants it (ShortcutOverride): saying
+  // yes keeps it from the window, whose Undo is that of the view. Then it comes as a key, and goes
+  // to the form instead of the line's own undo.
   if (event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress) {
     const auto* key = static_cast<QKeyEvent*>(event);
     const bool redo = key->matches(QKeySequence::Redo);
@@ -191,6 +201,7 @@ void FieldEditor::browse() {
   }
 }
 
+// An emptied line takes a number out of the file (tomlText gives nothing); of a text it is "".
 void FieldEditor::typed(const QString& now) {
   emit edited(text(experiment::tomlText(field_, now.toStdString())));
 }
@@ -202,16 +213,18 @@ void FieldEditor::showText(const QString& shown, bool isDefault) {
     check_->setText(check_->isChecked() ? tr("on") : tr("off"));
   } else if (combo_ != nullptr) {
     const QSignalBlocker still(combo_);
-    int index = combo_->findText(shown);
-    while (combo_->count() > static_cast<int>(field_.choices.size()) && index < 0) {
+    while (combo_->count() > static_cast<int>(field_.choices.size())) {
       combo_->removeItem(combo_->count() - 1);  // a wrong value of before
     }
+    int index = combo_->findText(shown);
     if (index < 0) {
       combo_->addItem(shown);  // what the file says, wrong as it is
       index = combo_->count() - 1;
     }
     combo_->setCurrentIndex(index);
   } else {
+    // Emptying a line leaves its key out, which brings the default back: not into the line in which
+    // somebody is about to type something else.
     const bool beingEmptied = line_->hasFocus() && line_->text().trimmed().isEmpty() && isDefault;
     if (!beingEmptied && line_->text() != shown) {
       const int cursor = line_->cursorPosition();
@@ -226,7 +239,10 @@ void FieldEditor::showText(const QString& shown, bool isDefault) {
 }
 
 void FieldEditor::show(const std::optional<std::string>& written) {
+  // Of a key that is not in the file its default is shown, in italics where there is a line; of one
+  // without a default nothing.
   const std::string toml = written.value_or(field_.initial);
+  // What is typed comes back through the draft at each key. "1.50" must not become "1.5" meanwhile.
   const bool sameAsTyped = line_ != nullptr && line_->hasFocus() && written &&
                            experiment::tomlText(field_, line_->text().toStdString()) == *written;
   const bool isDefault =
@@ -254,13 +270,7 @@ QString FieldEditor::mistake() const {
 }
 
 bool FieldEditor::matches(const QString& needle) const {
-  const QString all = text(field_.key + ' ' + field_.label + ' ' + field_.help);
-  for (const QString& word : needle.split(' ', Qt::SkipEmptyParts)) {
-    if (!all.contains(word, Qt::CaseInsensitive)) {
-      return false;
-    }
-  }
-  return true;
+  return holdsWords(field_.key + ' ' + field_.label + ' ' + field_.help, needle);
 }
 
 void FieldEditor::offer(const QStringList& texts) {
@@ -283,6 +293,17 @@ void FieldEditor::edits(SetupDraft& draft, const std::function<void(const std::s
 
 void FieldEditor::edits(SetupDraft& draft) {
   edits(draft, [this, &draft](const std::string& toml) { draft.setKey(field_, toml); });
+}
+
+void FieldEditor::showFrom(const SetupDraft& draft) {
+  show(draft.text().value(field_.key));
+  setMistake(draft.mistakeOf(field_.key));
+}
+
+bool FieldEditor::wanted(const SetupDraft& draft, const QString& needle, bool advanced) const {
+  return !needle.isEmpty() ? matches(needle)
+                           : advanced || !field_.advanced ||
+                                 draft.text().value(field_.key).has_value() || !mistake().isEmpty();
 }
 
 void FieldEditor::focusEditor() {

@@ -39,15 +39,21 @@ class FieldEditor : public QWidget {
   /// Texts that are offered while one types, of a text.
   void offer(const QStringList& texts);
   void focusEditor();
-  /// Has what is typed or reset here change a draft, by `set` or as the key that it is.
+  /// Connects the editor to a draft: what is typed, or an empty text for a reset, goes to `set`;
+  /// without it, to SetupDraft::setKey. Undo and redo are the draft's.
   void edits(SetupDraft& draft, const std::function<void(const std::string& toml)>& set);
   void edits(SetupDraft& draft);
+  /// Shows what a draft holds of its key, and what is wrong with that.
+  void showFrom(const SetupDraft& draft);
+  /// Returns whether it is asked for: by the words looked for or, without any, by being of use
+  /// often, written or wrong.
+  [[nodiscard]] bool wanted(const SetupDraft& draft, const QString& needle, bool advanced) const;
 
  signals:
   /// A value in TOML, or empty to leave the key out.
   void edited(const QString& toml);
   void resetAsked();
-  /// Undo or redo was pressed; what a line of text has of its own would know nothing of the form.
+  /// Undo or redo was pressed. It is the form's, since a line's own would know only its own text.
   void undoAsked(bool redo);
 
  protected:
@@ -67,6 +73,9 @@ class FieldEditor : public QWidget {
   QLabel* defaultMark_ = nullptr;
   QToolButton* reset_ = nullptr;
 };
+
+/// Whether a text holds every word of `needle`, in any case.
+bool holdsWords(const std::string& all, const QString& needle);
 
 /// What may be written and what stands if nothing is: "From 1 to 64. Default: 2."
 QString rangeText(const experiment::Field& field);

@@ -44,6 +44,8 @@ void FieldGroup::add(QWidget* widget) {
 
 void FieldGroup::setSummary(const QString& text, bool wrong) {
   summary_->setText(text);
+  // The label writes in the colour of placeholders: a mistake takes the place of that colour, and
+  // the next right value brings it back from the group's own palette.
   QPalette colours = summary_->palette();
   colours.setColor(QPalette::PlaceholderText,
                    wrong ? currentPalette().error : palette().color(QPalette::PlaceholderText));
@@ -68,6 +70,8 @@ void FieldGroup::setForcedOpen(bool forced) {
 }
 
 void FieldGroup::apply() {
+  // The user's choice is the button's, which a search leaves alone: afterwards the group is as it
+  // was.
   const bool open = forced_ || header_->isChecked();
   body_->setVisible(open);
   header_->setArrowType(open ? Qt::DownArrow : Qt::RightArrow);

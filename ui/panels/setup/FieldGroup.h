@@ -8,8 +8,8 @@ class QVBoxLayout;
 
 namespace lockstep::ui {
 
-/// Takes a widget out of the form. It lives on until events that it may be in the midst of are
-/// done.
+/// Hides a widget of the form and deletes it a little later, since it may be its own button that
+/// was pressed.
 void discard(QWidget* widget);
 
 /// A part of the form that opens and closes; its title says what is in it when it is closed.
@@ -21,7 +21,7 @@ class FieldGroup : public QWidget {
   explicit FieldGroup(const QString& title, QWidget* parent = nullptr);
 
   void add(QWidget* widget);
-  /// What stands behind the title: "2 changed"; `wrong` gives it the colour of mistakes.
+  /// What stands after the title: "2 changed"; `wrong` gives it the colour of mistakes.
   void setSummary(const QString& text, bool wrong);
   [[nodiscard]] QString summary() const;
   void setOpen(bool open);

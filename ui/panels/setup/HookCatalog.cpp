@@ -13,6 +13,8 @@ HookAnswer answerTo(const HookQuestion& question, const plugin::ScanOptions& opt
   HookAnswer answer;
   answer.libraries = plugin::scanFolders(plugin::pluginFolders(question.file), options);
   answer.swept = experiment::expandText(question.toml, question.name, question.folder);
+  // A sweep may vary the hook or its parameters: the hooks of each run are checked. The form shows
+  // those of the first.
   for (experiment::SweptRun& run : answer.swept.runs) {
     auto hooks = plugin::resolveHooks(run.parsed, question.file, options);
     if (&run == &answer.swept.runs.front()) {
@@ -42,6 +44,7 @@ void HookCatalog::askNext() {
   job_.start([question = *std::exchange(next_, std::nullopt),
               options] { return std::make_shared<HookAnswer>(answerTo(question, options)); },
              [this](const std::shared_ptr<HookAnswer>& answer) {
+               // An answer that is out of date is dropped: another question was asked meanwhile.
                if (next_) {
                  askNext();
                  return;

@@ -34,15 +34,24 @@ Field fieldAt(const char* key, const std::string& prefix) {
 
 }  // namespace
 
+// Note [Levels of hooks]
+//
+// A hook may hand its buckets to another: [hook], in it [hook.inner], in that [hook.inner.inner].
+// Each is a Level, and there are as many as the longest prefix that the text has; the first is
+// always there.
+//
+// Name and library are fields of the level for as long as it stands. What hangs on them, the
+// plugin's words and the fields of its parameters, is made anew (describe) when the name or what is
+// known of it has changed: with each letter of a name that is typed, so the field in which it is
+// typed must not be made anew with it.
 HookForm::HookForm(SetupDraft& draft, const HookCatalog& catalog, QWidget* parent)
-    : QWidget(parent), draft_(draft), catalog_(catalog), layout_(new QVBoxLayout(this)) {
-  layout_->setContentsMargins(0, 0, 0, 0);
-  layout_->setSpacing(0);
+    : QWidget(parent), draft_(draft), catalog_(catalog) {
   addInner_ = named(new QPushButton(tr("Add a hook inside")), "addInnerHook", {},
                     tr("Writes [hook.inner]: the hook above does its part and leaves the "
                        "communication to this one."));
   removeInner_ = named(new QPushButton(tr("Remove the innermost hook")), "removeInnerHook");
-  layout_->addLayout(inRow({addInner_, removeInner_, Part::rest()}));
+  layout_ = inColumn({inRow({addInner_, removeInner_, Part::rest()})}, 0);
+  fill(this, layout_);
   connect(addInner_, &QPushButton::clicked, this, [this] {
     const std::string prefix = levels_.back().prefix + "inner.";
     draft_.edit(prefix, [&](auto& text) { text.set(prefix + "name", "\"allreduce\""); });
@@ -64,6 +73,7 @@ const plugin::HookInfo* HookForm::infoAt(const std::string& prefix) const {
   if (prefix == "hook.") {
     // As HookConfig::isOwn, by the text: with a mistake elsewhere there is no parsed hook.
     const auto pairs = draft_.text().pairs();
+    // With a parameter or a library the same name means a plugin's hook.
     const bool alone = std::none_of(pairs.begin(), pairs.end(), [](const auto& pair) {
       return pair.first.starts_with("hook.") && pair.first != "hook.name";
     });
@@ -79,7 +89,7 @@ void HookForm::setName(const std::string& prefix, const std::string& toml) {
   const bool isDefault =
       toml.empty() || (!field.initial.empty() && experiment::sameValue(field, toml, field.initial));
   draft_.edit(prefix + "name", [&](experiment::ExperimentText& text) {
-    // What one hook is told means nothing to another.
+    // The parameters of one hook mean nothing to another.
     for (const auto& [key, value] : text.pairs()) {
       if (key.starts_with(prefix) && !key.starts_with(prefix + "inner.") &&
           key != prefix + "name") {
@@ -156,6 +166,7 @@ void HookForm::refresh() {
   std::size_t depth = 1;
   std::string prefix = "hook.inner.";
   for (const auto& [key, value] : draft_.text().pairs()) {
+    // Keys come in the order of the file: a deep one may be the first.
     while (key.starts_with(prefix)) {
       ++depth;
       prefix += "inner.";
@@ -170,6 +181,7 @@ void HookForm::refresh() {
   }
   QStringList names = catalog_.hookNames();
   if (allowed_) {
+    // The engine's own hooks are of no plugin, and are always offered.
     names.removeIf([this](const QString& name) {
       return catalog_.find(name.toStdString()) != nullptr && !allowed_->contains(name);
     });
@@ -183,8 +195,7 @@ void HookForm::refresh() {
       level.name->offer(names);
     }
     for (FieldEditor* editor : level.fields()) {
-      editor->show(draft_.text().value(editor->field().key));
-      editor->setMistake(draft_.mistakeOf(editor->field().key));
+      editor->showFrom(draft_);
     }
   }
   offered_ = names;
@@ -209,11 +220,7 @@ int HookForm::filter(const QString& needle, bool advanced) {
   int shown = 0;
   for (Level& level : levels_) {
     for (FieldEditor* editor : level.fields()) {
-      const bool wanted = needle.isEmpty()
-                              ? advanced || !editor->field().advanced ||
-                                    draft_.text().value(editor->field().key).has_value() ||
-                                    !editor->mistake().isEmpty()
-                              : editor->matches(needle);
+      const bool wanted = editor->wanted(draft_, needle, advanced);
       editor->setVisible(wanted);
       shown += wanted ? 1 : 0;
     }

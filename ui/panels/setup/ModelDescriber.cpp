@@ -57,6 +57,7 @@ void ModelDescriber::ask(const experiment::Experiment& experiment) {
   if (toml == asked_) {
     return;
   }
+  // A failure is an answer too: the same model is asked about again only after setRank.
   asked_ = std::move(toml);
   toml_ = experiment::toToml(experiment);
   drop();
@@ -100,6 +101,8 @@ void ModelDescriber::take(const ProgramAnswer& answer) {
     return;
   }
   if (!answer.good()) {
+    // The last line is what it ended with, as "lockstep-rank: no such file"; above it libraries may
+    // have warned. The name helps in a terminal and not here.
     const QString line = lastLineIn(answer.errors);
     fail(line.isEmpty() ? tr("lockstep-rank could not describe the model.")
                         : line.mid(line.startsWith(QStringLiteral("lockstep-rank: ")) ? 15 : 0));

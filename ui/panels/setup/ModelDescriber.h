@@ -23,8 +23,8 @@ struct ModelParameter {
   bool operator==(const ModelParameter&) const = default;
 };
 
-/// Asks lockstep-rank for the parameters of an experiment's model: in a process of its own,
-/// which may take so long, a moment after the last change. [ui-thread]
+/// Asks lockstep-rank for the parameters of an experiment's model, a moment after the last change;
+/// that is a process of its own and may take seconds. [ui-thread]
 class ModelDescriber : public QObject {
   Q_OBJECT
 

@@ -5,6 +5,8 @@
 #include <QFile>
 #include <string>
 
+#include "engine/experiment/FieldText.h"
+#include "engine/experiment/Schema.h"
 #include "ui/panels/setup/HookCatalog.h"
 #include "ui/panels/setup/SetupDraft.h"
 
@@ -21,6 +23,7 @@ QString write(const QString& folder, const QString& name, const std::string& tom
     plain += kept ? letter : QChar('-');
   }
   QDir().mkpath(folder);
+  // A file of this name that says the same is used again: Run, pressed twice, leaves one file.
   for (int number = 1;; ++number) {
     const QString path = folder + '/' + plain +
                          (number == 1 ? QString() : '-' + QString::number(number)) +
@@ -41,11 +44,21 @@ QString write(const QString& folder, const QString& name, const std::string& tom
   }
 }
 
+/// As runs of a sweep are called: "bucket_cap_mb", "hook".
+std::string shortName(const std::string& key) {
+  const std::string table = key.substr(0, key.rfind('.'));
+  const std::string leaf = key.substr(key.rfind('.') + 1);
+  return leaf == "name" || leaf == "kind" ? table : leaf;
+}
+
 }  // namespace
 
 QStringList writeRuns(const SetupDraft& draft, const HookCatalog& catalog, const QString& folder,
                       const std::function<void(const QString&)>& failed) {
   if (!draft.parsed().sweep.empty()) {
+    // Out of the answer of the plugins, in which the paths of libraries are settled and each run
+    // has its label. It has to be of this text: SetupPanel::reasonAgainstRun holds Run back while
+    // several runs are checked. The time in the group's name tells one sweep from the next.
     QStringList files;
     experiment::SweptExperiment swept = catalog.answer().swept;
     const std::string name = swept.runs.front().parsed.experiment.name;
@@ -72,6 +85,32 @@ QStringList writeRuns(const SetupDraft& draft, const HookCatalog& catalog, const
   const QString path = write(folder, QString::fromStdString(experiment.name),
                              experiment::toToml(experiment), failed);
   return path.isEmpty() ? QStringList() : QStringList(path);
+}
+
+QString writeChanged(const std::string& experiment,
+                     const std::vector<experiment::ExperimentText::Pair>& keys,
+                     const QString& folder, const std::function<void(const QString&)>& failed) {
+  SetupDraft draft;
+  draft.begin(experiment);
+  std::string name = draft.parsed().experiment.name;
+  for (const auto& [key, value] : keys) {
+    const experiment::Field& field = *experiment::findField(key);
+    if (key == "hook.name") {  // what the hook before was told, and hooks in it, mean nothing now
+      draft.edit(key, [](experiment::ExperimentText& text) { text.removeBelow("hook."); });
+    }
+    draft.setKey(field, value);
+    name += (name == draft.parsed().experiment.name ? " " : ", ") + shortName(key) + '=' +
+            experiment::typedText(field, value);
+  }
+  // It is no run of the sweep that the one before was of.
+  draft.edit("sweep", [](experiment::ExperimentText& text) { text.removeBelow("sweep."); });
+  const experiment::Field& called = *experiment::findField("name");
+  draft.setKey(called, experiment::tomlText(called, name));
+  if (!draft.mistakes().empty()) {
+    failed(QString::fromStdString(draft.mistakes().front().message()));
+    return {};
+  }
+  return write(folder, QString::fromStdString(name), draft.text().text(), failed);
 }
 
 }  // namespace lockstep::ui

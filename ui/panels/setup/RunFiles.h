@@ -3,6 +3,10 @@
 #include <QString>
 #include <QStringList>
 #include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/experiment/ExperimentText.h"
 
 namespace lockstep::ui {
 
@@ -11,8 +15,16 @@ class SetupDraft;
 
 /// Writes what a draft stands for into files, one a run, and returns their paths: the draft's own
 /// file where it is saved and varies nothing, else files in `folder`, which is made. Empty after
-/// `failed` was told why, in a sentence.
+/// `failed` was called with the reason, a sentence.
 QStringList writeRuns(const SetupDraft& draft, const HookCatalog& catalog, const QString& folder,
                       const std::function<void(const QString& sentence)>& failed);
+
+/// Writes an experiment with some keys changed, named after it and them, into a file in `folder`,
+/// which is made; what loses its meaning by that goes. Returns its path; empty after `failed` was
+/// told why, in a sentence: the file cannot be written, or the experiment is none any more.
+QString writeChanged(const std::string& experiment,
+                     const std::vector<experiment::ExperimentText::Pair>& keys,
+                     const QString& folder,
+                     const std::function<void(const QString& sentence)>& failed);
 
 }  // namespace lockstep::ui

@@ -5,6 +5,19 @@
 
 namespace lockstep::ui {
 
+// Note [Whose turn it is]
+//
+// The queue knows no processes: it asks for a start and hears of an end. `running_` is true in
+// between, and also during runs that the window started by itself.
+//
+//             add, runEnded, goOn
+//   waiting ─────────────────────▶ startRequested(first file), running_
+//      ▲                              │ runEnded                 │ putBack(file, reason)
+//      └──────────────────────────────┘                          ▼
+//                                       the file is the first again, and nothing starts
+//                                       until goOn: the next would likely fail the same way
+//
+// A file leaves the list when it is asked for: putBack may come before startRequested has returned.
 RunQueue::RunQueue(QObject* parent) : QAbstractListModel(parent) {}
 
 void RunQueue::add(const QString& tomlPath) {
@@ -73,14 +86,9 @@ QVariant RunQueue::data(const QModelIndex& index, int role) const {
     return {};
   }
   const QString& file = files_[index.row()];
-  switch (role) {
-    case Qt::DisplayRole:
-      return QFileInfo(file).completeBaseName();
-    case Qt::ToolTipRole:
-      return file;
-    default:
-      return {};
-  }
+  return role == Qt::DisplayRole   ? QVariant(QFileInfo(file).completeBaseName())
+         : role == Qt::ToolTipRole ? QVariant(file)
+                                   : QVariant();
 }
 
 void RunQueue::runStarted() {

@@ -30,6 +30,8 @@ RunQueueList::RunQueueList(RunQueue& queue, QWidget* parent)
       add(tr("Go on"), tr("Starts the first one again"), "queueGoOn", [this] { queue_.goOn(); });
   clear_ =
       add(tr("Clear"), tr("Takes all out of the queue"), "queueClear", [this] { queue_.clear(); });
+  // Delete works with the focus in the list alone: in the form beside it the key deletes letters.
+  // It clicks the button, so that it does nothing where that is disabled.
   auto* removeKey = new QAction(tr("Remove"), view_);
   removeKey->setShortcut(QKeySequence::Delete);
   removeKey->setShortcutContext(Qt::WidgetShortcut);
@@ -67,6 +69,7 @@ void RunQueueList::refresh() {
   page_->setEmpty(last < 0);
   const QString& reason = queue_.reasonToWait();
   reason_->setText(tr("The first one could not be started: %1").arg(reason));
+  // Only a queue that has stopped can go on: else the end of each run starts the next by itself.
   reason_->setVisible(!reason.isEmpty());
   goOn_->setVisible(!reason.isEmpty());
 }

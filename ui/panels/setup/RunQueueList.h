@@ -24,9 +24,9 @@ class RunQueueList : public QWidget {
   void refresh();
 
   RunQueue& queue_;
-  QListView* view_ = nullptr;
+  QListView* view_;
   ViewOrEmpty* page_ = nullptr;
-  QLabel* reason_ = nullptr;
+  QLabel* reason_;
   QToolButton* goOn_ = nullptr;
   QToolButton* up_ = nullptr;
   QToolButton* down_ = nullptr;

@@ -6,6 +6,7 @@
 #include <QSaveFile>
 #include <QStandardPaths>
 #include <algorithm>
+#include <utility>
 
 #include "engine/experiment/FieldText.h"
 
@@ -28,9 +29,9 @@ SetupDraft::SetupDraft(QObject* parent) : QObject(parent) {
   restart(kNew);
 }
 
-void SetupDraft::begin() {
+void SetupDraft::begin(std::string text) {
   path_.clear();
-  restart(kNew);
+  restart(text.empty() ? kNew : std::move(text));
   emit changed();
 }
 
@@ -96,6 +97,7 @@ QString SetupDraft::title() const {
 void SetupDraft::restart(std::string text) {
   saved_ = text;
   steps_.clear();
+  // Step 0 has no name: no change is ever part of it.
   steps_.push_back({"", experiment::ExperimentText(std::move(text))});
   at_ = 0;
   read();
@@ -119,6 +121,7 @@ QString SetupDraft::folder() const {
 }
 
 void SetupDraft::addMistakes(std::vector<experiment::Mistake> mistakes) {
+  // Those that were added before may be of another answer.
   mistakes_ = parsed_.mistakes;
   for (auto& mistake : mistakes) {
     const bool known = std::any_of(mistakes_.begin(), mistakes_.end(), [&](const auto& other) {
@@ -139,6 +142,8 @@ QString SetupDraft::firstMistake(
 
 QString SetupDraft::mistakeOfAxis(const std::string& key) const {
   return firstMistake([&](const experiment::Mistake& mistake) {
+    // A wrong value of a sweep is a mistake of the key that it varies: only the line tells that it
+    // stands in [sweep].
     return mistake.key == "sweep." + key ||
            (mistake.key == key && text().isLineOf("sweep." + key, mistake.line));
   });
@@ -182,11 +187,14 @@ void SetupDraft::setKey(const experiment::Field& field, const std::string& toml)
     } else {
       text.set(field.key, toml);
     }
+    // The parser takes one of these two.
     if (field.key == "train.steps" && !leaveOut) {
       text.remove("train.epochs");
     } else if (field.key == "train.epochs" && !leaveOut) {
       text.remove("train.steps");
     }
+    // What hangs on a choice is taken out with it, as the parser would refuse it; undo brings all
+    // back.
     if (!changesChoice) {
       return;
     }
@@ -199,6 +207,19 @@ void SetupDraft::setKey(const experiment::Field& field, const std::string& toml)
   });
 }
 
+// Note [Steps of a draft]
+//
+// The text of the file is what counts; experiment and mistakes are made of it after each change. A
+// step to undo is a whole text, since a file has a few KB: steps_[at_] is the present one,
+// steps_[0] the file as it was opened.
+//
+// Typing "128" makes three changes and shall be one step, so a change of the name of the present
+// step replaces its text. Not after an undo: the step that one has gone back to is kept as it is,
+// and a new one cuts off those that were undone.
+//
+//   change   opened   lr=0.1   lr=0.15   undo   lr=0.2
+//   steps_   0        0 lr     0 lr      0 lr   0 lr
+//   at_      0        1        1         0      1        lr=0.15 cannot be redone any more
 void SetupDraft::edit(const std::string& step,
                       const std::function<void(experiment::ExperimentText&)>& change) {
   experiment::ExperimentText text = current().text;

@@ -3,7 +3,6 @@
 #include <QObject>
 #include <QString>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,8 +21,8 @@ class SetupDraft : public QObject {
  public:
   explicit SetupDraft(QObject* parent = nullptr);
 
-  /// Starts anew with an experiment that runs as it is.
-  void begin();
+  /// Starts anew with a text that has no file yet; empty: with an experiment that runs as it is.
+  void begin(std::string text = {});
   /// Reads a file; one with mistakes is opened too, as long as it is TOML. Undo begins anew.
   base::Status open(const QString& path);
   /// Writes the text to `path`, which is the draft's file from then on.
@@ -73,8 +72,8 @@ class SetupDraft : public QObject {
   void redo();
   void undoOrRedo(bool redoes) { redoes ? redo() : undo(); }
 
-  /// What was found in the text as it stands by who asked the plugins, and went through the runs
-  /// of its sweep; those of the parser may be among them.
+  /// Adds what plugins and the runs of its sweep say against the text as it stands, in place of
+  /// what was added before. The parser's own mistakes may be among them.
   void addMistakes(std::vector<experiment::Mistake> mistakes);
 
  signals:

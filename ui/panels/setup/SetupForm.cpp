@@ -1,7 +1,6 @@
 #include "ui/panels/setup/SetupForm.h"
 
 #include <QTimer>
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -27,7 +26,7 @@ struct GroupTitle {
   const char* title;
 };
 
-// Every table of the schema is in one of them; a new one has its own name.
+// In the order of the form. A table of the schema that is missing here would have no fields.
 constexpr GroupTitle kGroups[] = {
     {"", "Experiment"},   {"model", "Model"},     {"data", "Data"},     {"processes", "Processes"},
     {"ddp", "DDP"},       {"hook", "Hook"},       {"faults", "Faults"}, {"link", "Link"},
@@ -121,6 +120,8 @@ void SetupForm::bringUp(FieldEditor* editor) {
 }
 
 bool SetupForm::shows(const experiment::Mistake& mistake) const {
+  // A mistake in a run of the sweep names the key that is varied ("train.seed"). Where its line is
+  // that of the sweep, the sweep shows it, and not the field of that key.
   const bool ofSweep = mistake.key.starts_with("sweep.") ||
                        draft_.text().isLineOf("sweep." + mistake.key, mistake.line);
   return find(QString::fromStdString(mistake.key)) != nullptr || (ofSweep && sweep_->hasMistake());
@@ -128,9 +129,7 @@ bool SetupForm::shows(const experiment::Mistake& mistake) const {
 
 void SetupForm::refresh() {
   for (const auto& [editor, group] : editors_) {
-    const std::string& key = editor->field().key;
-    editor->show(draft_.text().value(key));
-    editor->setMistake(draft_.mistakeOf(key));
+    editor->showFrom(draft_);
   }
   hooks_->refresh();
   faults_->refresh();
@@ -144,19 +143,17 @@ void SetupForm::filter(const QString& needle, bool advanced) {
   std::map<FieldGroup*, int> shown;
   for (const auto& [editor, group] : editors_) {
     const experiment::Field& field = editor->field();
-    const bool written = draft_.text().value(field.key).has_value();
-    const bool relevant = draft_.applies(field) || written;
-    const bool wanted =
-        searching ? editor->matches(needle)
-                  : !field.advanced || advanced || written || !editor->mistake().isEmpty();
-    editor->setVisible(relevant && wanted);
-    shown[group] += relevant && wanted ? 1 : 0;
+    const bool relevant = draft_.applies(field) || draft_.text().value(field.key).has_value();
+    const bool wanted = relevant && editor->wanted(draft_, needle, advanced);
+    editor->setVisible(wanted);
+    shown[group] += wanted ? 1 : 0;
   }
   shown[hookGroup_] = hooks_->filter(needle, advanced);
   shown[faultGroup_] = searching ? faults_->filter(needle) : 1;
   shown[sweepGroup_] = !searching || sweep_->matches(needle) ? 1 : 0;
   int all = 0;
   for (FieldGroup* group : groups_) {
+    // While searching a group is open by force, and as the user left it afterwards.
     group->setVisible(shown[group] > 0 || !searching);
     group->setForcedOpen(searching && shown[group] > 0);
     all += shown[group];
@@ -172,6 +169,7 @@ void SetupForm::summarize() {
   for (const auto& [editor, group] : allEditors()) {
     wrong[group] += editor->mistake().isEmpty() ? 0 : 1;
     const auto value = draft_.text().value(editor->field().key);
+    // Faults are a list, each with keys of its own: they are counted instead, below.
     if (value && group != faultGroup_) {
       values[group] << QString::fromStdString(experiment::typedText(editor->field(), *value));
     }

@@ -9,7 +9,6 @@
 #include <QPushButton>
 #include <QSplitter>
 #include <QTabWidget>
-#include <algorithm>
 #include <utility>
 
 #include "ui/panels/CurrentPalette.h"
@@ -24,6 +23,19 @@
 
 namespace lockstep::ui {
 
+// Note [Who says that a draft is good]
+//
+// Three judge it, one later than the other, and none of them holds the form:
+//
+//   the parser       at once, at each change         SetupDraft
+//   the plugins      on the pool: hooks and their    HookCatalog ─▶ SetupDraft::addMistakes
+//                    parameters, runs of a sweep
+//   lockstep-rank    400 ms after the last change:   ModelDescriber ─▶ BucketPreview alone
+//                    the shapes of the model
+//
+// Each change asks the plugins again, and only the answer to the last question counts: an answer is
+// always about the draft as it stands. Run waits for it where there is a plugin's hook or more than
+// one run (reasonAgainstRun).
 SetupPanel::SetupPanel(SetupPaths paths, QWidget* parent)
     : QWidget(parent),
       paths_(std::move(paths)),
@@ -72,6 +84,7 @@ void SetupPanel::openAndRun(const QString& path) {
   if (!open(path)) {
     return;
   }
+  // Opening has asked the plugins, unless this text was asked about before.
   runWhenKnown_ = catalog_.isAsking();
   if (!runWhenKnown_) {
     run();
@@ -143,8 +156,9 @@ QString SetupPanel::reasonAgainstRun() const {
     return mistakes.size() == 1 ? first
                                 : tr("%1 mistakes, the first: %2").arg(mistakes.size()).arg(first);
   }
+  // Of an engine's own hook the parser knows all, so Run need not wait for the plugins.
   const bool own = draft_.parsed().experiment.hook.isOwn();
-  if (catalog_.isAsking() && (!own || draft_.runCount() > 1)) {
+  if (catalog_.isAsking() && (!own || !draft_.parsed().sweep.empty())) {
     return own ? tr("Checking the runs of the sweep…")
                : tr("Asking the plugin of hook %1…")
                      .arg(QString::fromStdString(draft_.parsed().experiment.hook.name));
@@ -176,6 +190,7 @@ void SetupPanel::run() {
     return;
   }
   const QStringList files =
+      // What blocks Run for a while does not block the queue, in which a sweep waits.
       blocked_.isEmpty() || draft_.runCount() > 1 ? filesToRun() : QStringList();
   if (draft_.runCount() > 1) {
     queueFiles(files);
@@ -321,6 +336,8 @@ void SetupPanel::filter() {
 }
 
 void SetupPanel::ask() {
+  // Only what has changed: the answer itself is a change of the draft (its mistakes), and would ask
+  // again without end.
   if (askedText_ != draft_.text().text() || askedPath_ != draft_.path()) {
     askPlugins();
   }

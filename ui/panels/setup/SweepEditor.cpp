@@ -9,6 +9,7 @@
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/Labels.h"
 #include "ui/panels/Layouts.h"
+#include "ui/panels/setup/FieldEditor.h"
 #include "ui/panels/setup/FieldGroup.h"
 #include "ui/panels/setup/HookCatalog.h"
 #include "ui/panels/setup/SetupDraft.h"
@@ -41,11 +42,13 @@ Field fieldOf(const std::string& key, const HookCatalog& catalog) {
   }
   Field field;
   field.key = key;
+  // Of a plugin that is still asked, or that does not have it. Looked up anew at each key typed.
   field.type = leaf == "name" || leaf == "library" ? FieldType::kText : FieldType::kReal;
   return field;
 }
 
-/// "1, 5" as [1, 5]; values of keys that are lists themselves are written as TOML.
+/// "1, 5" as [1, 5]. A value of a key that is a list is a list itself, written as TOML: "[1, 2],
+/// [3]" as [[1, 2], [3]]; what is not, or not yet, becomes a text that the parser refuses.
 std::string tomlOf(const Field& field, const QString& typed) {
   if (isList(field)) {
     const QString wrapped = '[' + typed + ']';
@@ -78,9 +81,7 @@ QString shownText(const Field& field, const std::string& toml) {
 }  // namespace
 
 SweepEditor::SweepEditor(SetupDraft& draft, const HookCatalog& catalog, QWidget* parent)
-    : QWidget(parent), draft_(draft), catalog_(catalog), layout_(new QVBoxLayout(this)) {
-  layout_->setContentsMargins(0, 0, 0, 0);
-  layout_->setSpacing(4);
+    : QWidget(parent), draft_(draft), catalog_(catalog) {
   about_ = muted({}, "aboutSweep");
   auto* add = toolButton(tr("Vary a key"), tr("Runs the experiment with each of a list of values"),
                          "varyKey");
@@ -88,7 +89,8 @@ SweepEditor::SweepEditor(SetupDraft& draft, const HookCatalog& catalog, QWidget*
   menu_ = new QMenu(add);
   connect(menu_, &QMenu::aboutToShow, this, &SweepEditor::fillMenu);
   add->setMenu(menu_);
-  ui::add(*layout_, {about_, inRow({add, Part::rest()})});
+  layout_ = inColumn({about_, inRow({add, Part::rest()})}, 4);
+  fill(this, layout_);
   refresh();
 }
 
@@ -115,6 +117,7 @@ void SweepEditor::fillMenu() {
       continue;
     }
     add(field);
+    // Here, among the keys of its table: a menu is begun where the table changes.
     if (field.key == "hook.library" && !catalog_.answer().chosen.empty()) {
       for (const plugin::HookParam& param : catalog_.answer().chosen.front().params) {
         add(plugin::fieldOf(param, "hook." + param.key));
@@ -125,10 +128,13 @@ void SweepEditor::fillMenu() {
 
 void SweepEditor::vary(const std::string& key) {
   const Field field = fieldOf(key, catalog_);
+  // Begins with the one value that the key has now: until another is added the experiment means
+  // what it meant.
   const std::string now = draft_.text().value(key).value_or(field.initial);
   draft_.edit("vary " + key, [&](auto& text) {
     text.set(std::string(kSweep) + key, now.empty() ? "[]" : "[" + now + "]");
   });
+  // The row is there: the draft has changed, and with it this editor (refresh).
   for (const Axis& axis : axes_) {
     if (axis.key == key) {
       axis.values->setFocus(Qt::OtherFocusReason);
@@ -177,9 +183,7 @@ void SweepEditor::refresh() {
       keys.push_back(key.substr(kSweep.size()));
     }
   }
-  const bool same = keys.size() == axes_.size() &&
-                    std::equal(keys.begin(), keys.end(), axes_.begin(),
-                               [](const auto& key, const Axis& axis) { return key == axis.key; });
+  const bool same = std::ranges::equal(keys, axes_, {}, {}, &Axis::key);
   if (!same) {
     for (const Axis& axis : axes_) {
       layout_->removeWidget(axis.box);
@@ -193,6 +197,7 @@ void SweepEditor::refresh() {
   for (const Axis& axis : axes_) {
     const Field field = fieldOf(axis.key, catalog_);
     const std::string toml = *draft_.text().value(std::string(kSweep) + axis.key);
+    // As in FieldEditor::show: what is being typed stays while it means what the draft has.
     const bool asTyped = axis.values->hasFocus() && tomlOf(field, axis.values->text()) == toml;
     if (!asTyped) {
       axis.values->setText(shownText(field, toml));
@@ -205,20 +210,21 @@ void SweepEditor::refresh() {
   about_->setText(axes_.empty() ? tr("Nothing is varied: the experiment is one run.")
                   : draft_.parsed().sweep.empty()
                       ? tr("The runs can be told once the mistakes are mended.")
+                  : draft_.runCount() == 1
+                      ? tr("One run with these values. A value here wins over that of the key "
+                           "above.")
                       : tr("%1 runs, one after the other: every combination of these values. A "
                            "value here wins over that of the key above.")
                             .arg(draft_.runCount()));
 }
 
 bool SweepEditor::matches(const QString& needle) const {
-  return std::any_of(axes_.begin(), axes_.end(), [&](const Axis& axis) {
-    return QString::fromStdString(axis.key).contains(needle, Qt::CaseInsensitive);
-  });
+  return std::any_of(axes_.begin(), axes_.end(),
+                     [&](const Axis& axis) { return holdsWords(axis.key, needle); });
 }
 
 bool SweepEditor::hasMistake() const {
-  return std::any_of(axes_.begin(), axes_.end(),
-                     [](const Axis& axis) { return !axis.mistake->isHidden(); });
+  return std::ranges::any_of(axes_, [](const Axis& axis) { return !axis.mistake->isHidden(); });
 }
 
 }  // namespace lockstep::ui

@@ -60,6 +60,24 @@ std::uint32_t SpanGroups::group(const QString& name, const QString& query,
   return index;
 }
 
+// Note [Groups of spans]
+//
+// What makes two spans members of one group:
+//
+//                     name   bucket   rank
+//   kName               x
+//   kNameAndBucket      x       x
+//   kBucket                     x
+//   kHook               x       x            of the spans in a hook's lane
+//   kRank                               x
+//   kAll                x       x       x
+//   kPhase            when they began (phaseOf)
+//
+// Each group has a name, a query that finds its spans again and a key for files, all made of the
+// same parts. Spans come by millions and groups by hundreds, so what a name is made of is packed
+// into 64 bits first (rank 63..40, kind 39..32, detail 31..16, bucket 15..0), and only the first
+// span of a group has its name written. That does not do for kinds whose name holds the value:
+// their names are written each time and looked up (known_).
 std::uint32_t SpanGroups::groupOf(const Span& span) {
   if (by_ == GroupBy::kHook && span.role() != LaneRole::kHook) {
     return analysis::kNoGroup;
@@ -121,6 +139,8 @@ std::uint32_t SpanGroups::groupOf(const Span& span) {
   return index;
 }
 
+// Phases of a rank come one after the other (run::kPhase), so a time lies in the last one that
+// began before it, or between two.
 void SpanGroups::notePhase(const Span& span) {
   if (run::has(span.kind, run::kPhase)) {
     exports::StatisticsKey common;
@@ -133,8 +153,7 @@ void SpanGroups::notePhase(const Span& span) {
 
 void SpanGroups::endPhases() {
   for (auto& [rank, phases] : phases_) {
-    std::sort(phases.begin(), phases.end(),
-              [](const Phase& a, const Phase& b) { return a.startNs < b.startNs; });
+    std::ranges::sort(phases, {}, &Phase::startNs);
   }
 }
 
@@ -142,9 +161,7 @@ std::uint32_t SpanGroups::phaseOf(int rank, double ns) {
   const auto found = phases_.find(rank);
   if (found != phases_.end()) {
     const auto& phases = found->second;
-    const auto after =
-        std::upper_bound(phases.begin(), phases.end(), ns,
-                         [](double at, const Phase& phase) { return at < phase.startNs; });
+    const auto after = std::ranges::upper_bound(phases, ns, {}, &Phase::startNs);
     if (after != phases.begin() && ns < (after - 1)->endNs) {
       return (after - 1)->group;
     }

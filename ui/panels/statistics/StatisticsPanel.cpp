@@ -77,6 +77,7 @@ void StatisticsPanel::measure() {
 }
 
 void StatisticsPanel::take(const std::shared_ptr<const Statistics>& statistics) {
+  // The row is chosen again by what it is called: it may stand elsewhere now.
   const StatisticsRow* current = currentRow();
   const QString name = current != nullptr ? current->group.name : QString();
   const int scrolled = table_->verticalScrollBar()->value();
@@ -165,19 +166,18 @@ void StatisticsPanel::buildActions() {
   table_->insertActions(table_->actions().value(0), {showEvents_, find_});
   table_->addAction(write);
   table_->setContextMenuPolicy(Qt::ActionsContextMenu);
-  const auto showEvents = [this] {
-    if (const QString query = currentQuery(); !query.isEmpty()) {
-      emit eventsRequested(query);
-    }
+  const auto asking = [this](auto requested) {
+    return [this, requested] {
+      if (const QString query = currentQuery(); !query.isEmpty()) {
+        emit(this->*requested)(query);
+      }
+    };
   };
+  const auto showEvents = asking(&StatisticsPanel::eventsRequested);
   connect(showEvents_, &QAction::triggered, this, showEvents);
   connect(events_, &QPushButton::clicked, this, showEvents);
   connect(table_, &QTableView::activated, this, showEvents);
-  connect(find_, &QAction::triggered, this, [this] {
-    if (const QString query = currentQuery(); !query.isEmpty()) {
-      emit findRequested(query);
-    }
-  });
+  connect(find_, &QAction::triggered, this, asking(&StatisticsPanel::findRequested));
   connect(write, &QAction::triggered, this, &StatisticsPanel::exportRows);
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           &StatisticsPanel::refreshWords);

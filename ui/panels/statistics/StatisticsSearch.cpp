@@ -9,8 +9,21 @@
 
 namespace lockstep::ui {
 
-// Measures the first spans it is given, and takes those behind them for what lies within and
-// around these.
+// Note [Measured spans and their surroundings]
+//
+// The source hands over the spans that touch the range, and after them those beside it that lie
+// within or around one of these (SpanSlices::around):
+//
+//   range              ├──────────────┤
+//   backward      ├───────────┤             measured, at its whole length
+//   copy in         ├─┤                     before the range: counts for nothing itself, but the
+//                                           backward has 1 ms less of its own (self time)
+//   forward     ├──┤                        before it too: the phase in which a span may have begun
+//
+// Of the first `measured` that come, those that the query asks for get a group; the others get
+// none: spanStatistics counts them nowhere, but takes their time from the spans around them. Phases
+// are known only when all spans have come, since they come lane by lane; so grouping by phase is
+// done at the end.
 class StatisticsSearch::Job : public SpanWalk::Job {
  public:
   Job(const StatisticsOrder& order, ParameterTable parameters, std::uint32_t measured,
@@ -81,8 +94,7 @@ void StatisticsSearch::start(const RunModel& model, const StatisticsOrder& order
   const auto range = latest ? latest : order.range;
   const TimeRange extent = model.extent();
   const SpanSlices slices(model, range);
-  // What lies within a span that reaches out of the range takes of its self time, and the phase in
-  // which it began may have ended before the range.
+  // Note [Measured spans and their surroundings].
   const SpanSlices around = range ? SpanSlices::around(model, *range) : SpanSlices();
   result->of = latest ? SpanSlices(model, order.range).count() : slices.count();
   if (range) {

@@ -42,6 +42,7 @@ double numberOf(const StatisticsRow& row, std::size_t column) {
   if (column == StatisticsTable::kShare) {
     return row.share;
   }
+  // In the order of the columns from kTotal on; the share, a part of the run, has none.
   static constexpr double Of::*kTimes[] = {&Of::total, nullptr,       &Of::self, &Of::mean,
                                            &Of::min,   &Of::p50,      &Of::p90,  &Of::p99,
                                            &Of::max,   &Of::deviation};

@@ -9,7 +9,6 @@ namespace {
 
 using analysis::BucketCap;
 using analysis::BucketEnd;
-using analysis::BucketStage;
 using analysis::BucketTimes;
 using Kind = BucketsHit::Kind;
 
@@ -28,7 +27,7 @@ QString rankName(const BucketStory& story, int rank) {
 }
 
 // Leaves out what was not recorded: a card has no empty lines.
-void addTime(std::vector<Fact>& facts, const BucketStory& story, const QString& name,
+void addTime(Facts& facts, const BucketStory& story, const QString& name,
              const std::optional<std::uint64_t>& ticks, const QString& more = {}) {
   if (ticks) {
     facts.push_back({name, momentText(story.ns(*ticks)) + more});
@@ -40,16 +39,15 @@ FactCard bucketCard(const BucketStory& story, int bucket) {
   FactCard card;
   card.title = QStringLiteral("bucket %1 of %2").arg(bucket).arg(story.layout.buckets.size());
   card.bucket = bucket;
-  card.facts.push_back(
-      {QStringLiteral("Size"), formatBytes(of.bytes) + QStringLiteral(", ") +
-                                   formatCounted(of.parameters.size(), "parameter") +
-                                   QStringLiteral(", ") + QString::fromStdString(of.dtype)});
-  card.facts.push_back({QStringLiteral("Cap"), capText(story, bucket)});
+  card.facts.add("Size", formatBytes(of.bytes) + QStringLiteral(", ") +
+                             formatCounted(of.parameters.size(), "parameter") +
+                             QStringLiteral(", ") + QString::fromStdString(of.dtype));
+  card.facts.add("Cap", capText(story, bucket));
   const BucketCap& cap = story.caps[static_cast<std::size_t>(bucket)];
   if (cap.overshootBytes > 0) {
-    card.facts.push_back({QStringLiteral("Over the cap"), formatBytes(cap.overshootBytes)});
+    card.facts.add("Over the cap", formatBytes(cap.overshootBytes));
   }
-  card.facts.push_back({QStringLiteral("Why it ends"), capSentence(story, bucket)});
+  card.facts.add("Why it ends", capSentence(story, bucket));
   return card;
 }
 
@@ -59,17 +57,14 @@ FactCard parameterCard(const BucketStory& story, std::uint32_t parameter) {
   const std::uint16_t bucket = story.bucketOf[parameter];
   card.bucket = bucket == trace::kNoBucket ? -1 : bucket;
   if (const QString shape = shapeText(story, parameter); !shape.isEmpty()) {
-    card.facts.push_back({QStringLiteral("Shape"), shape});
-    card.facts.push_back({QStringLiteral("Bytes"),
-                          QStringLiteral("%1 (%2)").arg(formatBytes(bytesOf(story, parameter)),
-                                                        formatCount(bytesOf(story, parameter)))});
+    card.facts.add("Shape", shape);
+    card.facts.add("Bytes", QStringLiteral("%1 (%2)").arg(formatBytes(bytesOf(story, parameter)),
+                                                          formatCount(bytesOf(story, parameter))));
   }
-  card.facts.push_back({QStringLiteral("Bucket"), card.bucket < 0
-                                                      ? QStringLiteral("none: it is averaged apart")
-                                                      : QString::number(card.bucket)});
-  card.facts.push_back(
-      {QStringLiteral("Registered"),
-       QStringLiteral("as %1 of %2").arg(parameter + 1).arg(story.bucketOf.size())});
+  card.facts.add("Bucket", card.bucket < 0 ? QStringLiteral("none: it is averaged apart")
+                                           : QString::number(card.bucket));
+  card.facts.add("Registered",
+                 QStringLiteral("as %1 of %2").arg(parameter + 1).arg(story.bucketOf.size()));
   // A preview knows sizes and nothing of times.
   if (!story.measured()) {
     return card;
@@ -88,12 +83,8 @@ FactCard parameterCard(const BucketStory& story, std::uint32_t parameter) {
     }
     card.facts.push_back({QStringLiteral("Ready, ") + rankName(story, rank), text});
   }
-  if (const QString order = orderText(story, parameter); !order.isEmpty()) {
-    card.facts.push_back({QStringLiteral("Order"), order});
-  }
-  if (const QString wait = waitText(story, parameter); !wait.isEmpty()) {
-    card.facts.push_back({QStringLiteral("Waited for"), wait});
-  }
+  card.facts.addKnown("Order", orderText(story, parameter));
+  card.facts.addKnown("Waited for", waitText(story, parameter));
   return card;
 }
 
@@ -124,21 +115,20 @@ FactCard timesCard(const BucketStory& story, int bucket, int rank) {
   // Who came last is known, and how long this rank waited for it.
   if (life.metTicks && times.beganTicks && life.lastRank) {
     if (*life.lastRank == times.rank) {
-      card.facts.push_back({QStringLiteral("Arrived"), QStringLiteral("last; the others waited")});
+      card.facts.add("Arrived", QStringLiteral("last; the others waited"));
     } else {
       const double ns = static_cast<double>(*life.metTicks - *times.beganTicks) * story.nsPerTick;
-      card.facts.push_back(
-          {QStringLiteral("Arrived"),
-           QStringLiteral("waited %1 for rank %2").arg(formatDuration(ns)).arg(*life.lastRank)});
+      card.facts.add(
+          "Arrived",
+          QStringLiteral("waited %1 for rank %2").arg(formatDuration(ns)).arg(*life.lastRank));
     }
   }
   addTime(card.facts, story, QStringLiteral("Done"), times.endedTicks);
   addTime(card.facts, story, QStringLiteral("Copied out"), times.copiedOutTicks);
   if (card.facts.empty()) {
-    card.facts.push_back(
-        {QStringLiteral("Times"), QStringLiteral("nothing was recorded in this iteration")});
+    card.facts.add("Times", QStringLiteral("nothing was recorded in this iteration"));
   } else if (!times.launchedTicks) {
-    card.facts.push_back({QStringLiteral("Launched"), QStringLiteral("not in this iteration")});
+    card.facts.add("Launched", QStringLiteral("not in this iteration"));
   }
   return card;
 }
@@ -146,16 +136,12 @@ FactCard timesCard(const BucketStory& story, int bucket, int rank) {
 FactCard orderCard(const BucketStory& story, int rank) {
   FactCard card;
   card.title = QStringLiteral("ready order, ") + rankName(story, rank);
-  card.facts.push_back(
-      {QStringLiteral("Buckets"), orderSentence(story, rank, OrderAgainst::kBuckets)});
-  card.facts.push_back(
-      {QStringLiteral("Registration"), orderSentence(story, rank, OrderAgainst::kRegistration)});
-  if (const QString other = rankSentence(story, rank); !other.isEmpty()) {
-    card.facts.push_back({QStringLiteral("Ranks"), other});
-  }
-  card.facts.push_back({QStringLiteral("Meaning"),
-                        QStringLiteral("Marked are the fewest parameters that would have to move "
-                                       "for the others to stand in order.")});
+  card.facts.add("Buckets", orderSentence(story, rank, OrderAgainst::kBuckets));
+  card.facts.add("Registration", orderSentence(story, rank, OrderAgainst::kRegistration));
+  card.facts.addKnown("Ranks", rankSentence(story, rank));
+  card.facts.add("Meaning",
+                 QStringLiteral("Marked are the fewest parameters that would have to move "
+                                "for the others to stand in order."));
   return card;
 }
 

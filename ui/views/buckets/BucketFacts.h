@@ -3,7 +3,6 @@
 #include <QString>
 #include <QStringList>
 #include <optional>
-#include <vector>
 
 #include "ui/model/SpanFacts.h"
 #include "ui/views/buckets/BucketsLayout.h"
@@ -14,7 +13,7 @@ namespace lockstep::ui {
 struct FactCard {
   QString title;
   int bucket = -1;
-  std::vector<Fact> facts;
+  Facts facts;
 };
 
 /// Describes what lies under the pointer; nothing where there is nothing to say.
@@ -48,5 +47,8 @@ QString orderSentence(const BucketStory& story, int rank, OrderAgainst against);
 QString rankSentence(const BucketStory& story, int rank);
 /// All that there is to see, in a few sentences: for a screen reader.
 QString spokenSummary(const BucketStory& story);
+
+/// Says in a sentence or two why there are no buckets to show; null: no run is open. [ui-thread]
+QString whyNoBuckets(const RunModel* model, BucketStories& stories);
 
 }  // namespace lockstep::ui

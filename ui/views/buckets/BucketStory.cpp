@@ -138,6 +138,7 @@ std::shared_ptr<const BucketStory> BucketStories::ofStep(std::uint32_t step) {
   auto story = std::make_shared<BucketStory>();
   story->step = step;
   story->observed = model_.info().kind != trace::RunKind::kExperiment;
+  story->simulated = model_.info().kind == trace::RunKind::kSimulated;
   story->layout = *layout;
   story->parameters = model_.parameters();
   story->config = config();

@@ -21,11 +21,12 @@ namespace lockstep::ui {
 struct BucketStory {
   std::uint32_t step = 0;
   bool observed = false;  ///< of a job that was only recorded: a limit of 0 is one not known
+  bool simulated = false;  ///< nothing was measured (trace::RunKind::kSimulated)
   bool preview = false;  ///< the layout was computed from shapes; nothing has been measured
   trace::BucketsMessage layout;
   std::vector<trace::ParametersMessage::Parameter> parameters;
-  std::optional<experiment::DdpConfig> config;  ///< none: the run does not say it readably
-  /// None as above. For a forecast, as `recorded` is, which says why where there is no such step.
+  std::optional<experiment::DdpConfig> config;  ///< none: it cannot be read
+  /// With `recorded` what a forecast is made of. Null where it cannot be read.
   std::shared_ptr<const analysis::RecordedSettings> settings;
   base::Result<analysis::RecordedStep> recorded =
       base::Error{base::ExitCode::kBadInput, "nothing was measured yet", ""};
@@ -65,7 +66,7 @@ class BucketStories {
   /// The model outlives this.
   explicit BucketStories(const RunModel& model) : model_(model) {}
 
-  /// Null while the run has told no layout.
+  /// Null while no layout of the run is known.
   [[nodiscard]] std::shared_ptr<const BucketStory> ofStep(std::uint32_t step);
   /// What the layouts are going to be, where only the parameters and the experiment are known;
   /// `rebuilt`: after the first iteration. Null where that cannot be said.
@@ -88,5 +89,11 @@ class BucketStories {
 /// Returns an iteration worth a look: one of typical length, with rebuilt buckets where the run
 /// has them, that launched buckets. Nothing before the first iteration has ended. [ui-thread]
 std::optional<std::uint32_t> typicalStep(const RunModel& model);
+
+/// Returns the stretch of time that holds all that happened to the buckets, with a little margin.
+inline TimeRange wholeTime(const BucketStory& story) {
+  const double length = std::max(story.range.lengthNs(), 1000.0);
+  return {story.range.startNs - 0.02 * length, story.range.startNs + 1.03 * length};
+}
 
 }  // namespace lockstep::ui

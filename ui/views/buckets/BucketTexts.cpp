@@ -6,7 +6,6 @@
 #include "ui/model/Format.h"
 #include "ui/views/buckets/BucketFacts.h"
 
-// The short texts that canvas, table and screen reader share.
 namespace lockstep::ui {
 namespace {
 
@@ -107,9 +106,8 @@ QString replayText(const BucketStory& story, std::optional<double> replayNs) {
   }
   QString text = QString::number(*replayNs / 1e6, 'f', 3) + QStringLiteral(" of ") + end;
   // The last moment that is over at the time shown.
-  const auto next = std::upper_bound(
-      story.moments.begin(), story.moments.end(), story.ticksAt(*replayNs),
-      [](std::uint64_t ticks, const auto& moment) { return ticks < moment.ticks; });
+  const auto next = std::ranges::upper_bound(story.moments, story.ticksAt(*replayNs), {},
+                                             &analysis::ReplayMoment::ticks);
   // Before the first moment there is nothing to say yet.
   if (next == story.moments.begin()) {
     return text;
@@ -222,6 +220,39 @@ QString spokenSummary(const BucketStory& story) {
     }
   }
   return parts.join(QLatin1Char(' '));
+}
+
+QString whyNoBuckets(const RunModel* model, BucketStories& stories) {
+  if (model == nullptr) {
+    return QStringLiteral(
+        "No run is open. Start an experiment or open a run file, and its "
+        "buckets appear here.");
+  }
+  if (!model->isLoaded() && !model->path().empty()) {
+    return QStringLiteral("Reading the run…");
+  }
+  if (stories.isDataParallel()) {
+    return QStringLiteral(
+        "DataParallel has no buckets: device 0 sums the gradients of all "
+        "replicas after the backward. Run it with processes.strategy = \"ddp\" "
+        "to see some.");
+  }
+  if (!model->ranks().empty()) {
+    // A run may say itself why it has none.
+    const auto& facts = model->ranks().front().environment;
+    if (const auto why = facts.find(trace::kNoBuckets); why != facts.end()) {
+      const QString text = QString::fromStdString(why->second);
+      return text.left(1).toUpper() + text.mid(1) + QLatin1Char('.');
+    }
+  }
+  if (model->isLive()) {
+    return QStringLiteral("Buckets appear after the first backward.");
+  }
+  if (model->info().kind == trace::RunKind::kImported) {
+    return QStringLiteral(
+        "What was imported does not tell the buckets of DistributedDataParallel.");
+  }
+  return QStringLiteral("This run ended before DistributedDataParallel told its buckets.");
 }
 
 }  // namespace lockstep::ui

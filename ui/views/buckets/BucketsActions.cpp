@@ -1,4 +1,3 @@
-#include <QAction>
 #include <QTimer>
 #include <algorithm>
 
@@ -122,8 +121,7 @@ void BucketsView::goToStep(std::uint32_t step) {
   }
   state_->setFollowLive(false);
   if (const auto span = model_->stepOfAll(step)) {
-    const double margin = (span->endNs - span->startNs) * 0.04;
-    state_->setRange({span->startNs - margin, span->endNs + margin});
+    state_->setRange(TimeRange{span->startNs, span->endNs}.widened(0.04));
   }
   state_->setIteration(step);
 }

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "ui/model/SpanFacts.h"
-#include "ui/views/buckets/ShownTime.h"
 #include "ui/views/buckets/StepSpans.h"
 
 namespace lockstep::ui {
@@ -121,14 +120,10 @@ const analysis::ReplayMoment* BucketsController::stepMoment(int direction) {
   const std::uint64_t now = replayNs_ ? story_->ticksAt(*replayNs_) : UINT64_MAX;
   const analysis::ReplayMoment* to = nullptr;
   if (direction > 0) {
-    const auto at = std::upper_bound(
-        moments.begin(), moments.end(), now,
-        [](std::uint64_t ticks, const auto& moment) { return ticks < moment.ticks; });
+    const auto at = std::ranges::upper_bound(moments, now, {}, &analysis::ReplayMoment::ticks);
     to = at == moments.end() ? nullptr : &*at;
   } else {
-    const auto at = std::lower_bound(
-        moments.begin(), moments.end(), now,
-        [](const auto& moment, std::uint64_t ticks) { return moment.ticks < ticks; });
+    const auto at = std::ranges::lower_bound(moments, now, {}, &analysis::ReplayMoment::ticks);
     to = at == moments.begin() ? nullptr : &*(at - 1);
   }
   if (to != nullptr) {

@@ -33,17 +33,12 @@ void BucketsController::move(const PointerInput& input) {
     return;
   }
   pointer_ = input.position;
-  switch (drag_) {
-    case Drag::kReplay:
-      replayAt(input.position.x());
-      break;
-    case Drag::kPan:
-      // By the way since the last move: pan() clamps, and a hand that turns back moves at once.
-      pan(dragFrom_.x() - input.position.x());
-      dragFrom_ = input.position;
-      break;
-    case Drag::kNone:
-      break;
+  if (drag_ == Drag::kReplay) {
+    replayAt(input.position.x());
+  } else if (drag_ == Drag::kPan) {
+    // By the way since the last move: pan() clamps, and a hand that turns back moves at once.
+    pan(dragFrom_.x() - input.position.x());
+    dragFrom_ = input.position;
   }
   hovered_ = layout().hit(input.position, against_);
 }
@@ -74,8 +69,7 @@ void BucketsController::doubleClick(const PointerInput& input) {
     }
   }
   if (endNs > startNs) {
-    const double margin = 0.1 * (endNs - startNs);
-    zoomed_ = TimeRange{startNs - margin, endNs + margin};
+    zoomed_ = TimeRange{startNs, endNs}.widened(0.1);
   }
 }
 
@@ -106,21 +100,12 @@ void BucketsController::wheel(const WheelInput& input) {
 }
 
 Qt::CursorShape BucketsController::cursor() const {
-  if (drag_ == Drag::kPan) {
-    return Qt::ClosedHandCursor;
-  }
-  switch (hovered_.kind) {
-    case BucketsHit::Kind::kAxis:
-      return Qt::SplitHCursor;
-    case BucketsHit::Kind::kParameter:
-    case BucketsHit::Kind::kDot:
-    case BucketsHit::Kind::kBucket:
-    case BucketsHit::Kind::kTimes:
-    case BucketsHit::Kind::kFold:
-      return Qt::PointingHandCursor;
-    default:
-      return Qt::ArrowCursor;
-  }
+  using Kind = BucketsHit::Kind;
+  const bool nothing = hovered_.kind == Kind::kNothing || hovered_.kind == Kind::kOrder;
+  return drag_ == Drag::kPan            ? Qt::ClosedHandCursor
+         : hovered_.kind == Kind::kAxis ? Qt::SplitHCursor
+         : nothing                      ? Qt::ArrowCursor
+                                        : Qt::PointingHandCursor;
 }
 
 void BucketsController::replayAt(double x) {
@@ -132,27 +117,15 @@ void BucketsController::replayAt(double x) {
 
 void BucketsController::click(const BucketsHit& hit) {
   using Kind = BucketsHit::Kind;
-  switch (hit.kind) {
-    case Kind::kParameter:
-      selectParameter(static_cast<std::uint32_t>(hit.parameter));
-      break;
-    case Kind::kDot:
-      selectParameter(static_cast<std::uint32_t>(hit.parameter), hit.rank);
-      break;
-    case Kind::kBucket:
-    case Kind::kFold:
-      selectBucket(hit.bucket);
-      break;
-    case Kind::kTimes:
-      selectTimes(hit);
-      break;
-    case Kind::kNothing:
-    case Kind::kOrder:
-    case Kind::kAxis:
-      if (state_ != nullptr) {
-        state_->clearSelection();
-      }
-      break;
+  if (hit.kind == Kind::kParameter || hit.kind == Kind::kDot) {
+    selectParameter(static_cast<std::uint32_t>(hit.parameter),
+                    hit.kind == Kind::kDot ? hit.rank : -1);
+  } else if (hit.kind == Kind::kBucket || hit.kind == Kind::kFold) {
+    selectBucket(hit.bucket);
+  } else if (hit.kind == Kind::kTimes) {
+    selectTimes(hit);
+  } else if (state_ != nullptr) {
+    state_->clearSelection();
   }
 }
 

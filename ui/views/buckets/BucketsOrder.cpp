@@ -21,22 +21,20 @@ void BucketsScene::drawOrder(DisplayList& list) const {
   list.fill(header, palette_.surface);
   list.fill(QRectF(0, header.top(), header.width(), 1), palette_.gridStrong);
   const bool buckets = frame_.against == OrderAgainst::kBuckets;
-  list.text(header.adjusted(8, 1, 0, 0), QStringLiteral("Gradient-ready order"), palette_.text,
-            FontRole::kBold);
+  list.title(header.adjusted(8, 1, 0, 0), QStringLiteral("Gradient-ready order"), palette_);
   const double titleEnd = 8 + textWidth(QStringLiteral("Gradient-ready order"), FontRole::kBold);
-  list.text(QRectF(titleEnd + 12, header.top() + 1,
+  list.note(QRectF(titleEnd + 12, header.top() + 1,
                    layout_.timesColumn().left() - kRankGutter - titleEnd - 16, header.height()),
             buckets ? QStringLiteral("downwards: the order of the buckets")
                     : QStringLiteral("downwards: the registration, last one first"),
-            palette_.textMuted, FontRole::kSmall);
+            palette_);
   double x = layout_.timesColumn().left() - kRankGutter + 8;
   const auto key = [&](const QString& text, auto mark) {
     const double width = textWidth(text, FontRole::kSmall);
     // An entry without room is left out; a shorter one after it may still fit.
     if (x + 18 + width < header.right()) {
       mark(QPointF(x + 5, header.center().y()));
-      list.text(QRectF(x + 14, header.top(), width + 2, header.height()), text, palette_.textMuted,
-                FontRole::kSmall);
+      list.note(QRectF(x + 14, header.top(), width + 2, header.height()), text, palette_);
       x += 14 + width + 14;
     }
   };
@@ -104,8 +102,7 @@ void BucketsScene::drawBand(DisplayList& list, int rank) const {
     list.fill(QRectF(left + 2, top + 0.5, 4, std::max(1.0, height - 1)),
               bucketColour(static_cast<int>(b)));
     if (height >= 11) {
-      list.text(QRectF(left + 9, top, 20, height), QString::number(b), palette_.textMuted,
-                FontRole::kSmall);
+      list.note(QRectF(left + 9, top, 20, height), QString::number(b), palette_);
     }
   }
   drawBandLabel(list, rank);
@@ -117,7 +114,7 @@ void BucketsScene::drawBandLabel(DisplayList& list, int rank) const {
   const double width = layout_.timesColumn().left() - kRankGutter - 30;
   list.fill(QRectF(9, band.top() + 8, 10, 10), palette_.rank(order.rank), 5);
   const QString name = QStringLiteral("rank %1").arg(order.rank);
-  list.text(QRectF(25, band.top() + 3, width, 19), name, palette_.text, FontRole::kBold);
+  list.title(QRectF(25, band.top() + 3, width, 19), name, palette_);
   const bool buckets = frame_.against == OrderAgainst::kBuckets;
   const std::uint32_t out = buckets ? order.againstBuckets : order.againstRegistration;
   const QString first =
@@ -135,7 +132,7 @@ void BucketsScene::drawBandLabel(DisplayList& list, int rank) const {
     const int lines = static_cast<int>((band.bottom() - top - 4) / 15);
     const QStringList waits = longestWaits(story_, rank, std::max(0, std::min(lines, 8)));
     for (int i = 0; i < waits.size(); ++i) {
-      list.text(QRectF(25, top + 15 * i, width, 15), waits[i], palette_.text, FontRole::kSmall);
+      list.label(QRectF(25, top + 15 * i, width, 15), waits[i], palette_);
     }
   } else {
     // One line beside the name; the second below it where there is room.

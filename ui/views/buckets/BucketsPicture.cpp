@@ -4,9 +4,8 @@
 
 #include "ui/model/Format.h"
 #include "ui/model/RunTitle.h"
+#include "ui/views/buckets/BucketFacts.h"
 #include "ui/views/buckets/BucketsScene.h"
-#include "ui/views/buckets/BucketsSentence.h"
-#include "ui/views/buckets/ShownTime.h"
 
 namespace lockstep::ui {
 namespace {
@@ -55,9 +54,7 @@ Picture bucketsPicture(const RunModel& model, const AnalysedRun* /*analysed*/, Q
   BucketsFrame frame;
   frame.size = QSizeF(picture.size.width(), picture.size.height() - kPictureHead);
   frame.shown = wholeTime(*story);
-  DisplayList body;
-  BucketsScene(*story, palette, frame).draw(body);
-  list.append(body, QPointF(0, kPictureHead));
+  list.append(drawn(BucketsScene(*story, palette, frame)), QPointF(0, kPictureHead));
   return picture;
 }
 

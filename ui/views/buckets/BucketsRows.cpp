@@ -70,8 +70,8 @@ void BucketsScene::drawLabel(DisplayList& list, int bucket, const QRectF& row) c
   const auto& of = story_.layout.buckets[static_cast<std::size_t>(bucket)];
   const QRectF chip(9, row.top() + 9, 10, 10);
   list.fill(chip, bucketColour(bucket), 2);
-  list.text(QRectF(25, row.top() + 4, kLabelWidth - 28, 19),
-            QStringLiteral("Bucket %1").arg(bucket), palette_.text, FontRole::kBold);
+  list.title(QRectF(25, row.top() + 4, kLabelWidth - 28, 19),
+             QStringLiteral("Bucket %1").arg(bucket), palette_);
   // During a replay the stage takes the place of the size, which moves a line down.
   const bool replaying = frame_.replayNs && story_.measured();
   const QString size = QStringLiteral("%1 · %2").arg(formatBytes(of.bytes),
@@ -79,12 +79,12 @@ void BucketsScene::drawLabel(DisplayList& list, int bucket, const QRectF& row) c
   list.text(QRectF(25, row.top() + 20, kLabelWidth - 28, 15), replaying ? stageText(bucket) : size,
             replaying ? palette_.text : palette_.textMuted, FontRole::kSmall);
   if (row.height() >= 52) {
-    list.text(QRectF(25, row.top() + 34, kLabelWidth - 28, 15),
+    list.note(QRectF(25, row.top() + 34, kLabelWidth - 28, 15),
               replaying ? size
               : of.limitBytes == 0
                   ? (story_.observed ? QStringLiteral("cap not told") : QStringLiteral("no cap"))
                   : QStringLiteral("cap %1").arg(formatBytes(of.limitBytes)),
-              palette_.textMuted, FontRole::kSmall);
+              palette_);
   }
 }
 
@@ -195,8 +195,8 @@ void BucketsScene::drawNamesBeside(DisplayList& list, int bucket,
     }
   }
   const QRectF row = layout_.row(bucket);
-  list.text(QRectF(left, row.top(), width, row.height()), names.join(QStringLiteral(", ")),
-            palette_.textMuted, FontRole::kSmall);
+  list.note(QRectF(left, row.top(), width, row.height()), names.join(QStringLiteral(", ")),
+            palette_);
 }
 
 void BucketsScene::drawCap(DisplayList& list, int bucket) const {
@@ -222,8 +222,7 @@ void BucketsScene::drawCap(DisplayList& list, int bucket) const {
     const QString text = QStringLiteral("cap %1 ▸").arg(formatBytes(of.limitBytes));
     const double width = textWidth(text, FontRole::kSmall);
     if (map.right() - width > end + 6) {
-      list.text(QRectF(map.right() - width, row.top(), width + 2, row.height()), text,
-                palette_.textMuted, FontRole::kSmall);
+      list.note(QRectF(map.right() - width, row.top(), width + 2, row.height()), text, palette_);
     }
   }
 }

@@ -73,14 +73,14 @@ void BucketsScene::drawHeader(DisplayList& list) const {
                                     : QStringLiteral(", as constructed");
   const double right =
       story_.measured() ? layout_.timesColumn().left() - kRankGutter - 8 : header.width() - 8;
-  list.text(QRectF(8, 2, right - 8, 20), title, palette_.text, FontRole::kBold);
+  list.title(QRectF(8, 2, right - 8, 20), title, palette_);
   drawLegend(list, QRectF(8, 22, right - 8, 20));
   if (story_.measured()) {
     drawTimes(list);
   } else if (!story_.preview) {
-    list.text(QRectF(layout_.mapColumn().left(), 22, layout_.mapColumn().width(), 20),
-              QStringLiteral("No events of iteration %1 were recorded").arg(story_.step),
-              palette_.textMuted, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+    list.note(QRectF(layout_.mapColumn().left(), 22, layout_.mapColumn().width(), 20),
+              QStringLiteral("No events of iteration %1 were recorded").arg(story_.step), palette_,
+              kToTheRight);
   }
 }
 
@@ -92,8 +92,7 @@ void BucketsScene::drawLegend(DisplayList& list, QRectF rect) const {
       return;
     }
     drawMark(QRectF(x, rect.center().y() - 5, 10, 10));
-    list.text(QRectF(x + 14, rect.top(), width + 2, rect.height()), text, palette_.textMuted,
-              FontRole::kSmall);
+    list.note(QRectF(x + 14, rect.top(), width + 2, rect.height()), text, palette_);
     x += 14 + width + 12;
   };
   entry(QStringLiteral("parameter, by bytes"),
@@ -125,8 +124,7 @@ void BucketsScene::drawTimes(DisplayList& list) const {
   QString title = QStringLiteral("Iteration %1").arg(story_.step);
   title += story_.finished ? QString() : QStringLiteral(" (not ended)");
   title += QStringLiteral(": ms since its start");
-  list.text(QRectF(left + 8, 2, column.right() - left - 12, 20), title, palette_.text,
-            FontRole::kBold);
+  list.title(QRectF(left + 8, 2, column.right() - left - 12, 20), title, palette_);
   const double x = left + 8 + textWidth(title, FontRole::kBold) + 18;
   drawTimesLegend(list, QRectF(x, 2, column.right() - x, 20));
   list.clip(QRectF(left, 0, frame_.size.width() - left, frame_.size.height()));
@@ -135,8 +133,7 @@ void BucketsScene::drawTimes(DisplayList& list) const {
     list.fill(QRectF(tick.x, kHeader - (tick.major ? 8 : 4), 1, tick.major ? 8 : 4),
               palette_.gridStrong);
     if (tick.major && tick.x < column.right() - 20) {
-      list.text(QRectF(tick.x + 3, 22, 80, 18), tickText(tick.ns / 1e6, step / 1e6),
-                palette_.textMuted, FontRole::kSmall);
+      list.note(QRectF(tick.x + 3, 22, 80, 18), tickText(tick.ns / 1e6, step / 1e6), palette_);
     }
   }
   list.unclip();

@@ -15,7 +15,7 @@ class BucketsTable : public TableView {
   explicit BucketsTable(QWidget* parent = nullptr);
 
   void setStory(std::shared_ptr<const BucketStory> story);
-  /// Selects the row of a parameter, else all of a bucket; -1: none. Tells nobody.
+  /// Selects the row of a parameter, else all of a bucket; -1: none. No signal follows.
   void showSelection(int parameter, int bucket);
 
  signals:

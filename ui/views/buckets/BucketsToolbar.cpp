@@ -18,8 +18,8 @@ namespace {
 
 constexpr int kReplaySteps = 2000;
 
-QToolButton* button(const QString& text, const QString& name) {
-  QToolButton* made = barButton(text, name);
+QToolButton* button(const QString& text, const QString& called, const char* name = "") {
+  QToolButton* made = named(barButton(text), name, called);
   made->setFocusPolicy(Qt::TabFocus);
   return made;
 }
@@ -28,36 +28,28 @@ QToolButton* button(const QString& text, const QString& name) {
 
 BucketsToolbar::BucketsToolbar(QWidget* parent)
     : QWidget(parent),
-      initial_(button(tr("Initial"), tr("The buckets before the rebuild"))),
-      rebuilt_(button(tr("Rebuilt"), tr("The buckets after the rebuild"))),
-      against_(new QComboBox),
+      initial_(button(tr("Initial"), tr("The buckets before the rebuild"), "initialLayout")),
+      rebuilt_(button(tr("Rebuilt"), tr("The buckets after the rebuild"), "rebuiltLayout")),
+      against_(named(new QComboBox, "orderAgainst", tr("Order to compare with"))),
       back_(button(QString(), tr("Previous event"))),
-      play_(button(QString(), tr("Play the iteration"))),
+      play_(button(QString(), tr("Play the iteration"), "playReplay")),
       forward_(button(QString(), tr("Next event"))),
-      slider_(new QSlider(Qt::Horizontal)),
-      text_(new ElidedLabel) {
+      slider_(named(new QSlider(Qt::Horizontal), "replaySlider", tr("Moment of the iteration"),
+                    tr("Replays the iteration"))),
+      text_(named(new ElidedLabel, "replayText")) {
   auto* group = new QButtonGroup(this);
   for (QToolButton* layout : {initial_, rebuilt_}) {
     layout->setCheckable(true);
     group->addButton(layout);
   }
-  initial_->setObjectName("initialLayout");
-  rebuilt_->setObjectName("rebuiltLayout");
-  play_->setObjectName("playReplay");
-  against_->setObjectName("orderAgainst");
   against_->addItem(tr("Against bucket order"));
   against_->addItem(tr("Against registration"));
-  against_->setAccessibleName(tr("Order to compare with"));
-  slider_->setObjectName("replaySlider");
   slider_->setRange(0, kReplaySteps);
   slider_->setValue(kReplaySteps);
   slider_->setSingleStep(kReplaySteps / 100);
   slider_->setPageStep(kReplaySteps / 10);
   slider_->setFocusPolicy(Qt::TabFocus);  // after the mouse, the keys are the stage's
   slider_->setMinimumWidth(120);
-  slider_->setToolTip(tr("Replays the iteration"));
-  slider_->setAccessibleName(tr("Moment of the iteration"));
-  text_->setObjectName("replayText");
   text_->setMinimumWidth(fontMetrics().horizontalAdvance('m') * 14);
   // As wide as there is room, whatever it says: the slider beside it keeps its place.
   text_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Preferred);
@@ -67,11 +59,19 @@ BucketsToolbar::BucketsToolbar(QWidget* parent)
   }
   drawIcons();
   tellKeys();
-  auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(8, 3, 8, 3);
-  row->setSpacing(4);
-  addParts(*row, initial_, rebuilt_, 8, against_, 12, back_, play_, forward_, wide(slider_, 2),
-           wide(text_, 3));
+  fill(this,
+       inRow({initial_,
+              rebuilt_,
+              Part::gap(8),
+              against_,
+              Part::gap(12),
+              back_,
+              play_,
+              forward_,
+              {slider_, 2},
+              {text_, 3}},
+             4),
+       {8, 3, 8, 3});
 
   connect(initial_, &QToolButton::clicked, this, [this] { emit layoutChosen(false); });
   connect(rebuilt_, &QToolButton::clicked, this, [this] { emit layoutChosen(true); });

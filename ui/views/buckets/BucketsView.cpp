@@ -1,5 +1,6 @@
 #include "ui/views/buckets/BucketsView.h"
 
+#include <QAction>
 #include <QTimer>
 #include <algorithm>
 #include <utility>
@@ -7,7 +8,6 @@
 #include "ui/panels/EmptyState.h"
 #include "ui/views/buckets/BucketFacts.h"
 #include "ui/views/buckets/BucketsScene.h"
-#include "ui/views/buckets/BucketsSentence.h"
 #include "ui/views/buckets/BucketsTable.h"
 #include "ui/views/buckets/BucketsToolbar.h"
 #include "ui/views/buckets/WhatIfPanel.h"
@@ -23,8 +23,7 @@ constexpr int kLeastCanvasHeight = 240;
 BucketsView::BucketsView(QWidget* parent) : Steered(parent) {
   setAccessibleName(tr("Buckets"));
   nothing_ = new EmptyState(QString(), QString());
-  banner_ = new QLabel;
-  banner_->setWordWrap(true);
+  banner_ = wrapped();
   banner_->setContentsMargins(10, 6, 10, 6);
   banner_->hide();
   toolbar_ = new BucketsToolbar;
@@ -32,9 +31,8 @@ BucketsView::BucketsView(QWidget* parent) : Steered(parent) {
   makeCanvas(tr("Buckets, their times and the ready order"), stage_)
       ->setMinimumHeight(kLeastCanvasHeight);
   table_ = new BucketsTable;
-  inColumn(stage_, toolbar_, banner_, wide(canvas_));
-  splitter_ = split(Qt::Vertical, {{stage_, 3}, {table_, 1}});
-  splitter_->setObjectName("bucketsSplitter");
+  fill(stage_, inColumn({toolbar_, banner_, {canvas_, 1}}, 0));
+  splitter_ = named(split(Qt::Vertical, {{stage_, 3}, {table_, 1}}), "bucketsSplitter");
   splitter_->setCollapsible(0, false);
   content_ = splitter_;
   setPages(tr("No run is open. Start an experiment or open a run file, and its "
@@ -111,6 +109,11 @@ std::optional<std::uint32_t> BucketsView::wantedStep() {
   if (state_ != nullptr && state_->iteration() && !(model_->isLive() && state_->followsLive())) {
     return state_->iteration();
   }
+  // Nobody asked for another: while it is replayed, a story stays.
+  const BucketStory* shown = controller_.story();
+  if (shown != nullptr && shown->finished && controller_.replayNs()) {
+    return shown->step;
+  }
   if (model_->isLive()) {
     const auto last = lastFinishedStep();
     return last ? last : model_->firstStep();
@@ -137,7 +140,7 @@ void BucketsView::refresh() {
   if (fresh) {
     return;
   }
-  // While it is replayed, a story stays: what comes late belongs to other iterations.
+  // What comes while a story is replayed belongs to other iterations.
   if (shown != nullptr && controller_.replayNs() && shown->finished && step &&
       shown->step == *step) {
     return;
@@ -188,7 +191,7 @@ void BucketsView::changed() {
                         replayText(*story, controller_.replayNs()));
     canvas_->setCursor(controller_.cursor());
   }
-  canvas_->repaintSoon();
+  repaintSoon();
 }
 
 void BucketsView::hideEvent(QHideEvent* event) {
@@ -212,6 +215,29 @@ void BucketsView::pointerPressed(const PointerInput& input) {
   // A hand on the stage ends the replay, or it would move under it.
   playTimer_->stop();
   Steered::pointerPressed(input);
+}
+
+void BucketsView::makeWhatIf() {
+  whatIf_ = new WhatIfPanel;
+  whatIf_->hide();
+  splitter_->insertWidget(1, whatIf_);
+  splitter_->setCollapsible(1, false);
+  QAction* shown = makeAction(tr("What if the bucket cap were another"), {Qt::Key_I}, [] {});
+  shown->setIconText(tr("What if…"));
+  shown->setToolTip(tr("Forecasts the iteration with another bucket cap"));
+  shown->setCheckable(true);
+  connect(shown, &QAction::toggled, this, [this](bool forecast) {
+    // It has a table of its own, and takes the room of the other.
+    table_->setVisible(!forecast);
+    whatIf_->setVisible(forecast);
+  });
+  connect(whatIf_, &WhatIfPanel::closeWanted, shown, [this, shown] {
+    shown->setChecked(false);
+    stage_->setFocus(Qt::OtherFocusReason);
+  });
+  QToolButton* button = barButton(shown);
+  button->setObjectName("whatIf");
+  toolbar_->layout()->addWidget(button);
 }
 
 }  // namespace lockstep::ui

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/analysis/WhatIfCap.h"
+#include "engine/analysis/WhatIfLink.h"
 #include "engine/base/NumberText.h"
 #include "engine/cost/ForecastText.h"
 #include "ui/model/Format.h"
@@ -44,12 +45,16 @@ std::optional<std::uint64_t> ownCap(const BucketStory& story) {
 
 WhatIf whatIf(const BucketStory& story,
               const std::optional<base::Result<cost::Forecaster>>& forecaster,
-              std::uint64_t capBytes) {
+              std::uint64_t capBytes, const std::optional<experiment::LinkConfig>& link,
+              const QString& linkText) {
   WhatIf told;
   told.capBytes = capBytes;
+  told.link = linkText;
   const auto own = ownCap(story);
   if (!own) {
-    told.whyNot = story.observed
+    told.whyNot = story.simulated
+                      ? tr("This run is simulated: ask the run that it was made from.")
+                  : story.observed
                       ? tr("This is a job of PyTorch: there is no experiment that says its caps and "
                            "its link, and so no forecast with others.")
                   : !story.config
@@ -74,18 +79,30 @@ WhatIf whatIf(const BucketStory& story,
     return told;
   }
   const cost::Forecaster& made = forecaster->value();
-  auto ranks = made.forecast(plan.value());
+  cost::StepChange change;
+  change.buckets = plan.value();
+  if (link && story.settings != nullptr) {
+    if (const auto status = analysis::changeLink(*story.settings, *link, change); !status.ok()) {
+      told.whyNot = cannotTell(status.error());
+      return told;
+    }
+  }
+  auto ranks = made.forecast(change);
   if (!ranks.ok()) {
     told.whyNot = cannotTell(ranks.error());
     return told;
   }
+  told.line = made.lineOf(change).value();
   const cost::StepRecord& record = story.recorded.value().record;
   told.steps = made.steps().size();
-  told.inFlight = made.line().inFlight;
+  // The strips have a row for each that may travel at once; 0 is any number.
+  told.inFlight = made.line().inFlight == 0 || told.line.inFlight == 0
+                      ? 0
+                      : std::max(made.line().inFlight, told.line.inFlight);
   told.fit = made.fit();
   told.measured = cost::measuredOutcome(record);
   // What this iteration would have been; the figures are over all that were read.
-  told.wanted = cost::replay(record, made.habits(), made.line(), plan.value());
+  told.wanted = cost::replay(record, made.habits(), told.line, plan.value());
   told.plan = std::move(plan).value();
   for (const cost::RankStep& rank : record.ranks) {
     told.lastGradientNs = std::max(told.lastGradientNs, rank.lastGradientNs);
@@ -116,8 +133,9 @@ std::vector<QStringList> outcomeRows(const WhatIf& told) {
            formatDuration(rank.measuredExposedNs), formatDuration(rank.measuredStepNs)},
           {tr("The same, replayed"), ownBuckets, formatDuration(rank.replayedExposedNs),
            formatDuration(rank.replayedStepNs)},
-          {tr("Forecast, cap %1").arg(capText(told.capBytes)), QString::number(told.plan.size()),
-           shown(rank.exposedNs), shown(rank.stepNs)}};
+          {tr("Forecast, cap %1").arg(capText(told.capBytes)) +
+               (told.link.isEmpty() ? QString() : QStringLiteral(", ") + told.link),
+           QString::number(told.plan.size()), shown(rank.exposedNs), shown(rank.stepNs)}};
 }
 
 QString outcomesAsHtml(const WhatIf& told) {
@@ -154,7 +172,9 @@ QString assumptions(const WhatIf& told) {
             "that communication slows computing. How far the second row is from the first says "
             "how far to trust the third.")
       .arg(told.steps)
-      .arg(QString::fromStdString(cost::costText(told.fit)));
+      .arg(QString::fromStdString(
+          cost::costText(told.fit) +
+          (told.link.isEmpty() ? "" : " " + cost::lineText(told.line))));
 }
 
 QString spokenSummary(const WhatIf& told) {

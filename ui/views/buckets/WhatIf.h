@@ -18,9 +18,11 @@ struct WhatIf {
   QString whyNot;  ///< a sentence; empty: all of the rest is known
   std::uint64_t ownCapBytes = 0;
   std::uint64_t capBytes = 0;
+  QString link;           ///< which other link, or number in flight; empty: the run's own
   std::size_t steps = 0;  ///< that were replayed
   std::size_t inFlight = 1;
   cost::TransferFit fit;
+  cost::Line line;  ///< of the forecast
   cost::StepOutcome measured;  ///< of the iteration, ns since the first rank began it
   cost::StepOutcome wanted;    ///< of the iteration, at `capBytes`
   std::vector<cost::PlannedBucket> plan;
@@ -34,10 +36,12 @@ struct WhatIf {
 std::optional<std::uint64_t> ownCap(const BucketStory& story);
 
 /// `forecaster` is made of this iteration and others with the same buckets; none: those are still
-/// being read.
+/// being read. `link`: another one than the run's, which `linkText` names.
 WhatIf whatIf(const BucketStory& story,
               const std::optional<base::Result<cost::Forecaster>>& forecaster,
-              std::uint64_t capBytes);
+              std::uint64_t capBytes,
+              const std::optional<experiment::LinkConfig>& link = std::nullopt,
+              const QString& linkText = {});
 
 /// "0.48 MiB", whatever its size, as the experiment gives it.
 QString capText(std::uint64_t bytes);
@@ -49,7 +53,7 @@ QStringList outcomeTitles(const WhatIf& told);
 /// Both as a table, figures bold.
 QString outcomesAsHtml(const WhatIf& told);
 
-/// Where exposed time and step time of that rank would go, or that no difference can be told.
+/// Where exposed time and step time of that rank would go, or that it cannot be said.
 QString verdict(const WhatIf& told);
 
 /// What the forecast assumes, with the fit and its error.

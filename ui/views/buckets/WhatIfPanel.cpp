@@ -2,7 +2,6 @@
 
 #include <QHeaderView>
 #include <QPainter>
-#include <QScrollArea>
 #include <QSignalBlocker>
 #include <QSlider>
 #include <QTimer>
@@ -13,6 +12,7 @@
 #include "ui/stage/Boxes.h"
 #include "ui/table/TableText.h"
 #include "ui/table/TableView.h"
+#include "ui/views/buckets/WhatIfLinks.h"
 #include "ui/views/buckets/WhatIfScene.h"
 #include "ui/views/buckets/WhatIfTable.h"
 
@@ -75,53 +75,40 @@ class WhatIfPanel::Strips : public QWidget {
 
 WhatIfPanel::WhatIfPanel(QWidget* parent)
     : QWidget(parent),
-      slider_(new QSlider(Qt::Horizontal)),
+      slider_(named(new QSlider(Qt::Horizontal), "whatIfCap", tr("Bucket cap to forecast"),
+                    tr("Drag to another bucket cap; nothing is run"))),
+      links_(new WhatIfLinks),
       cap_(new QLabel),
-      outcomes_(new QLabel),
-      verdict_(new QLabel),
-      assumptions_(new QLabel),
-      strips_(new Strips),
+      outcomes_(named(new QLabel, "whatIfOutcomes")),
+      verdict_(wrapped({}, "whatIfVerdict")),
+      assumptions_(wrapped({}, "whatIfAssumptions")),
+      strips_(named(new Strips, "", tr("Buckets as measured and as forecast"))),
       table_(new TableView(tr("Buckets of the forecast"))),
-      export_(barButton(tr("Export CSV…"), {},
-                        tr("Write the buckets of the forecast into a file"))),
+      export_(named(barButton(tr("Export CSV…")), "whatIfExport", {},
+                    tr("Write the buckets of the forecast into a file"))),
       timer_(new QTimer(this)) {
-  slider_->setObjectName(QStringLiteral("whatIfCap"));
   slider_->setRange(0, kCapSteps);
   slider_->setPageStep(kCapSteps / 20);
-  slider_->setAccessibleName(tr("Bucket cap to forecast"));
-  slider_->setToolTip(tr("Drag to another bucket cap; nothing is run"));
-  strips_->setAccessibleName(tr("Buckets as measured and as forecast"));
   cap_->setMinimumWidth(fontMetrics().horizontalAdvance(QStringLiteral("0000.00 MiB")));
-  verdict_->setWordWrap(true);
   verdict_->setContentsMargins(8, 2, 8, 2);
-  verdict_->setObjectName(QStringLiteral("whatIfVerdict"));
   verdict_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  assumptions_->setWordWrap(true);
   assumptions_->setContentsMargins(8, 2, 8, 4);
-  assumptions_->setObjectName(QStringLiteral("whatIfAssumptions"));
-  outcomes_->setObjectName(QStringLiteral("whatIfOutcomes"));
   outcomes_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   table_->setRows(whatIfRows(nullptr));
   table_->horizontalHeader()->setStretchLastSection(false);
   outcomes_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
   table_->setMinimumHeight(kRowsInSight * table_->verticalHeader()->defaultSectionSize());
-  reset_ = barButton(tr("Cap of the run"), {}, tr("Back to the cap that the run had"));
-  export_->setObjectName(QStringLiteral("whatIfExport"));
+  reset_ = barButton(tr("Cap of the run"), {}, tr("Back to the cap and the link that the run had"));
   export_->setEnabled(false);
   QToolButton* close =
       barButton(QStringLiteral("✕"), tr("Close the what-if"), tr("Close the what-if"));
-  auto* head = new QHBoxLayout;
+  QHBoxLayout* head = inRow(
+      {new QLabel(tr("What if bucket_cap_mb were")), {slider_, 1}, cap_, reset_, export_, close});
   head->setContentsMargins(8, 4, 4, 2);
-  addParts(*head, new QLabel(tr("What if bucket_cap_mb were")), wide(slider_), cap_, reset_, export_,
-           close);
   // In a low window the slider stays, and the rest is scrolled.
-  auto* body = new QWidget;
-  auto* area = new QScrollArea;
-  area->setFrameShape(QFrame::NoFrame);
-  area->setWidgetResizable(true);
-  area->setWidget(body);
-  inColumn(this, head, wide(area))->setSpacing(2);
-  inColumn(body, outcomes_, verdict_, strips_, assumptions_, wide(table_))->setSpacing(2);
+  auto* area = scrolled(
+      fill(new QWidget, inColumn({outcomes_, verdict_, strips_, assumptions_, {table_, 1}}, 2)));
+  fill(this, inColumn({head, links_, {area, 1}}, 2));
   timer_->setSingleShot(true);
   connect(timer_, &QTimer::timeout, this, &WhatIfPanel::readOne);
   connect(close, &QToolButton::clicked, this, &WhatIfPanel::closeWanted);
@@ -131,8 +118,10 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
     capChosen_ = true;
     compute();
   });
+  connect(links_, &WhatIfLinks::changed, this, &WhatIfPanel::compute);
   connect(reset_, &QToolButton::clicked, this, [this] {
     capChosen_ = false;
+    links_->reset();
     begin();
   });
 }
@@ -284,7 +273,10 @@ void WhatIfPanel::compute() {
   const bool hasCap = capChosen_ || ownCap(*story_).has_value();
   cap_->setText(hasCap ? capText(capOfSlider()) : QString());
   reset_->setEnabled(hasCap);
-  told_ = std::make_shared<const WhatIf>(whatIf(*story_, forecaster_, capOfSlider()));
+  links_->setOwn(hasCap && story_->settings != nullptr ? &story_->settings->experiment.link
+                                                       : nullptr);
+  told_ = std::make_shared<const WhatIf>(
+      whatIf(*story_, forecaster_, capOfSlider(), links_->wanted(), links_->text()));
   const bool known = told_->known();
   outcomes_->setText(known ? outcomesAsHtml(*told_) : QString());
   outcomes_->setVisible(known);

@@ -17,9 +17,10 @@ class QToolButton;
 namespace lockstep::ui {
 
 class TableView;
+class WhatIfLinks;
 
-/// A slider for the bucket cap, and what the shown iteration would have been with it: outcomes,
-/// strips of buckets beside the measured ones, and a table. Works while it is in sight: then it
+/// A slider for the bucket cap and choices of a link, and what the shown iteration would have been
+/// with them: outcomes, strips of buckets beside the measured ones, and a table. Works while it is in sight: then it
 /// reads some iterations of the run, one a turn of the event loop. [ui-thread]
 class WhatIfPanel : public QWidget {
   Q_OBJECT
@@ -35,6 +36,7 @@ class WhatIfPanel : public QWidget {
 
   [[nodiscard]] const std::shared_ptr<const WhatIf>& told() const { return told_; }
   [[nodiscard]] QSlider* slider() const { return slider_; }
+  [[nodiscard]] WhatIfLinks* links() const { return links_; }
 
  signals:
   void closeWanted();
@@ -66,6 +68,7 @@ class WhatIfPanel : public QWidget {
   bool capChosen_ = false;
 
   QSlider* slider_;
+  WhatIfLinks* links_;
   QLabel* cap_;
   QLabel* outcomes_;
   QLabel* verdict_;

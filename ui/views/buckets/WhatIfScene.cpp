@@ -28,8 +28,7 @@ double stripHeight(const WhatIf& told) {
 
 void drawStrip(DisplayList& list, const QRectF& strip, const Scale& axis, const WhatIf& told,
                const cost::StepOutcome& outcome, const QString& title, const Palette& palette) {
-  list.text(QRectF(strip.left() + 8, strip.top(), kLabel - 12, strip.height()), title, palette.text,
-            FontRole::kSmall);
+  list.label(QRectF(strip.left() + 8, strip.top(), kLabel - 12, strip.height()), title, palette);
   list.fill(QRectF(axis.start, strip.top() - 1, axis.end - axis.start, strip.height() + 2),
             palette.lane);
   for (std::size_t b = 0; b < outcome.buckets.size(); ++b) {

@@ -26,7 +26,7 @@ class WhatIfRows : public ColumnRows {
         [](double bucket) { return QStringLiteral("b%1").arg(bucket); });
     add(
         tr("Parameters"), [this](std::size_t row) { return told_->plan[row].parameters.size(); },
-        [](double count) { return formatCount(static_cast<std::uint64_t>(count)); });
+        inCount);
     add(
         tr("Bytes"), [this](std::size_t row) { return told_->plan[row].bytes; }, formatBytes);
     time(tr("Full"), &cost::BucketMoments::fullNs);

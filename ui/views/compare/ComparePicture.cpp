@@ -53,8 +53,7 @@ Twin twinOf(const RunModel& model, const CompareResult& result, std::size_t run,
 void drawTwin(DisplayList& list, const Twin& twin, const QRectF& rect, double lengthNs,
               const Palette& palette) {
   const double line = lineHeight(FontRole::kBold) + 6;
-  list.text(QRectF(rect.left(), rect.top(), rect.width(), line), twin.title, palette.text,
-            FontRole::kBold);
+  list.title(QRectF(rect.left(), rect.top(), rect.width(), line), twin.title, palette);
   // No iteration, or no room for a lane under the title.
   if (!twin.step || lengthNs <= 0 || rect.height() < line + 40) {
     return;
@@ -128,14 +127,14 @@ Picture comparePicture(const RunModel& a, const AnalysedRun& analysedA, const Ru
   const double rightX = kPictureMargin + left + kPictureGap;
   drawCompareWhy(&list, QRectF(rightX, y, right, forTables - histogram - kPictureGap), *result,
                  palette);
-  list.text(QRectF(rightX, y + forTables - histogram, right, title), QStringLiteral("Step time"),
-            palette.text, FontRole::kBold);
-  DisplayList drawn;
+  list.title(QRectF(rightX, y + forTables - histogram, right, title), QStringLiteral("Step time"),
+             palette);
+  DisplayList histograms;
   drawHistogram(
-      drawn,
+      histograms,
       histogramFrame(*result, trace::EventKind::kStep, QSizeF(right, histogram - title), palette),
       palette);
-  list.append(drawn, QPointF(rightX, y + forTables - histogram + title));
+  list.append(histograms, QPointF(rightX, y + forTables - histogram + title));
   y += forTables + kPictureGap;
 
   // Both begin at their iteration's start and show as much time, so that lengths compare.

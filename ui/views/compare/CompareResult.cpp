@@ -67,9 +67,7 @@ std::uint32_t typicalIteration(const AnalysedRun& run) {
   const auto off = [&](const auto& entry) {
     return std::abs(static_cast<double>(entry.second.end - entry.second.begin) - wanted);
   };
-  const auto typical =
-      std::min_element(iterations.begin(), iterations.end(),
-                       [&](const auto& a, const auto& b) { return off(a) < off(b); });
+  const auto typical = std::ranges::min_element(iterations, {}, off);
   // Nothing was measured: the first that would be.
   return typical == iterations.end() ? run.analysis.warmUp.firstMeasured : typical->first;
 }
@@ -112,9 +110,12 @@ std::shared_ptr<const CompareResult> compareRuns(std::vector<CompareInput> runs)
   return result;
 }
 
+QString letterOf(std::size_t run) {
+  return QString::fromStdString(analysis::letterOf(run));
+}
+
 QString titleOfRun(const CompareResult& result, std::size_t run) {
-  return QString::fromStdString(analysis::letterOf(run)) + QStringLiteral("  ") +
-         result.runs[run].name;
+  return letterOf(run) + QStringLiteral("  ") + result.runs[run].name;
 }
 
 }  // namespace lockstep::ui

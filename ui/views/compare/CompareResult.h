@@ -40,6 +40,8 @@ struct CompareResult {
 /// Compares the runs with the first. [any-thread]
 std::shared_ptr<const CompareResult> compareRuns(std::vector<CompareInput> runs);
 
+/// "A", the run that the others are compared with, "B", …
+QString letterOf(std::size_t run);
 /// "A  a hook inside a hook".
 QString titleOfRun(const CompareResult& result, std::size_t run);
 

@@ -11,16 +11,15 @@ namespace {
 
 struct Column {
   double share = 1;  ///< of the width
-  Qt::Alignment alignment = Qt::AlignLeft | Qt::AlignVCenter;
+  Qt::Alignment alignment = kToTheLeft;
 };
 
 struct Cell {
   QString text;
   QColor colour;
 };
+using Cells = std::vector<Cell>;
 
-const Qt::Alignment kLeft = Qt::AlignLeft | Qt::AlignVCenter;
-const Qt::Alignment kRight = Qt::AlignRight | Qt::AlignVCenter;
 constexpr double kGap = 10;
 
 /// Draws rows of text below a title.
@@ -37,15 +36,13 @@ class TableDrawing {
 
   void title(const QString& text, const QString& more = {}) {
     const double width = textWidth(text, FontRole::kBold) + 8;
-    list_.text(QRectF(rect_.left(), y_, rect_.width(), line_), text, palette_.text,
-               FontRole::kBold);
-    list_.text(QRectF(rect_.left() + width, y_, rect_.width() - width, line_), more,
-               palette_.textMuted, FontRole::kSmall);
+    list_.title(QRectF(rect_.left(), y_, rect_.width(), line_), text, palette_);
+    list_.note(QRectF(rect_.left() + width, y_, rect_.width() - width, line_), more, palette_);
     y_ += line_;
   }
 
   void headings(const QStringList& texts) {
-    std::vector<Cell> cells;
+    Cells cells;
     for (const QString& text : texts) {
       cells.push_back({text, palette_.textMuted});
     }
@@ -53,7 +50,7 @@ class TableDrawing {
     list_.line({rect_.left(), y_ - 1}, {rect_.right(), y_ - 1}, palette_.gridStrong);
   }
 
-  void row(const std::vector<Cell>& cells, FontRole font = FontRole::kNormal) {
+  void row(const Cells& cells, FontRole font = FontRole::kNormal) {
     // Columns are shares of the width, so that pictures of any width have them all.
     double x = rect_.left();
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -70,10 +67,19 @@ class TableDrawing {
     y_ += line_;
   }
 
-  /// How many of `wanted` rows there is room for, with a line left for those that do not fit.
-  [[nodiscard]] std::size_t roomFor(std::size_t wanted) const {
+  /// As many rows as there is room for, and a line that counts the others; returns the height.
+  template <typename RowOf>
+  double rows(std::size_t count, RowOf rowOf, const QString& more,
+              FontRole font = FontRole::kNormal) {
     const auto fits = static_cast<std::size_t>(std::max(0.0, (rect_.bottom() - y_ + 0.5) / line_));
-    return wanted <= fits ? wanted : std::max<std::size_t>(fits, 1) - 1;
+    const std::size_t shown = count <= fits ? count : std::max<std::size_t>(fits, 1) - 1;
+    for (std::size_t i = 0; i < shown; ++i) {
+      row(rowOf(i), font);
+    }
+    if (shown < count) {
+      note(more.arg(count - shown));
+    }
+    return height();
   }
 
   [[nodiscard]] double height() const { return y_ - rect_.top(); }
@@ -98,13 +104,12 @@ double drawCompareHeader(DisplayList* list, const QRectF& rect, const CompareRes
     const QString title = titleOfRun(result, run);
     const double width = textWidth(title, FontRole::kBold) + 14;
     list->fill(QRectF(rect.left(), top + 3, 12, line - 8), palette.rank(static_cast<int>(run)), 2);
-    list->text(QRectF(rect.left() + 20, top, rect.width() - 20, line), title, palette.text,
-               FontRole::kBold);
+    list->title(QRectF(rect.left() + 20, top, rect.width() - 20, line), title, palette);
     const QString more = result.runs[run].detail + QStringLiteral("  ·  ") +
                          QString::fromStdString(result.comparison.runs[run].counts) +
                          (result.runs[run].live ? QStringLiteral("  ·  still running") : QString());
-    list->text(QRectF(rect.left() + 20 + width, top, rect.width() - 20 - width, line), more,
-               palette.textMuted, FontRole::kSmall);
+    list->note(QRectF(rect.left() + 20 + width, top, rect.width() - 20 - width, line), more,
+               palette);
   }
   return line * static_cast<double>(result.runs.size());
 }
@@ -112,7 +117,8 @@ double drawCompareHeader(DisplayList* list, const QRectF& rect, const CompareRes
 double drawCompareKeys(DisplayList* list, const QRectF& rect, const CompareResult& result,
                        const Palette& palette) {
   const auto& keys = result.comparison.keys;
-  TableDrawing table(list, rect, palette, {{0.4, kLeft}, {0.3, kLeft}, {0.3, kLeft}});
+  TableDrawing table(list, rect, palette,
+                     {{0.4, kToTheLeft}, {0.3, kToTheLeft}, {0.3, kToTheLeft}});
   table.title(QStringLiteral("Keys that differ"));
   if (keys.empty()) {
     table.note(result.comparison.keysNote.empty()
@@ -121,49 +127,45 @@ double drawCompareKeys(DisplayList* list, const QRectF& rect, const CompareResul
     return table.height();
   }
   table.headings({QStringLiteral("key"), QStringLiteral("A"), QStringLiteral("B")});
-  const std::size_t shown = table.roomFor(keys.size());
-  for (std::size_t i = 0; i < shown; ++i) {
-    table.row({{labelOf(keys[i]), palette.text},
-               {keyValueText(keys[i].values[0]), palette.text},
-               {keyValueText(keys[i].values[1]), palette.text}});
-  }
-  if (shown < keys.size()) {
-    table.note(QStringLiteral("and %1 more").arg(keys.size() - shown));
-  }
-  return table.height();
+  return table.rows(
+      keys.size(),
+      [&](std::size_t i) {
+        return Cells{{labelOf(keys[i]), palette.text},
+                     {keyValueText(keys[i].values[0]), palette.text},
+                     {keyValueText(keys[i].values[1]), palette.text}};
+      },
+      QStringLiteral("and %1 more"));
 }
 
 double drawCompareMetrics(DisplayList* list, const QRectF& rect, const CompareResult& result,
                           const Palette& palette) {
   TableDrawing table(list, rect, palette,
-                     {{0.265, kLeft},
-                      {0.09, kRight},
-                      {0.09, kRight},
-                      {0.1, kRight},
-                      {0.1, kRight},
-                      {0.185, kRight},
-                      {0.17, kLeft}});
+                     {{0.265, kToTheLeft},
+                      {0.09, kToTheRight},
+                      {0.09, kToTheRight},
+                      {0.1, kToTheRight},
+                      {0.1, kToTheRight},
+                      {0.185, kToTheRight},
+                      {0.17, kToTheLeft}});
   table.title(QStringLiteral("Figures"), QStringLiteral("means over ranks and iterations"));
   table.headings({QStringLiteral("metric"), QStringLiteral("A"), QStringLiteral("B"),
                   QStringLiteral("Δ"), QStringLiteral("Δ %"), QStringLiteral("99 %"),
                   QStringLiteral("verdict")});
   const auto& rows = result.comparison.metrics;
-  const std::size_t shown = table.roomFor(rows.size());
-  for (std::size_t i = 0; i < shown; ++i) {
-    const analysis::Delta& delta = rows[i].deltas[0];
-    const QColor colour = verdictColour(delta.verdict, palette);
-    table.row({{nameOf(rows[i].metric), palette.text},
-               {valueText(rows[i].metric, rows[i].values[0]), palette.text},
-               {valueText(rows[i].metric, rows[i].values[1]), palette.text},
-               {differenceText(rows[i].metric, delta.difference), colour},
-               {changeText(delta.percent), colour},
-               {intervalText(rows[i].metric, delta), colour},
-               {verdictText(delta), colour}});
-  }
-  if (shown < rows.size()) {
-    table.note(QStringLiteral("and %1 more").arg(rows.size() - shown));
-  }
-  return table.height();
+  return table.rows(
+      rows.size(),
+      [&](std::size_t i) {
+        const analysis::Delta& delta = rows[i].deltas[0];
+        const QColor colour = verdictColour(delta.verdict, palette);
+        return Cells{{nameOf(rows[i].metric), palette.text},
+                     {valueText(rows[i].metric, rows[i].values[0]), palette.text},
+                     {valueText(rows[i].metric, rows[i].values[1]), palette.text},
+                     {differenceText(rows[i].metric, delta.difference), colour},
+                     {changeText(delta.percent), colour},
+                     {intervalText(rows[i].metric, delta), colour},
+                     {verdictText(delta), colour}};
+      },
+      QStringLiteral("and %1 more"));
 }
 
 double drawCompareWhy(DisplayList* list, const QRectF& rect, const CompareResult& result,
@@ -172,7 +174,7 @@ double drawCompareWhy(DisplayList* list, const QRectF& rect, const CompareResult
   const analysis::Why& why = result.comparison.why[0];
   constexpr double kMsWidth = 92;
   const double share = std::min(0.3, kMsWidth / std::max(1.0, rect.width()));
-  TableDrawing table(list, rect, palette, {{share, kRight}, {1 - share, kLeft}});
+  TableDrawing table(list, rect, palette, {{share, kToTheRight}, {1 - share, kToTheLeft}});
   table.title(QStringLiteral("Why"),
               QStringLiteral("differences of means, which add up to that of the step"));
   const QString summary = QString::fromStdString(why.summary);
@@ -182,17 +184,15 @@ double drawCompareWhy(DisplayList* list, const QRectF& rect, const CompareResult
     table.note(summary.left(colon));
   }
   table.note(summary.mid(colon).trimmed());
-  const std::size_t shown = table.roomFor(why.reasons.size());
-  for (std::size_t i = 0; i < shown; ++i) {
-    const analysis::Reason& reason = why.reasons[i];
-    table.row({{deltaMsText(reason.deltaMs), reason.deltaMs > 0 ? palette.error : palette.good},
-               {QString::fromStdString(reason.sentence), palette.text}},
-              FontRole::kSmall);
-  }
-  if (shown < why.reasons.size()) {
-    table.note(QStringLiteral("and %1 more with less effect").arg(why.reasons.size() - shown));
-  }
-  return table.height();
+  return table.rows(
+      why.reasons.size(),
+      [&](std::size_t i) {
+        const analysis::Reason& reason = why.reasons[i];
+        return Cells{
+            {deltaMsText(reason.deltaMs), reason.deltaMs > 0 ? palette.error : palette.good},
+            {QString::fromStdString(reason.sentence), palette.text}};
+      },
+      QStringLiteral("and %1 more with less effect"), FontRole::kSmall);
 }
 
 }  // namespace lockstep::ui

@@ -7,13 +7,6 @@
 #include "ui/views/compare/MetricText.h"
 
 namespace lockstep::ui {
-namespace {
-
-QString letter(std::size_t run) {
-  return QString::fromStdString(analysis::letterOf(run));
-}
-
-}  // namespace
 
 // --- keys ---
 
@@ -23,7 +16,7 @@ KeyRows::KeyRows(Compared shown) : CompareRows(std::move(shown)) {
   }
   words({tr("Key")}, [this](std::size_t row) { return labelOf(result().comparison.keys[row]); });
   for (std::size_t run = 0; run < result().runs.size(); ++run) {
-    words({letter(run)}, [this, run](std::size_t row) {
+    words({letterOf(run)}, [this, run](std::size_t row) {
       return keyValueText(result().comparison.keys[row].values[run]);
     });
   }
@@ -57,7 +50,7 @@ MetricRows::MetricRows(Compared shown) : CompareRows(std::move(shown)) {
       [this](std::size_t row) { return nameOf(of(row).metric); },
       [this](std::size_t row) { return static_cast<double>(of(row).metric); });
   add(tr("A"), tr("The run that is open"), value(0), valueText);
-  add(letter(shown_.other), tr("The run that is set against it"), value(shown_.other), valueText);
+  add(letterOf(shown_.other), tr("The run that is set against it"), value(shown_.other), valueText);
   add(tr("Δ"), tr("The difference, in the unit of the metric"),
       ofDelta(&analysis::Delta::difference), differenceText);
   words(
@@ -83,7 +76,7 @@ QString MetricRows::tip(std::size_t row, std::size_t) const {
   return QStringLiteral("%1\n%2\nA: %3\n%4: %5")
       .arg(QString::fromStdString(analysis::facts(of(row).metric).meaning),
            QString::fromStdString(delta(row).reason), QString::fromStdString(runs[0].counts),
-           letter(shown_.other), QString::fromStdString(runs[shown_.other].counts));
+           letterOf(shown_.other), QString::fromStdString(runs[shown_.other].counts));
 }
 
 QVariant MetricRows::look(std::size_t row, std::size_t column, int role) const {
@@ -134,8 +127,7 @@ PercentileRows::PercentileRows(std::shared_ptr<const CompareResult> result, trac
   };
   using analysis::Durations;
   words({tr("Run")}, [this](std::size_t row) { return titleOfRun(this->result(), row); });
-  add(tr("Count"), &Durations::count,
-      [](double count) { return formatCount(static_cast<std::uint64_t>(count)); });
+  add(tr("Count"), &Durations::count, inCount);
   add(tr("P50"), &Durations::p50, formatMs);
   add(tr("P90"), &Durations::p90, formatMs);
   add(tr("P99"), &Durations::p99, formatMs);

@@ -4,17 +4,19 @@
 #include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QFileDialog>
-#include <QFileInfo>
 #include <QHeaderView>
-#include <QMimeData>
+#include <QPushButton>
 #include <QSignalBlocker>
 #include <QStackedLayout>
 #include <QTabBar>
 #include <QTabWidget>
-#include <QUrl>
+#include <QTimer>
 #include <algorithm>
 
 #include "ui/panels/EmptyState.h"
+#include "ui/panels/Labels.h"
+#include "ui/panels/LocalFiles.h"
+#include "ui/table/TableText.h"
 #include "ui/table/TableView.h"
 #include "ui/views/compare/CompareTables.h"
 #include "ui/views/compare/DistributionPanel.h"
@@ -25,20 +27,6 @@ namespace {
 
 const QString kRunSuffix = QStringLiteral(".lockstep");
 
-QStringList runFilesOf(const QMimeData* data) {
-  QStringList paths;
-  for (const QUrl& url : data->urls()) {
-    if (url.isLocalFile() && url.toLocalFile().endsWith(kRunSuffix)) {
-      paths << url.toLocalFile();
-    }
-  }
-  return paths;
-}
-
-QString letterOf(std::size_t run) {
-  return QString::fromStdString(analysis::letterOf(run));
-}
-
 /// "B  topk  (hooks_topk)": two runs of one experiment differ in their files alone.
 QString titleOf(std::size_t run, const RunModel& model) {
   const QString file = QString::fromStdString(model.path().stem().string());
@@ -46,6 +34,8 @@ QString titleOf(std::size_t run, const RunModel& model) {
   return letterOf(run) + QStringLiteral("  ") +
          (name.isEmpty() || name == file ? file : QStringLiteral("%1 (%2)").arg(name, file));
 }
+
+constexpr int kAskAgainMs = 2000;  // for the analysis of a live run
 
 }  // namespace
 
@@ -102,16 +92,7 @@ void CompareView::askForRun() {
 
 void CompareView::showRecent() {
   const QSignalBlocker quiet(recent_);
-  recent_->clear();
-  recent_->addItem(tr("Add a recent run…"));
-  const QString opened =
-      model_ != nullptr ? QString::fromStdString(model_->path().string()) : QString();
-  for (const QString& path : recentPaths_) {
-    if (path != opened) {
-      recent_->addItem(QFileInfo(path).completeBaseName(), path);
-      recent_->setItemData(recent_->count() - 1, path, Qt::ToolTipRole);
-    }
-  }
+  offerRuns(*recent_, tr("Add a recent run…"), recentPaths_);
   recent_->setEnabled(model_ != nullptr && recent_->count() > 1);
 }
 
@@ -128,15 +109,21 @@ void CompareView::showRuns() {
   {
     // Without signals: tabs follow the runs here, and showOther() would show a result of before.
     const QSignalBlocker quiet(tabs_);
-    while (tabs_->count() > static_cast<int>(runs_.count())) {
-      tabs_->removeTab(tabs_->count() - 1);
-    }
-    for (std::size_t i = 0; i < runs_.count(); ++i) {
-      const int tab = static_cast<int>(i);
+    // Tabs have the order of the runs: what stands in a run's place is of one that went. Taken out
+    // where they are, these leave the tab that is chosen.
+    int tab = 0;
+    for (std::size_t i = 0; i < runs_.count(); ++i, ++tab) {
+      const QString path = QString::fromStdString(runs_.other(i)->path().string());
+      while (tab < tabs_->count() && tabs_->tabToolTip(tab) != path) {
+        tabs_->removeTab(tab);
+      }
       const QString title = titleOf(i + 1, *runs_.other(i));
       tab < tabs_->count() ? tabs_->setTabText(tab, title)
                            : static_cast<void>(tabs_->addTab(title));
-      tabs_->setTabToolTip(tab, QString::fromStdString(runs_.other(i)->path().string()));
+      tabs_->setTabToolTip(tab, path);
+    }
+    while (tabs_->count() > tab) {
+      tabs_->removeTab(tab);
     }
     // The tab that is chosen may have gone.
     other_ = static_cast<std::size_t>(std::max(0, tabs_->currentIndex())) + 1;
@@ -216,16 +203,134 @@ void CompareView::goToReason(std::size_t row) {
 }
 
 void CompareView::dragEnterEvent(QDragEnterEvent* event) {
-  if (model_ != nullptr && !runFilesOf(event->mimeData()).isEmpty()) {
+  if (model_ != nullptr && !localFiles(*event->mimeData(), kRunSuffix).isEmpty()) {
     event->acceptProposedAction();
   }
 }
 
 void CompareView::dropEvent(QDropEvent* event) {
-  for (const QString& path : runFilesOf(event->mimeData())) {
+  for (const QString& path : localFiles(*event->mimeData(), kRunSuffix)) {
     addRun(path);
   }
   event->acceptProposedAction();
+}
+
+CompareView::CompareView(QWidget* parent)
+    : RunView(parent),
+      stack_(new QStackedLayout),
+      empty_(new EmptyState({}, tr("Add a run…"))),
+      a_(bold()),
+      tabs_(new QTabBar),
+      recent_(named(new QComboBox, "", tr("Recent runs"))),
+      message_(muted()),
+      header_(new QWidget),
+      same_(muted(tr("The experiments are the same."))),
+      counts_(muted()),
+      summary_(wrapped()),
+      keysTable_(new TableView(tr("Keys that differ"))),
+      metricsTable_(new TableView(tr("Figures of both runs"))),
+      whyTable_(new TableView(tr("Why the step is longer or shorter"))),
+      distribution_(new DistributionPanel),
+      twins_(new TwinTimelines),
+      pictures_(new QTabWidget) {
+  setAccessibleName(tr("Compare"));
+  setAcceptDrops(true);
+  makeHeader();
+  makeTables();
+  makeActions();
+  pictures_->setDocumentMode(true);
+  pictures_->addTab(twins_, tr("Timelines"));
+  pictures_->addTab(distribution_, tr("Distribution"));
+  QSplitter* halves = split(Qt::Vertical, {{makeTop(), 5}, {pictures_, 6}});
+  halves->setChildrenCollapsible(false);
+  stack_->addWidget(empty_);
+  stack_->addWidget(fill(new QWidget, inColumn({message_, {halves, 1}})));
+  fill(this, inColumn({header_, {stack_, 1}}), {8, 6, 8, 6});
+
+  connect(empty_, &EmptyState::activated, this, &CompareView::askForRun);
+  connect(&runs_, &ComparedRuns::runsChanged, this, &CompareView::showRuns);
+  connect(&runs_, &ComparedRuns::compared, this, &CompareView::showResult);
+  connect(&runs_, &ComparedRuns::refused, this, [this](const QString& sentence) {
+    refusal_ = sentence;
+    showRuns();
+    // With no other run the page of tables is out of sight, and with it message_.
+    if (runs_.count() == 0) {
+      empty_->setSentence(sentence);
+    }
+  });
+  connect(whyTable_, &TableView::rowClicked, this, &CompareView::goToReason);
+  connect(whyTable_, &TableView::rowActivated, this, &CompareView::goToReason);
+  // A live run's analysis grows old, and nothing else asks for a new one.
+  auto* timer = new QTimer(this);
+  timer->setInterval(kAskAgainMs);
+  connect(timer, &QTimer::timeout, this, [this] {
+    if (isVisible()) {
+      runs_.want();
+    }
+  });
+  timer->start();
+  showResult();
+}
+
+void CompareView::makeHeader() {
+  tabs_->setTabsClosable(true);
+  tabs_->setDrawBase(false);
+  tabs_->setExpanding(false);
+  tabs_->setUsesScrollButtons(true);
+  tabs_->setElideMode(Qt::ElideRight);
+  tabs_->setAccessibleName(tr("Runs compared with A"));
+  recent_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  recent_->setMinimumContentsLength(14);
+  auto* add = named(new QPushButton(tr("Add…")), "", {}, tr("Choose run files to compare with"));
+  fill(header_, inRow({a_, muted(tr("against")), {tabs_, 1}, recent_, add}));
+  connect(add, &QPushButton::clicked, this, &CompareView::askForRun);
+  connect(tabs_, &QTabBar::currentChanged, this, &CompareView::showOther);
+  connect(tabs_, &QTabBar::tabCloseRequested, this,
+          [this](int tab) { runs_.remove(static_cast<std::size_t>(tab)); });
+  connect(recent_, &QComboBox::activated, this, [this](int index) {
+    const QString path = recent_->itemData(index).toString();
+    // The box is a command, not a choice: it goes back to its title.
+    recent_->setCurrentIndex(0);
+    if (!path.isEmpty()) {
+      addRun(path);
+    }
+  });
+}
+
+void CompareView::makeTables() {
+  whyTable_->setSelectionMode(QAbstractItemView::SingleSelection);
+  // Sentences take as many lines as they need.
+  whyTable_->setWordWrap(true);
+  // Another width breaks sentences at other places.
+  connect(whyTable_->horizontalHeader(), &QHeaderView::sectionResized, whyTable_,
+          &QTableView::resizeRowsToContents);
+}
+
+QWidget* CompareView::makeTop() {
+  auto* exportFigures = named(new QPushButton(tr("Export CSV…")), "", {},
+                              tr("Write the table of figures into a file"));
+  connect(exportFigures, &QPushButton::clicked, this,
+          [this] { exportTable(this, *metricsTable_->model(), QStringLiteral("compare.csv")); });
+  QWidget* figures = fill(new QWidget,
+                          inColumn({bold(tr("Keys that differ")),
+                                    same_,
+                                    keysTable_,
+                                    inRow({bold(tr("Figures")), Part::rest(), exportFigures}),
+                                    {metricsTable_, 1},
+                                    counts_}),
+                          {0, 0, 4, 0});
+  QWidget* reasons =
+      fill(new QWidget, inColumn({bold(tr("Why")), summary_, {whyTable_, 1}}), {4, 0, 0, 0});
+  QSplitter* top = split(Qt::Horizontal, {{figures, 6}, {reasons, 5}});
+  top->setChildrenCollapsible(false);
+  return top;
+}
+
+void CompareView::makeActions() {
+  makeAction(tr("Add a run to compare with"), {}, [this] { askForRun(); });
+  makeAction(tr("Compare with no run"), {}, [this] { clearOthers(); });
+  makeAction(tr("Export the comparison as CSV"), {},
+             [this] { exportTable(this, *metricsTable_->model(), QStringLiteral("compare.csv")); });
 }
 
 }  // namespace lockstep::ui

@@ -30,7 +30,7 @@ class CompareView : public RunView {
   explicit CompareView(QWidget* parent = nullptr);
   ~CompareView() override;
 
-  /// Reads a run file and sets it against the open run. What cannot be read is told in the view.
+  /// Reads a run file and sets it against the open run. The view says what cannot be read.
   void addRun(const QString& path);
   void clearOthers();
   /// The run files that the box of recent runs offers.

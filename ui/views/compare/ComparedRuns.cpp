@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ui/model/BackgroundJob.h"
+#include "ui/model/Follow.h"
 
 namespace lockstep::ui {
 namespace {
@@ -25,14 +26,8 @@ ComparedRuns::~ComparedRuns() = default;
 
 void ComparedRuns::setFirst(const OpenRun& run) {
   // Signals of the run before must not come after this.
-  if (firstAnalyser_ != nullptr) {
-    firstAnalyser_->disconnect(this);
-  }
-  if (firstModel_ != nullptr) {
-    firstModel_->disconnect(this);
-  }
-  firstModel_ = run.model;
-  firstAnalyser_ = run.analyser;
+  follow(firstModel_, run.model, this);
+  follow(firstAnalyser_, run.analyser, this);
   if (firstModel_ != nullptr) {
     // The owner may end the model at any time; the comparison with it goes, too.
     connect(firstModel_, &QObject::destroyed, this, &ComparedRuns::forget);
@@ -125,13 +120,12 @@ QString ComparedRuns::waiting() const {
   if (firstModel_ == nullptr || others_.empty() || result_ != nullptr) {
     return {};
   }
-  const auto name = [](std::size_t run) { return QString::fromStdString(analysis::letterOf(run)); };
   if (firstAnalyser_ == nullptr || firstAnalyser_->latest() == nullptr) {
     return tr("Run A is read…");
   }
   for (std::size_t i = 0; i < others_.size(); ++i) {
     if (others_[i]->analyser->latest() == nullptr) {
-      return tr("Run %1 is read…").arg(name(i + 1));
+      return tr("Run %1 is read…").arg(letterOf(i + 1));
     }
   }
   return tr("The runs are compared…");

@@ -27,25 +27,22 @@ HistogramFrame histogramFrame(const CompareResult& result, trace::EventKind kind
 }
 
 DistributionPanel::DistributionPanel(QWidget* parent)
-    : QWidget(parent), kinds_(new QComboBox), table_(new TableView(tr("Percentiles"))) {
+    : CanvasPart(parent),
+      kinds_(named(new QComboBox, "", tr("Span"),
+                   tr("Whose durations are shown, of measured iterations"))),
+      table_(new TableView(tr("Percentiles"))) {
   canvas_ = new Canvas(this, this);
   canvas_->setAccessibleName(tr("Distribution of durations"));
   canvas_->setMinimumSize(160, 90);
-  kinds_->setAccessibleName(tr("Span"));
-  kinds_->setToolTip(tr("Whose durations are shown, of measured iterations"));
   table_->horizontalHeader()->setStretchLastSection(false);
   table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
 
-  auto* choice = new QHBoxLayout;
-  addParts(*choice, labelOf(kinds_, tr("Durations of")), kinds_, Rest());
-  auto* side = new QVBoxLayout;
-  addParts(*side, choice, wide(table_));
-  auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(0, 4, 0, 0);
-  addParts(*row, wide(canvas_, 3), wide(side, 2));
+  QHBoxLayout* choice = inRow({labelOf(kinds_, tr("Durations of")), kinds_, Part::rest()});
+  fill(this, inRow({{canvas_, 3}, {inColumn({choice, {table_, 1}}), 2}}), {0, 4, 0, 0});
   connect(kinds_, &QComboBox::currentIndexChanged, this, [this] {
+    chosen_ = kind();
     fillTable();
-    canvas_->repaintSoon();
+    repaintSoon();
     describe();
   });
 }
@@ -54,13 +51,8 @@ void DistributionPanel::showResult(std::shared_ptr<const CompareResult> result) 
   result_ = std::move(result);
   fillKinds();
   fillTable();
-  canvas_->repaintSoon();
+  repaintSoon();
   describe();
-}
-
-void DistributionPanel::setTheme(Theme theme) {
-  theme_ = theme;
-  canvas_->repaintSoon();
 }
 
 trace::EventKind DistributionPanel::kind() const {
@@ -77,14 +69,13 @@ void DistributionPanel::fillKinds() {
       }
     }
   }
-  // The kind shown stays where the new result has it, or else the first one.
-  const int shown = static_cast<int>(kind());
+  // The kind that was chosen is shown where the new result has it, or else the first one.
   const QSignalBlocker quiet(kinds_);
   kinds_->clear();
   for (const trace::EventKind kind : kinds) {
     kinds_->addItem(kindName(kind), static_cast<int>(kind));
   }
-  kinds_->setCurrentIndex(std::max(0, kinds_->findData(shown)));
+  kinds_->setCurrentIndex(std::max(0, kinds_->findData(static_cast<int>(chosen_))));
 }
 
 void DistributionPanel::fillTable() {
@@ -104,23 +95,12 @@ void DistributionPanel::describe() {
 }
 
 void DistributionPanel::paintCanvas(DisplayList& list, QSizeF size) {
-  const Palette& palette = Palette::of(theme_);
-  list.fill(QRectF(QPointF(0, 0), size), palette.background);
+  list.fill(QRectF(QPointF(0, 0), size), colours().background);
   if (result_ != nullptr) {
-    HistogramFrame frame = histogramFrame(*result_, kind(), size, palette);
+    HistogramFrame frame = histogramFrame(*result_, kind(), size, colours());
     frame.pointer = pointer_;
-    drawHistogram(list, frame, palette);
+    drawHistogram(list, frame, colours());
   }
-}
-
-void DistributionPanel::pointerMoved(const PointerInput& input) {
-  pointer_ = input.position;
-  canvas_->repaintSoon();
-}
-
-void DistributionPanel::pointerLeft() {
-  pointer_.reset();
-  canvas_->repaintSoon();
 }
 
 }  // namespace lockstep::ui

@@ -21,6 +21,11 @@ QString magnitudeText(analysis::Metric metric, double value) {
   return QString::number(value, 'f', unit.empty() ? 4 : value < 999.5 ? 2 : 0);
 }
 
+// A minus sign, not a hyphen: it is as wide as a plus.
+QString signedText(double value, const QString& magnitude, const QString& plus) {
+  return (value < 0 ? QStringLiteral("\u2212") : value > 0 ? plus : QString()) + magnitude;
+}
+
 }  // namespace
 
 QString nameOf(analysis::Metric metric) {
@@ -33,22 +38,13 @@ QString nameOf(analysis::Metric metric) {
 }
 
 QString valueText(analysis::Metric metric, const std::optional<double>& value) {
-  if (!value) {
-    return kUnknown;
-  }
-  // A minus sign, not a hyphen: it is as wide as a plus.
-  const QString text = magnitudeText(metric, std::abs(*value));
-  return *value < 0 ? QStringLiteral("\u2212") + text : text;
+  return value ? signedText(*value, magnitudeText(metric, std::abs(*value)), {}) : kUnknown;
 }
 
 QString differenceText(analysis::Metric metric, const std::optional<double>& difference) {
-  if (!difference) {
-    return kUnknown;
-  }
-  const QString text = magnitudeText(metric, std::abs(*difference));
-  return *difference == 0  ? text
-         : *difference < 0 ? QStringLiteral("\u2212") + text
-                           : QStringLiteral("+") + text;
+  return difference ? signedText(*difference, magnitudeText(metric, std::abs(*difference)),
+                                 QStringLiteral("+"))
+                    : kUnknown;
 }
 
 QString changeText(const std::optional<double>& percent) {
@@ -60,9 +56,8 @@ QString changeText(const std::optional<double>& percent) {
     return QStringLiteral("\u00d7%1").arg(factor, 0, 'f', factor < 99.95 ? 1 : 0);
   }
   const double magnitude = std::abs(*percent);
-  const QString text = formatPercent(magnitude, magnitude < 99.95 ? 1 : 0);
-  const QString sign = *percent < 0 ? QStringLiteral("\u2212") : QStringLiteral("+");
-  return *percent == 0 ? text : sign + text;
+  return signedText(*percent, formatPercent(magnitude, magnitude < 99.95 ? 1 : 0),
+                    QStringLiteral("+"));
 }
 
 QString intervalText(analysis::Metric metric, const analysis::Delta& delta) {
@@ -84,14 +79,9 @@ QString verdictText(const analysis::Delta& delta) {
 }
 
 QColor verdictColour(analysis::Verdict verdict, const Palette& palette) {
-  switch (verdict) {
-    case analysis::Verdict::kBetter:
-      return palette.good;
-    case analysis::Verdict::kWorse:
-      return palette.error;
-    default:
-      return palette.textMuted;
-  }
+  return verdict == analysis::Verdict::kBetter  ? palette.good
+         : verdict == analysis::Verdict::kWorse ? palette.error
+                                                : palette.textMuted;
 }
 
 bool isTold(analysis::Verdict verdict) {

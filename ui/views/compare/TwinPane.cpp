@@ -6,12 +6,13 @@
 #include <QTimer>
 #include <cmath>
 
-#include "engine/analysis/Compare.h"
 #include "engine/trace/Event.h"
 #include "ui/chart/Plate.h"
+#include "ui/model/Follow.h"
 #include "ui/model/Format.h"
 #include "ui/model/SpanFacts.h"
 #include "ui/stage/RunView.h"
+#include "ui/views/compare/CompareResult.h"
 #include "ui/views/timeline/TimelineScene.h"
 
 namespace lockstep::ui {
@@ -21,11 +22,11 @@ constexpr double kPaneStep = 0.2;  // of what is visible
 
 }  // namespace
 
-TwinPane::TwinPane(QWidget* parent) : QWidget(parent) {
+TwinPane::TwinPane(QWidget* parent) : Steered(parent) {
   canvas_ = new Canvas(this, this);
   canvas_->setMinimumSize(200, 80);
   scrollBar_ = new QScrollBar(Qt::Vertical, this);
-  inRow(this, wide(canvas_), scrollBar_);
+  fill(this, inRow({{canvas_, 1}, scrollBar_}, 0));
   setFocusPolicy(Qt::StrongFocus);
   canvas_->setFocusProxy(this);
   controller_.setState(&state_);
@@ -33,37 +34,34 @@ TwinPane::TwinPane(QWidget* parent) : QWidget(parent) {
     // Less than a pixel: the bar was set to a rounded scroll and must not round the scroll itself.
     if (std::abs(controller_.scrollY() - value) >= 1) {
       controller_.setScroll(value);
-      canvas_->repaintSoon();
+      repaintSoon();
     }
   });
   connect(&state_, &ViewState::rangeChanged, this, [this] {
     controller_.rangeChanged();
-    canvas_->repaintSoon();
+    repaintSoon();
     // A move that came from the other pane is not sent back.
     if (!following_) {
       emit rangeMoved();
     }
   });
   connect(&state_, &ViewState::selectionChanged, this, [this] {
-    canvas_->repaintSoon();
+    repaintSoon();
     describe();
     if (!following_ && state_.selection()) {
       emit spanSelected(*state_.selection());
     }
   });
-  connect(&state_, &ViewState::hoveredChanged, this, [this] { canvas_->repaintSoon(); });
+  connect(&state_, &ViewState::hoveredChanged, this, [this] { repaintSoon(); });
 }
 
 void TwinPane::setModel(RunModel* model, std::size_t run) {
   run_ = run;
-  canvas_->repaintSoon();
+  repaintSoon();
   if (model == model_) {
     return;
   }
-  if (model_ != nullptr) {
-    model_->disconnect(this);
-  }
-  model_ = model;
+  ui::follow(model_, model, this);
   iteration_.reset();
   fitted_ = false;
   // Quietly: the range and selection of the model before mean nothing to the other pane.
@@ -85,11 +83,6 @@ void TwinPane::setModel(RunModel* model, std::size_t run) {
     });
   }
   updated();
-}
-
-void TwinPane::setTheme(Theme theme) {
-  theme_ = theme;
-  canvas_->repaintSoon();
 }
 
 // Note [Two panes, one stretch]
@@ -136,12 +129,12 @@ void TwinPane::follow(TimeRange relative) {
   // Silent: a move of the other pane is no step to undo here.
   state_.setRange({relative.startNs + originNs_, relative.endNs + originNs_},
                   ViewState::RangeChange::kSilent);
-  canvas_->repaintSoon();
+  repaintSoon();
 }
 
 void TwinPane::colourBy(ColourBy by) {
   state_.setColourBy(by);
-  canvas_->repaintSoon();
+  repaintSoon();
 }
 
 /// Goes through what a lane holds of the iteration, row by row; no further than its end.
@@ -222,10 +215,9 @@ void TwinPane::fitRanks() {
 }
 
 void TwinPane::drawLetter(DisplayList& list) const {
-  const QColor colour = Palette::of(theme_).rank(static_cast<int>(run_));
+  const QColor colour = colours().rank(static_cast<int>(run_));
   const QRectF chip(timeline_metrics::kLabelWidth - 30, 5, 24, 18);
-  drawPlate(list, chip, QString::fromStdString(analysis::letterOf(run_)), colour,
-            {.font = FontRole::kBold});
+  drawPlate(list, chip, letterOf(run_), colour, {.font = FontRole::kBold});
 }
 
 void TwinPane::updated() {
@@ -234,7 +226,7 @@ void TwinPane::updated() {
   if (controller_.ready()) {
     canvas_->setCursor(controller_.mouse().cursor());
   }
-  canvas_->repaintSoon();
+  repaintSoon();
 }
 
 void TwinPane::describe() {
@@ -243,7 +235,7 @@ void TwinPane::describe() {
     return;
   }
   QString text = tr("Run %1, iteration %2, %3 long.")
-                     .arg(QString::fromStdString(analysis::letterOf(run_)))
+                     .arg(letterOf(run_))
                      .arg(*iteration_)
                      .arg(formatDuration(iterationNs().value_or(0)));
   if (const auto& selection = state_.selection()) {
@@ -260,7 +252,7 @@ void TwinPane::resizeEvent(QResizeEvent* event) {
 
 void TwinPane::paintCanvas(DisplayList& list, QSizeF size) {
   controller_.setSize(size);
-  const Palette& palette = Palette::of(theme_);
+  const Palette& palette = colours();
   if (!shows() || state_.range().empty()) {
     list.fill(QRectF(QPointF(0, 0), size), palette.background);
     list.text(QRectF(QPointF(0, 0), size),
@@ -283,25 +275,16 @@ void TwinPane::keyPressEvent(QKeyEvent* event) {
     QWidget::keyPressEvent(event);
     return;
   }
-  switch (event->key()) {
-    case Qt::Key_W:
-      controller_.zoom(kZoomStep);
-      break;
-    case Qt::Key_S:
-      controller_.zoom(1 / kZoomStep);
-      break;
-    case Qt::Key_A:
-      controller_.pan(-kPaneStep);
-      break;
-    case Qt::Key_D:
-      controller_.pan(kPaneStep);
-      break;
-    case Qt::Key_Escape:
-      controller_.clear();
-      break;
-    default:
-      QWidget::keyPressEvent(event);
-      return;
+  const int key = event->key();
+  if (key == Qt::Key_W || key == Qt::Key_S) {
+    controller_.zoom(key == Qt::Key_W ? kZoomStep : 1 / kZoomStep);
+  } else if (key == Qt::Key_A || key == Qt::Key_D) {
+    controller_.pan(key == Qt::Key_A ? -kPaneStep : kPaneStep);
+  } else if (key == Qt::Key_Escape) {
+    controller_.clear();
+  } else {
+    QWidget::keyPressEvent(event);
+    return;
   }
   updated();
 }

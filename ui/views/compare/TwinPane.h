@@ -5,10 +5,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "ui/canvas/Canvas.h"
-#include "ui/canvas/Palette.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/ViewState.h"
+#include "ui/stage/CanvasPart.h"
 #include "ui/stage/Steered.h"
 #include "ui/views/timeline/TimelineController.h"
 
@@ -18,7 +17,7 @@ namespace lockstep::ui {
 
 /// One of two timelines that are looked at together: its own range and selection, told relative
 /// to the start of the iteration that both are aligned at. [ui-thread]
-class TwinPane : public QWidget, private Steered<CanvasClient, TimelineMouse> {
+class TwinPane : public Steered<CanvasPart<QWidget>, TimelineMouse> {
   Q_OBJECT
 
  public:
@@ -26,7 +25,6 @@ class TwinPane : public QWidget, private Steered<CanvasClient, TimelineMouse> {
 
   /// `run` is the place of the run in the comparison, 0 is A. Null: no run.
   void setModel(RunModel* model, std::size_t run);
-  void setTheme(Theme theme);
 
   /// Aligns at an iteration; returns false when the run has no such iteration.
   bool setIteration(std::uint32_t iteration);
@@ -36,7 +34,7 @@ class TwinPane : public QWidget, private Steered<CanvasClient, TimelineMouse> {
 
   /// The range shown, from the start of the iteration.
   [[nodiscard]] TimeRange relativeRange() const;
-  /// Shows a range as another pane shows it: `rangeMoved` is not told.
+  /// Shows a range as another pane shows it; `rangeMoved` does not follow.
   void follow(TimeRange relative);
   void colourBy(ColourBy by);
   /// Selects the span of the same rank, lane, kind and bucket as one of another run.
@@ -46,7 +44,6 @@ class TwinPane : public QWidget, private Steered<CanvasClient, TimelineMouse> {
 
   [[nodiscard]] ViewState& state() { return state_; }
   [[nodiscard]] RunModel* model() const { return model_; }
-  [[nodiscard]] Canvas* canvas() const { return canvas_; }
   [[nodiscard]] TimeAxis axis() const { return controller_.axis(); }
 
  signals:
@@ -80,13 +77,11 @@ class TwinPane : public QWidget, private Steered<CanvasClient, TimelineMouse> {
   std::size_t run_ = 0;
   ViewState state_;
   TimelineController controller_;
-  Canvas* canvas_;
   QScrollBar* scrollBar_;
   std::optional<std::uint32_t> iteration_;
   double originNs_ = 0;
   bool following_ = false;
   bool fitted_ = false;
-  Theme theme_ = Theme::kLight;
 };
 
 }  // namespace lockstep::ui

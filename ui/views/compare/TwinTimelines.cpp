@@ -8,6 +8,7 @@
 
 #include "ui/model/Format.h"
 #include "ui/stage/Boxes.h"
+#include "ui/views/compare/CompareResult.h"
 
 namespace lockstep::ui {
 namespace {
@@ -48,14 +49,12 @@ TwinTimelines::TwinTimelines(QWidget* parent)
   auto* fit = new QPushButton(tr("Fit"));
   fit->setToolTip(tr("Show the whole of both iterations"));
 
-  auto* bar = new QHBoxLayout;
-  addParts(*bar, new QLabel(tr("Iteration of A")), iterationA_, labelA_, 12, nameB_, iterationB_,
-           labelB_, Rest(), new QLabel(tr("Colour by")), colour_, fit);
+  QHBoxLayout* bar =
+      inRow({new QLabel(tr("Iteration of A")), iterationA_, labelA_, Part::gap(12), nameB_,
+             iterationB_, labelB_, Part::rest(), new QLabel(tr("Colour by")), colour_, fit});
   QSplitter* panes = split(Qt::Vertical, {{a_, 0}, {b_, 0}});
   panes->setChildrenCollapsible(false);
-  auto* box = new QVBoxLayout(this);
-  box->setContentsMargins(0, 4, 0, 0);
-  addParts(*box, bar, wide(panes));
+  fill(this, inColumn({bar, {panes, 1}}), {0, 4, 0, 0});
 
   connect(a_, &TwinPane::rangeMoved, this, [this] { b_->follow(a_->relativeRange()); });
   connect(b_, &TwinPane::rangeMoved, this, [this] { a_->follow(b_->relativeRange()); });
@@ -80,7 +79,7 @@ void TwinTimelines::showRuns(RunModel* a, std::uint32_t iterationA, RunModel* b,
                     a_->iteration() && b_->iteration();
   a_->setModel(a, 0);
   b_->setModel(b, runB);
-  nameB_->setText(tr("iteration of %1").arg(QString::fromStdString(analysis::letterOf(runB))));
+  nameB_->setText(tr("iteration of %1").arg(letterOf(runB)));
   if (!same) {
     setIterations(iterationA, iterationB);
     align();

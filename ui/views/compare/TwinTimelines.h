@@ -3,7 +3,6 @@
 #include <QWidget>
 #include <cstdint>
 
-#include "ui/views/compare/CompareResult.h"
 #include "ui/views/compare/TwinPane.h"
 
 class QComboBox;

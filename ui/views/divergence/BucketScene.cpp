@@ -150,8 +150,7 @@ void BucketScene::drawCell(DisplayList& list, const BucketPlace& place, double m
   if (!value) {
     list.fill(rect, palette_.surface, gap);
     list.hatch(rect, palette_.grid);
-    list.text(rect, QStringLiteral("unknown"), palette_.textMuted, FontRole::kSmall,
-              Qt::AlignCenter);
+    list.note(rect, QStringLiteral("unknown"), palette_, Qt::AlignCenter);
     return;
   }
   const double part = most > 0 ? *value / most : 0;
@@ -176,10 +175,9 @@ void BucketScene::drawLabels(DisplayList& list) const {
                                   .arg(facts_.run->analysis.warmUp.firstMeasured);
   const QString title = titleOf(frame_.measure) + QStringLiteral(" by rank and bucket");
   const double width = textWidth(title, FontRole::kBold) + 8;
-  list.text(QRectF(kMargin, 4, width, 22), title, palette_.text, FontRole::kBold);
-  list.text(QRectF(kMargin, 22, frame_.size.width() - 2 * kMargin, 18),
-            scope + QStringLiteral(". ") + meaningOf(frame_.measure), palette_.textMuted,
-            FontRole::kSmall);
+  list.title(QRectF(kMargin, 4, width, 22), title, palette_);
+  list.note(QRectF(kMargin, 22, frame_.size.width() - 2 * kMargin, 18),
+            scope + QStringLiteral(". ") + meaningOf(frame_.measure), palette_);
   const trace::BucketsMessage* layout = lastLayout(facts_);
   const double cell = rectOf({0, 0}).width();
   // As many numbers as 24 px apiece leave room for.
@@ -189,14 +187,14 @@ void BucketScene::drawLabels(DisplayList& list) const {
     const QRectF rect = rectOf({0, bucket});
     const double room = rect.width() * stride;
     const bool wide = room >= 84;
-    list.text(QRectF(rect.left(), 43, room, 18),
-              wide ? QStringLiteral("bucket %1").arg(bucket) : QString::number(bucket),
-              palette_.text, FontRole::kSmall, centred);
+    list.label(QRectF(rect.left(), 43, room, 18),
+               wide ? QStringLiteral("bucket %1").arg(bucket) : QString::number(bucket), palette_,
+               centred);
     if (layout != nullptr && static_cast<std::size_t>(bucket) < layout->buckets.size() &&
         room >= 56) {
-      list.text(QRectF(rect.left(), 60, room, 16),
-                formatBytes(layout->buckets[static_cast<std::size_t>(bucket)].bytes),
-                palette_.textMuted, FontRole::kSmall, centred);
+      list.note(QRectF(rect.left(), 60, room, 16),
+                formatBytes(layout->buckets[static_cast<std::size_t>(bucket)].bytes), palette_,
+                centred);
     }
   }
   const double height = rectOf({0, 0}).height();
@@ -207,8 +205,8 @@ void BucketScene::drawLabels(DisplayList& list) const {
     // A label may be higher than its row, where rows are low: it begins at the same height.
     const double middle = rect.top() + std::max(rect.height(), 12.0) / 2;
     list.fill(QRectF(kMargin, middle - 5, 4, 10), palette_.rank(rank), 1);
-    list.text(QRectF(kMargin + 9, middle - 9, kGutter - kMargin - 12, 18),
-              QStringLiteral("rank %1").arg(rank), palette_.text, FontRole::kSmall);
+    list.label(QRectF(kMargin + 9, middle - 9, kGutter - kMargin - 12, 18),
+               QStringLiteral("rank %1").arg(rank), palette_);
   }
 }
 
@@ -223,21 +221,20 @@ void BucketScene::drawLegend(DisplayList& list, double most) const {
                bar.height()),
         mixed(palette_.tone(about(frame_.measure).tone), palette_.background, 0.08 + 0.87 * part));
   }
-  list.text(QRectF(kMargin, bar.top() - 4, kGutter - kMargin - 8, 18), QStringLiteral("0"),
-            palette_.textMuted, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
-  list.text(QRectF(bar.right() + 8, bar.top() - 4, 360, 18),
+  list.note(QRectF(kMargin, bar.top() - 4, kGutter - kMargin - 8, 18), QStringLiteral("0"),
+            palette_, kToTheRight);
+  list.note(QRectF(bar.right() + 8, bar.top() - 4, 360, 18),
             formatMs(most) + QStringLiteral("  (the largest is outlined; hatched: unknown)"),
-            palette_.textMuted, FontRole::kSmall);
+            palette_);
 }
 
 std::vector<Fact> factsOf(const DivergenceFacts& facts, const BucketFrame& frame,
                           const BucketPlace& place) {
   const analysis::BucketCell& cell = facts.delays.cell(place.row, place.bucket);
-  std::vector<Fact> lines;
-  lines.push_back({QStringLiteral("Shown"),
-                   frame.step ? QStringLiteral("iteration %1").arg(formatCount(*frame.step))
-                              : QStringLiteral("median of %1 measured iterations")
-                                    .arg(formatCount(cell.measuredSteps))});
+  Facts lines;
+  lines.add("Shown", frame.step ? QStringLiteral("iteration %1").arg(formatCount(*frame.step))
+                                : QStringLiteral("median of %1 measured iterations")
+                                      .arg(formatCount(cell.measuredSteps)));
   for (std::size_t i = 0; i < analysis::kBucketMeasures; ++i) {
     const auto measure = static_cast<BucketMeasure>(i);
     const auto value = valueOf(cell, measure, frame.step);
@@ -246,12 +243,11 @@ std::vector<Fact> factsOf(const DivergenceFacts& facts, const BucketFrame& frame
   // Medians have no span that a click could select, so the card names the iteration that it does.
   const analysis::BucketSample* sample = sampleOf(cell, frame.measure, frame.step);
   if (sample != nullptr && !frame.step) {
-    lines.push_back(
-        {QStringLiteral("Worst"), QStringLiteral("%1 in iteration %2; a click selects it")
-                                      .arg(formatMs(sample->of(frame.measure).value_or(0)))
-                                      .arg(formatCount(sample->step))});
+    lines.add("Worst", QStringLiteral("%1 in iteration %2; a click selects it")
+                           .arg(formatMs(sample->of(frame.measure).value_or(0)))
+                           .arg(formatCount(sample->step)));
   }
-  lines.push_back({QStringLiteral("Meaning"), meaningOf(frame.measure)});
+  lines.add("Meaning", meaningOf(frame.measure));
   return lines;
 }
 

@@ -17,27 +17,23 @@ enum Scope { kMedians = 0, kIteration = 1 };
 }  // namespace
 
 BucketTab::BucketTab(QWidget* parent)
-    : DivergenceTab(tr("Rank by bucket"), parent),
-      measure_(new QComboBox),
-      scope_(new QComboBox),
-      table_(new TableView(tr("Rank by bucket, as a table"))) {
+    : PlacesTab(tr("Rank by bucket"), parent),
+      measure_(named(new QComboBox, "bucketMeasure", tr("What the cells show"))),
+      scope_(named(new QComboBox, "bucketScope", tr("Which iterations"))),
+      table_(named(new TableView(tr("Rank by bucket, as a table")), "bucketTable")) {
   keepOwnKeys(measure_);
   keepOwnKeys(scope_);
-  measure_->setObjectName("bucketMeasure");
-  measure_->setAccessibleName(tr("What the cells show"));
   for (std::size_t i = 0; i < analysis::kBucketMeasures; ++i) {
     const auto measure = static_cast<analysis::BucketMeasure>(i);
     measure_->addItem(titleOf(measure));
     measure_->setItemData(static_cast<int>(i), meaningOf(measure), Qt::ToolTipRole);
   }
-  scope_->setObjectName("bucketScope");
-  scope_->setAccessibleName(tr("Which iterations"));
   scope_->addItem(tr("Median of the measured iterations"));
   scope_->addItem(tr("One iteration"));
   scope_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-  table_->setObjectName("bucketTable");
   table_->fitOtherColumns();
-  fillBar(labelOf(measure_, tr("Measure")), measure_, labelOf(scope_, tr("of")), scope_, Rest());
+  fillBar({labelOf(measure_, tr("Measure")), measure_, labelOf(scope_, tr("of")), scope_,
+           Part::rest()});
   setBelow(table_, {300, 150}, 2);
 
   connect(measure_, &QComboBox::currentIndexChanged, this, &BucketTab::refresh);
@@ -47,11 +43,6 @@ BucketTab::BucketTab(QWidget* parent)
     const auto buckets = static_cast<std::size_t>(facts_->delays.buckets);
     choose({row / buckets, static_cast<int>(row % buckets)});
   });
-}
-
-void BucketTab::runChanged() {
-  selected_.reset();
-  DivergenceTab::runChanged();
 }
 
 void BucketTab::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
@@ -92,26 +83,13 @@ std::optional<std::uint32_t> BucketTab::step() const {
 }
 
 BucketFrame BucketTab::frame(QSizeF size) const {
-  BucketFrame frame;
-  frame.size = size;
-  frame.measure = static_cast<analysis::BucketMeasure>(measure_->currentIndex());
-  frame.step = step();
-  frame.selected = selected_;
-  frame.pointer = pointer_;
-  return frame;
-}
-
-BucketScene BucketTab::scene() const {
-  return {*facts_, colours(), frame(canvas()->size())};
+  return {size, static_cast<analysis::BucketMeasure>(measure_->currentIndex()), step(), selected_,
+          pointer_};
 }
 
 void BucketTab::showInTable(const BucketPlace& place) {
   table_->showRow(place.row * static_cast<std::size_t>(facts_->delays.buckets) +
                   static_cast<std::size_t>(place.bucket));
-}
-
-void BucketTab::paintFacts(DisplayList& list, QSizeF size) {
-  BucketScene(*facts_, colours(), frame(size)).draw(list);
 }
 
 // Medians, whatever the canvas shows: one sentence a rank is all that can be listened to.
@@ -129,10 +107,6 @@ QString BucketTab::description() const {
         << tr("Rank %1 comes up to %2 late.").arg(facts_->delays.ranks[row]).arg(formatMs(latest));
   }
   return parts.join(QLatin1Char(' '));
-}
-
-QRectF BucketTab::rectOf(const BucketPlace& place) const {
-  return facts_ != nullptr ? scene().rectOf(place) : QRectF();
 }
 
 // In the timeline it is the sample's first collective: of medians that of the worst iteration.
@@ -173,12 +147,6 @@ void BucketTab::pointerPressed(const PointerInput& input) {
   }
   if (const auto place = scene().placeAt(input.position)) {
     choose(*place);
-  }
-}
-
-void BucketTab::pointerDoubleClicked(const PointerInput& input) {
-  if (input.button == Qt::LeftButton && selected_) {
-    emit timelineRequested();
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "ui/views/divergence/BucketScene.h"
-#include "ui/views/divergence/DivergenceTab.h"
+#include "ui/views/divergence/PlacesTab.h"
 
 class QComboBox;
 
@@ -11,7 +11,7 @@ class TableView;
 
 /// Rank by bucket: who comes late to which bucket, who waits, what moves, what is exposed.
 /// [ui-thread]
-class BucketTab : public DivergenceTab {
+class BucketTab : public PlacesTab<BucketScene, BucketFrame, BucketPlace> {
   Q_OBJECT
 
  public:
@@ -22,24 +22,16 @@ class BucketTab : public DivergenceTab {
   /// The iteration of the view state moved: shown where one iteration is.
   void iterationChanged();
 
-  /// Where a cell is, in coordinates of the canvas, for tests and tours.
-  [[nodiscard]] QRectF rectOf(const BucketPlace& place) const;
-
  private:
-  void runChanged() override;
-  void paintFacts(DisplayList& list, QSizeF size) override;
   [[nodiscard]] QString description() const override;
   void pointerPressed(const PointerInput& input) override;
-  void pointerDoubleClicked(const PointerInput& input) override;
 
-  [[nodiscard]] BucketFrame frame(QSizeF size) const;
-  [[nodiscard]] BucketScene scene() const;
+  [[nodiscard]] BucketFrame frame(QSizeF size) const override;
   [[nodiscard]] std::optional<std::uint32_t> step() const;
   void showInTable(const BucketPlace& place);
   void choose(const BucketPlace& place);
   void refresh();
 
-  std::optional<BucketPlace> selected_;
   QComboBox* measure_;
   QComboBox* scope_;
   TableView* table_;

@@ -145,6 +145,7 @@ std::shared_ptr<const DivergenceFacts> divergenceFacts(FactsInput input) {
 std::optional<Span> spanOf(const RunModel& model, int rank, const trace::SpanRow& row) {
   const double middleNs = model.toNs(row.startTicks) +
                           static_cast<double>(row.durationTicks) * model.nsPerTick() / 2;
+  // By the middle, which no rounding of ticks to ns puts into a neighbour.
   return spanInLane(
       model, laneId(rank, laneRoleOf(row.kind)), middleNs,
       [&](const Span& span) { return span.id == row.id; }, 2 * model.nsPerTick());

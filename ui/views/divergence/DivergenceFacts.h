@@ -35,7 +35,7 @@ struct DivergenceFacts {
   bool complete = false;  ///< recordedToItsEnd()
   bool drifts = false;    ///< the hook lets replicas drift by design
   bool observed = false;  ///< a job that was only recorded: it has no experiment
-  QString hook;           ///< that does; empty: its name is not recorded
+  QString hook;           ///< the hook that does; empty: not recorded
 
   [[nodiscard]] const analysis::RunData& data() const { return run->data; }
   [[nodiscard]] const HeatPyramid& pyramid(HeatMeasure measure) const {

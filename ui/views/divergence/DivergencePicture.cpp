@@ -21,7 +21,7 @@ constexpr double kGap = 12;
 
 void heading(DisplayList& list, const QRectF& area, const QString& text, const Palette& palette) {
   list.fill(QRectF(area.left(), area.top(), area.width(), 1), palette.gridStrong);
-  list.text(area.adjusted(12, 0, -12, 0), text, palette.text, FontRole::kBold);
+  list.title(area.adjusted(12, 0, -12, 0), text, palette);
 }
 
 void drawCalls(DisplayList& list, const DivergenceFacts& facts, const QRectF& area,
@@ -47,10 +47,8 @@ void drawCalls(DisplayList& list, const DivergenceFacts& facts, const QRectF& ar
   heading(list, QRectF(area.topLeft(), QSizeF(area.width(), kHeading)),
           QStringLiteral("Calls of %1. %2").arg(nameOf(sequence), summaryOf(facts, sequence)),
           palette);
-  DisplayList part;
-  SequenceScene(facts, palette, frame).draw(part);
   list.clip(body);
-  list.append(part, body.topLeft());
+  list.append(drawn(SequenceScene(facts, palette, frame)), body.topLeft());
   list.unclip();
 }
 
@@ -85,9 +83,7 @@ Picture divergencePicture(const RunModel& model, std::shared_ptr<const AnalysedR
                       .arg(model.rankCount())
                       .arg(formatCount(model.stepCount(0))),
                   palette);
-  DisplayList part;
-  ParameterScene(*facts, palette, top).draw(part);
-  list.append(part, QPointF(0, kPictureHead));
+  list.append(drawn(ParameterScene(*facts, palette, top)), QPointF(0, kPictureHead));
 
   const double y = kPictureHead + top.size.height() + kGap;
   const double height = picture.size.height() - y;
@@ -98,9 +94,7 @@ Picture divergencePicture(const RunModel& model, std::shared_ptr<const AnalysedR
           QStringLiteral("Rank × bucket"), palette);
   BucketFrame buckets;
   buckets.size = QSizeF(right.width(), height - kHeading);
-  DisplayList cells;
-  BucketScene(*facts, palette, buckets).draw(cells);
-  list.append(cells, right.topLeft() + QPointF(0, kHeading));
+  list.append(drawn(BucketScene(*facts, palette, buckets)), right.topLeft() + QPointF(0, kHeading));
   return picture;
 }
 

@@ -19,11 +19,7 @@ namespace lockstep::ui {
 namespace {
 
 using analysis::CallSequence;
-using Facts = std::shared_ptr<const DivergenceFacts>;
-
-QString inCount(double count) {
-  return formatCount(static_cast<std::uint64_t>(count));
-}
+using Shown = std::shared_ptr<const DivergenceFacts>;
 
 std::optional<double> bucketOf(std::uint16_t bucket) {
   return bucket == trace::kNoBucket ? std::nullopt : std::optional<double>(bucket);
@@ -34,7 +30,7 @@ class FactRows : public ColumnRows {
  public:
   /// The first `names` columns are numbers that name a row, and rows stand in their order; 0: a row
   /// is named by its place.
-  FactRows(Facts facts, const QString& unknown, std::size_t names)
+  FactRows(Shown facts, const QString& unknown, std::size_t names)
       : ColumnRows(unknown), facts_(std::move(facts)), names_(names) {}
   /// Says whether a row tells of a difference: it is shown in the colour of warnings.
   [[nodiscard]] virtual bool warns(std::size_t) const { return false; }
@@ -62,7 +58,7 @@ class FactRows : public ColumnRows {
     figures(title, tip, std::move(number), inCount);
   }
 
-  const Facts facts_;
+  const Shown facts_;
 
  private:
   using Name = std::array<double, 3>;
@@ -81,7 +77,7 @@ class FactRows : public ColumnRows {
 
 class SequenceRows : public FactRows {
  public:
-  SequenceRows(Facts facts, std::size_t sequence)
+  SequenceRows(Shown facts, std::size_t sequence)
       : FactRows(std::move(facts), {}, 1), sequence_(facts_->sequences[sequence]) {
     count(tr("Number"), tr("Of the call in its group"),
           [this](std::size_t row) { return static_cast<double>(sequence_.rows[row].sequence); });
@@ -134,7 +130,7 @@ class SequenceRows : public FactRows {
 
 class BucketRows : public FactRows {
  public:
-  BucketRows(Facts facts, std::optional<std::uint32_t> step)
+  BucketRows(Shown facts, std::optional<std::uint32_t> step)
       : FactRows(std::move(facts), QStringLiteral("unknown"), 2) {
     const auto buckets = static_cast<std::size_t>(facts_->delays.buckets);
     count(tr("Rank"), {},
@@ -158,7 +154,7 @@ class BucketRows : public FactRows {
 
 class ParameterRows : public FactRows {
  public:
-  explicit ParameterRows(Facts facts) : FactRows(std::move(facts), QStringLiteral("unknown"), 0) {
+  explicit ParameterRows(Shown facts) : FactRows(std::move(facts), QStringLiteral("unknown"), 0) {
     measure();
     words({tr("Parameter")}, [this](std::size_t row) { return nameOfParameter(*facts_, row); });
     words({tr("Shape")}, [this](std::size_t row) {
@@ -205,6 +201,8 @@ class ParameterRows : public FactRows {
     double apart = -1;
   };
 
+  // All at once when the table is made: a cell is asked for by row, and each row is a column of the
+  // matrix from its first sample to its last.
   void measure() {
     const analysis::ReplicaMatrix& replicas = facts_->divergence.replicas;
     rows_.resize(replicas.parameters);
@@ -232,7 +230,7 @@ class ParameterRows : public FactRows {
 
 class FindingRows : public FactRows {
  public:
-  explicit FindingRows(Facts facts)
+  explicit FindingRows(Shown facts)
       : FactRows(std::move(facts), QStringLiteral("averaged apart"), 3) {
     const auto add = [this](const QString& title, const QString& tip, auto figure) {
       count(title, tip, [this, figure](std::size_t row) {
@@ -257,7 +255,7 @@ class FindingRows : public FactRows {
 
 class StripRows : public FactRows {
  public:
-  explicit StripRows(Facts facts) : FactRows(std::move(facts), {}, 1) {
+  explicit StripRows(Shown facts) : FactRows(std::move(facts), {}, 1) {
     count(tr("Iteration"), {}, [this](std::size_t row) { return steps_[row]; });
     std::set<std::uint32_t> steps;
     for (const StripData& strip : facts_->strips) {
@@ -277,12 +275,11 @@ class StripRows : public FactRows {
 
  private:
   void add(const StripData& strip, const StepSeries& series) {
+    // A strip has values at the steps of its own pieces, and not at those of the others.
     const Number number = [this, &series](std::size_t row) {
       const auto& pieces = series.pieces();
-      const auto at = std::lower_bound(
-          pieces.begin(), pieces.end(), steps_[row],
-          [](const StepSeries::Piece& piece, std::uint32_t step) { return piece.step < step; });
-      return at != pieces.end() && at->step == steps_[row] ? std::optional<double>(at->last)
+      const auto at = std::ranges::lower_bound(pieces, steps_[row], {}, &StepSeries::Piece::step);
+      return at != pieces.end() && at->step == steps_[row] ? std::optional<double>(at->first)
                                                            : std::nullopt;
     };
     words(
@@ -301,23 +298,23 @@ class StripRows : public FactRows {
 
 }  // namespace
 
-std::shared_ptr<const TableRows> sequenceRows(Facts facts, std::size_t sequence) {
+std::shared_ptr<const TableRows> sequenceRows(Shown facts, std::size_t sequence) {
   return std::make_shared<SequenceRows>(std::move(facts), sequence);
 }
 
-std::shared_ptr<const TableRows> bucketRows(Facts facts, std::optional<std::uint32_t> step) {
+std::shared_ptr<const TableRows> bucketRows(Shown facts, std::optional<std::uint32_t> step) {
   return std::make_shared<BucketRows>(std::move(facts), step);
 }
 
-std::shared_ptr<const TableRows> parameterRows(Facts facts) {
+std::shared_ptr<const TableRows> parameterRows(Shown facts) {
   return std::make_shared<ParameterRows>(std::move(facts));
 }
 
-std::shared_ptr<const TableRows> findingRows(Facts facts) {
+std::shared_ptr<const TableRows> findingRows(Shown facts) {
   return std::make_shared<FindingRows>(std::move(facts));
 }
 
-std::shared_ptr<const TableRows> stripRows(Facts facts) {
+std::shared_ptr<const TableRows> stripRows(Shown facts) {
   return std::make_shared<StripRows>(std::move(facts));
 }
 

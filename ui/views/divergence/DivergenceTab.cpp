@@ -7,7 +7,7 @@
 namespace lockstep::ui {
 
 DivergenceTab::DivergenceTab(const QString& name, QWidget* parent)
-    : RunPart(parent), bar_(new QHBoxLayout), splitter_(new QSplitter(Qt::Vertical)) {
+    : CanvasPart(parent), bar_(new QHBoxLayout), splitter_(new QSplitter(Qt::Vertical)) {
   canvas_ = new Canvas(this, splitter_);
   canvas_->setFocusPolicy(Qt::StrongFocus);
   canvas_->setAccessibleName(name);
@@ -17,7 +17,7 @@ DivergenceTab::DivergenceTab(const QString& name, QWidget* parent)
   splitter_->setCollapsible(0, false);
   bar_->setContentsMargins(8, 4, 8, 4);
   bar_->setSpacing(8);
-  inColumn(this, bar_, wide(splitter_));
+  fill(this, inColumn({bar_, {splitter_, 1}}, 0));
 }
 
 void DivergenceTab::setBelow(QWidget* below, const QList<int>& heights, int share) {
@@ -38,11 +38,6 @@ void DivergenceTab::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
   repaintSoon();
 }
 
-void DivergenceTab::setTheme(Theme theme) {
-  theme_ = theme;
-  repaintSoon();
-}
-
 void DivergenceTab::paintCanvas(DisplayList& list, QSizeF size) {
   if (facts_ != nullptr) {
     paintFacts(list, size);
@@ -56,16 +51,6 @@ void DivergenceTab::paintCanvas(DisplayList& list, QSizeF size) {
 // Only the tab in sight paints, so only while one is seen are facts asked for.
 void DivergenceTab::canvasPainted() {
   emit painted();
-}
-
-void DivergenceTab::pointerMoved(const PointerInput& input) {
-  pointer_ = input.position;
-  repaintSoon();
-}
-
-void DivergenceTab::pointerLeft() {
-  pointer_.reset();
-  repaintSoon();
 }
 
 void DivergenceTab::select(int rank, const trace::SpanRow& row) {

@@ -1,18 +1,16 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
-#include "ui/canvas/Canvas.h"
-#include "ui/canvas/Palette.h"
 #include "ui/stage/Boxes.h"
+#include "ui/stage/CanvasPart.h"
 #include "ui/stage/RunPart.h"
 #include "ui/views/divergence/DivergenceFacts.h"
 
 namespace lockstep::ui {
 
 /// A tab of the divergence view: a bar, a canvas, and under it what belongs to it. [ui-thread]
-class DivergenceTab : public RunPart, protected CanvasClient {
+class DivergenceTab : public CanvasPart<RunPart> {
   Q_OBJECT
 
  public:
@@ -20,11 +18,9 @@ class DivergenceTab : public RunPart, protected CanvasClient {
 
   /// Null: not known yet.
   virtual void setFacts(std::shared_ptr<const DivergenceFacts> facts);
-  void setTheme(Theme theme);
   /// The selection of the view state moved.
   virtual void selectionChanged() = 0;
 
-  [[nodiscard]] Canvas* canvas() const { return canvas_; }
   /// Fills a list with the frame as it would be painted now.
   void drawInto(DisplayList& list) { paintCanvas(list, canvas_->size()); }
 
@@ -39,8 +35,6 @@ class DivergenceTab : public RunPart, protected CanvasClient {
   void runChanged() override;
   void paintCanvas(DisplayList& list, QSizeF size) final;
   void canvasPainted() final;
-  void pointerMoved(const PointerInput& input) override;
-  void pointerLeft() override;
 
   /// Draws when there are facts.
   virtual void paintFacts(DisplayList& list, QSizeF size) = 0;
@@ -48,24 +42,16 @@ class DivergenceTab : public RunPart, protected CanvasClient {
   [[nodiscard]] virtual QString description() const = 0;
   /// Selects a recorded span everywhere; does nothing while the model does not hold it.
   void select(int rank, const trace::SpanRow& row);
-  void repaintSoon() { canvas_->repaintSoon(); }
 
-  template <typename... Parts>
-  void fillBar(Parts... parts) {
-    addParts(*bar_, parts...);
-  }
+  void fillBar(std::initializer_list<Part> parts) { add(*bar_, parts); }
   /// What stands under the canvas, with the heights and the shares of both.
   void setBelow(QWidget* below, const QList<int>& heights, int share);
-  [[nodiscard]] const Palette& colours() const { return Palette::of(theme_); }
 
   std::shared_ptr<const DivergenceFacts> facts_;
-  std::optional<QPointF> pointer_;
 
  private:
-  Theme theme_ = Theme::kLight;
   QHBoxLayout* bar_;
   QSplitter* splitter_;
-  Canvas* canvas_;
 };
 
 }  // namespace lockstep::ui

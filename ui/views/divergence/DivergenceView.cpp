@@ -10,13 +10,12 @@
 namespace lockstep::ui {
 DivergenceView::DivergenceView(QWidget* parent)
     : RunView(parent),
-      tabs_(new QTabWidget),
+      tabs_(named(new QTabWidget, "divergenceTabs")),
       parameters_(new ParameterTab),
       calls_(new SequenceTab),
       buckets_(new BucketTab) {
   setObjectName("divergenceView");
   setAccessibleName(tr("Divergence"));
-  tabs_->setObjectName("divergenceTabs");
   tabs_->setDocumentMode(true);
   tabs_->addTab(parameters_, tr("Parameters"));
   tabs_->addTab(calls_, tr("Calls side by side"));
@@ -44,6 +43,17 @@ QList<DivergenceTab*> DivergenceView::allTabs() const {
   return {parameters_, calls_, buckets_};
 }
 
+// Note [When facts are made]
+//
+// Facts are made of an analysis, on the pool, and only while somebody looks:
+//
+//   a tab paints, or an analysis is ready ─▶ refresh ─▶ consider ─ new analysis ─▶ job_
+//         ▲                                                                          │
+//         └──────────────── setFacts ─▶ tabs paint ◀──────── DivergenceFacts ────────┘
+//
+// The round ends when the facts are of the latest analysis (source_). It is made once more when the
+// run has ended without another one (complete_): then records that are missing will not come, and
+// what was left open can be judged.
 void DivergenceView::runChanged() {
   job_.drop();
   source_.reset();

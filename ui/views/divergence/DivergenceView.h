@@ -7,8 +7,6 @@
 #include "ui/stage/RunView.h"
 #include "ui/views/divergence/DivergenceFacts.h"
 
-class QAction;
-class QKeySequence;
 class QTabWidget;
 
 namespace lockstep::ui {

@@ -42,11 +42,8 @@ ParameterScene::ParameterScene(const DivergenceFacts& facts, const Palette& pale
       axis_(axisFor(frame_.size.width(), frame_.firstStep, frame_.endStep)),
       verdict_(verdictOf(facts)) {
   // Two lines at most, so that the heat map does not move with each word of the verdict.
-  lines_ = brokenInto(verdict_.more.trimmed(), frame_.size.width() - 60, FontRole::kSmall);
-  while (lines_.size() > kVerdictLines) {
-    const QString last = lines_.takeLast();
-    lines_.back() += QLatin1Char(' ') + last;  // elided where it is drawn
-  }
+  lines_ = brokenInto(verdict_.more.trimmed(), frame_.size.width() - 60, FontRole::kSmall,
+                      kVerdictLines);
   top_ = kVerdictTitle + kVerdictLine * static_cast<double>(lines_.size()) + 12;
   const double top =
       top_ + static_cast<double>(facts_.strips.size()) * (kStrip + kStripGap) + kHeatTitle;
@@ -149,9 +146,8 @@ void ParameterScene::draw(DisplayList& list) const {
     const double bottom = heat_.isEmpty() ? stripPlot(facts_.strips.size()).top() - kStripGap + 1
                                           : heat_.bottom() + 1;
     drawStepRuler(list, axis_, QRectF(axis_.left(), bottom, axis_.width(), kRuler - 2), palette_);
-    list.text(QRectF(kSceneMargin, bottom, kNameGutter - kSceneMargin - 8, kRuler - 2),
-              QStringLiteral("iteration"), palette_.textMuted, FontRole::kSmall,
-              Qt::AlignRight | Qt::AlignVCenter);
+    list.note(QRectF(kSceneMargin, bottom, kNameGutter - kSceneMargin - 8, kRuler - 2),
+              QStringLiteral("iteration"), palette_, kToTheRight);
   }
   drawPointer(list);
 }
@@ -194,11 +190,7 @@ void ParameterScene::drawVerdict(DisplayList& list) const {
             FontRole::kBold);
   drawRankLegend(list, QRectF(x + 30 + titleWidth, 2, width - titleWidth - 12, 20), legend,
                  palette_);
-  double y = kVerdictTitle - 2;
-  for (const QString& line : lines_) {
-    list.text(QRectF(x + 18, y, width, kVerdictLine), line, palette_.textMuted, FontRole::kSmall);
-    y += kVerdictLine;
-  }
+  list.lines(QRectF(x + 18, kVerdictTitle - 2, width, kVerdictLine), lines_, palette_.textMuted);
 }
 
 void ParameterScene::drawNothingSampled(DisplayList& list) const {
@@ -222,8 +214,8 @@ void ParameterScene::drawHeatMap(DisplayList& list) const {
                                   .arg(facts_.divergence.replicas.ranks.empty()
                                            ? 0
                                            : facts_.divergence.replicas.ranks.front());
-  list.text(QRectF(kSceneMargin, y + 2, textWidth(title, FontRole::kBold) + 6, kHeatTitle - 4),
-            title, palette_.text, FontRole::kBold);
+  list.title(QRectF(kSceneMargin, y + 2, textWidth(title, FontRole::kBold) + 6, kHeatTitle - 4),
+             title, palette_);
   double x = kSceneMargin + textWidth(title, FontRole::kBold) + 26;
   const std::pair<QString, std::int16_t> legend[] = {
       {QStringLiteral("equal"), HeatPyramid::kEqual},
@@ -238,8 +230,7 @@ void ParameterScene::drawHeatMap(DisplayList& list) const {
     }
     const double width = textWidth(text, FontRole::kSmall);
     drawRun(list, QRectF(x, y + 8, 14, 11), badness);
-    list.text(QRectF(x + 19, y + 2, width + 4, kHeatTitle - 4), text, palette_.textMuted,
-              FontRole::kSmall);
+    list.note(QRectF(x + 19, y + 2, width + 4, kHeatTitle - 4), text, palette_);
     x += 19 + width + 16;
   }
   list.clip(heat_);
@@ -338,8 +329,7 @@ void ParameterScene::drawRowLabels(DisplayList& list) const {
       break;
     }
     list.text(label, nameOfParameter(facts_, parametersOf(row).first),
-              bad ? palette_.error : palette_.textMuted, FontRole::kSmall,
-              Qt::AlignRight | Qt::AlignVCenter);
+              bad ? palette_.error : palette_.textMuted, FontRole::kSmall, kToTheRight);
   }
 }
 

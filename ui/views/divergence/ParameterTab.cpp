@@ -22,17 +22,20 @@
 
 namespace lockstep::ui {
 ParameterTab::ParameterTab(QWidget* parent)
-    : DivergenceTab(tr("Replicas: parameter by iteration"), parent),
-      measure_(new QComboBox),
-      first_(new QPushButton(tr("First difference"))),
-      copySetting_(new QPushButton(tr("Copy the setting"))),
+    : PlacesTab(tr("Replicas: parameter by iteration"), parent),
+      measure_(named(new QComboBox, "heatMeasure", tr("What the heat map shows"))),
+      first_(named(new QPushButton(tr("First difference")), "firstDifference")),
+      copySetting_(
+          named(new QPushButton(tr("Copy the setting")), "copyFingerprintSetting", {},
+                tr("Copies the lines that turn fingerprints on, for the experiment file"))),
       tables_(new QTabWidget),
-      parameters_(new TableView(tr("Parameters and where their replicas differ"))),
-      findings_(new TableView(tr("Gradients that held NaN or Inf"))),
-      values_(new TableView(tr("Loss, gradient norm and consensus distance of the ranks"))),
-      details_(new QTextBrowser) {
-  measure_->setObjectName("heatMeasure");
-  measure_->setAccessibleName(tr("What the heat map shows"));
+      parameters_(
+          named(new TableView(tr("Parameters and where their replicas differ")), "parameterTable")),
+      findings_(named(new TableView(tr("Gradients that held NaN or Inf")), "findingTable")),
+      values_(named(new TableView(tr("Loss, gradient norm and consensus distance of the ranks")),
+                    "valueTable")),
+      details_(
+          named(new QTextBrowser, "replicaDetails", tr("What is known of the selected cell"))) {
   keepOwnKeys(measure_);
   measure_->addItem(tr("Hash mismatch"));
   measure_->addItem(tr("Norms against the first rank"));
@@ -40,16 +43,9 @@ ParameterTab::ParameterTab(QWidget* parent)
   measure_->setItemData(1,
                         tr("The largest difference of a norm from the first rank's, logarithmic."),
                         Qt::ToolTipRole);
-  first_->setObjectName("firstDifference");
-  copySetting_->setObjectName("copyFingerprintSetting");
-  copySetting_->setToolTip(
-      tr("Copies the lines that turn fingerprints on, for the experiment file"));
   copySetting_->hide();
-  fillBar(labelOf(measure_, tr("Heat map")), measure_, first_, copySetting_, Rest());
+  fillBar({labelOf(measure_, tr("Heat map")), measure_, first_, copySetting_, Part::rest()});
 
-  parameters_->setObjectName("parameterTable");
-  findings_->setObjectName("findingTable");
-  values_->setObjectName("valueTable");
   for (TableView* table : {parameters_, findings_, values_}) {
     table->fitOtherColumns();
   }
@@ -57,8 +53,6 @@ ParameterTab::ParameterTab(QWidget* parent)
   tables_->addTab(parameters_, tr("Parameters"));
   tables_->addTab(findings_, tr("NaN and Inf"));
   tables_->addTab(values_, tr("Values"));
-  details_->setObjectName("replicaDetails");
-  details_->setAccessibleName(tr("What is known of the selected cell"));
   details_->setOpenLinks(false);
   details_->setFrameShape(QFrame::NoFrame);
   setBelow(split(Qt::Horizontal, {{tables_, 3}, {details_, 2}}), {420, 190}, 3);
@@ -82,10 +76,9 @@ ParameterTab::ParameterTab(QWidget* parent)
 }
 
 void ParameterTab::runChanged() {
-  selected_.reset();
   visible_.reset();
   dragFrom_.reset();
-  DivergenceTab::runChanged();
+  PlacesTab::runChanged();
 }
 
 void ParameterTab::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
@@ -145,18 +138,10 @@ void ParameterTab::tellKeys() {
 }
 
 ParameterFrame ParameterTab::frame(QSizeF size) const {
-  ParameterFrame frame;
-  frame.size = size;
-  frame.firstStep = visible_ ? visible_->startNs : facts_->firstStep;
-  frame.endStep = visible_ ? visible_->endNs : facts_->lastStep + 1.0;
-  frame.measure = static_cast<HeatMeasure>(measure_->currentIndex());
-  frame.selected = selected_;
-  frame.pointer = pointer_;
-  return frame;
-}
-
-ParameterScene ParameterTab::scene() const {
-  return {*facts_, colours(), frame(canvas()->size())};
+  const TimeRange shown =
+      visible_.value_or(TimeRange{facts_->firstStep * 1.0, facts_->lastStep + 1.0});
+  return {size,      shown.startNs, shown.endNs, static_cast<HeatMeasure>(measure_->currentIndex()),
+          selected_, pointer_};
 }
 
 TimeAxis ParameterTab::axis() const {
@@ -164,17 +149,9 @@ TimeAxis ParameterTab::axis() const {
   return ParameterScene::axisFor(now.size.width(), now.firstStep, now.endStep);
 }
 
-void ParameterTab::paintFacts(DisplayList& list, QSizeF size) {
-  ParameterScene(*facts_, colours(), frame(size)).draw(list);
-}
-
 QString ParameterTab::description() const {
   const Verdict verdict = verdictOf(*facts_);
   return verdict.title + QStringLiteral(". ") + verdict.more;
-}
-
-std::optional<QRectF> ParameterTab::rectOf(const ReplicaPlace& place) const {
-  return facts_ != nullptr ? scene().rectOf(place) : std::nullopt;
 }
 
 void ParameterTab::show(const TimeAxis& axis) {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "ui/views/divergence/DivergenceTab.h"
 #include "ui/views/divergence/ParameterScene.h"
+#include "ui/views/divergence/PlacesTab.h"
 
 class QAction;
 class QComboBox;
@@ -15,7 +15,7 @@ class TableView;
 
 /// Whether the replicas are equal: strips, the heat map of parameter by iteration, what is known of
 /// a cell, and the gradients that held no finite number. [ui-thread]
-class ParameterTab : public DivergenceTab {
+class ParameterTab : public PlacesTab<ParameterScene, ParameterFrame, ReplicaPlace> {
   Q_OBJECT
 
  public:
@@ -36,16 +36,12 @@ class ParameterTab : public DivergenceTab {
   void pan(double part);
 
   [[nodiscard]] const std::optional<ReplicaPlace>& selected() const { return selected_; }
-  /// Where a cell is, in coordinates of the canvas, for tests and tours.
-  [[nodiscard]] std::optional<QRectF> rectOf(const ReplicaPlace& place) const;
-
  signals:
   /// The user wants to see the calls before an iteration.
   void callsRequested(std::uint32_t step);
 
  private:
   void runChanged() override;
-  void paintFacts(DisplayList& list, QSizeF size) override;
   [[nodiscard]] QString description() const override;
   void pointerPressed(const PointerInput& input) override;
   void pointerMoved(const PointerInput& input) override;
@@ -53,8 +49,7 @@ class ParameterTab : public DivergenceTab {
   void pointerDoubleClicked(const PointerInput& input) override;
   void wheelTurned(const WheelInput& input) override;
 
-  [[nodiscard]] ParameterFrame frame(QSizeF size) const;
-  [[nodiscard]] ParameterScene scene() const;
+  [[nodiscard]] ParameterFrame frame(QSizeF size) const override;
   [[nodiscard]] TimeAxis axis() const;
   void show(const TimeAxis& axis);
   void choose(const ReplicaPlace& place);
@@ -63,7 +58,6 @@ class ParameterTab : public DivergenceTab {
   void tellKeys();
   [[nodiscard]] QString callsBefore(std::uint32_t step) const;
 
-  std::optional<ReplicaPlace> selected_;
   std::optional<TimeRange> visible_;  // in steps; none: all
   std::optional<QPointF> dragFrom_;
   TimeAxis dragAxis_;

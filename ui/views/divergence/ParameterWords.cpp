@@ -123,7 +123,7 @@ Verdict differing(const DivergenceFacts& facts, const analysis::FirstDifference&
 //    ranks differ, and the hook lets replicas drift      kDrift     how far apart, and no alarm
 //    ranks differ                                        kDiffer    where, who, and since when
 //    every whole sample is equal                         kEqual     over how many iterations
-//    samples are equal, none of them of all ranks        kUnknown   equal as far as can be told
+//    samples are equal, none of them of all ranks        kUnknown   equal as far as is known
 //    nothing to compare                                  kUnknown   why, and how to record it
 //
 // Then, unless ranks differ against their hook: a loss, gradient or parameter that is no finite
@@ -185,10 +185,10 @@ QString fingerprintSetting() {
 std::vector<Fact> factsOf(const DivergenceFacts& facts, const ReplicaPlace& place) {
   const analysis::ReplicaMatrix& replicas = facts.divergence.replicas;
   const analysis::ReplicaCell& cell = replicas.cell(place.sample, place.parameter);
-  std::vector<Fact> lines;
-  lines.push_back(
-      {QStringLiteral("Iteration"),
-       QStringLiteral("%1, before its forward").arg(formatCount(replicas.steps[place.sample]))});
+  Facts lines;
+  lines.add(
+      "Iteration",
+      QStringLiteral("%1, before its forward").arg(formatCount(replicas.steps[place.sample])));
   QString verdict = QStringLiteral("equal on all ranks");
   if (cell.unknown()) {
     verdict = QStringLiteral("not compared: fewer than two ranks left a hash");
@@ -202,12 +202,11 @@ std::vector<Fact> factsOf(const DivergenceFacts& facts, const ReplicaPlace& plac
   if (cell.notFinite > 0) {
     verdict += QStringLiteral(", not finite");
   }
-  lines.push_back({QStringLiteral("Replicas"), verdict});
+  lines.add("Replicas", verdict);
   const double difference = normDifference(replicas, place.sample, place.parameter);
   // Equal norms are not worth a line, and below 0 they are not known.
   if (difference > 0) {
-    lines.push_back(
-        {QStringLiteral("Norms apart"), formatValue(difference * 100) + QStringLiteral(" %")});
+    lines.add("Norms apart", formatValue(difference * 100) + QStringLiteral(" %"));
   }
   constexpr std::size_t kRanksShown = 8;
   for (std::size_t i = 0; i < std::min(replicas.ranks.size(), kRanksShown); ++i) {

@@ -116,11 +116,10 @@ void SequenceScene::drawHeader(DisplayList& list) const {
   const QRectF header(0, 0, frame_.size.width(), kHeader);
   list.fill(header, palette_.raised);
   list.fill(QRectF(0, kHeader - 1, header.width(), 1), palette_.gridStrong);
-  const auto right = Qt::AlignRight | Qt::AlignVCenter;
-  list.text(QRectF(4, 0, kNumber - 12, kHeader), QStringLiteral("number"), palette_.textMuted,
-            FontRole::kSmall, right);
-  list.text(QRectF(kNumber, 0, kIteration - 12, kHeader), QStringLiteral("iteration"),
-            palette_.textMuted, FontRole::kSmall, right);
+  const auto right = kToTheRight;
+  list.note(QRectF(4, 0, kNumber - 12, kHeader), QStringLiteral("number"), palette_, right);
+  list.note(QRectF(kNumber, 0, kIteration - 12, kHeader), QStringLiteral("iteration"), palette_,
+            right);
   for (std::size_t column = 0; column < sequence().ranks.size(); ++column) {
     const QRectF rect = columnRect(column);
     if (rect.left() > frame_.size.width() - kVerdict) {
@@ -128,15 +127,14 @@ void SequenceScene::drawHeader(DisplayList& list) const {
     }
     const QColor colour = palette_.rank(sequence().ranks[column]);
     list.fill(QRectF(rect.left() + 4, kHeader - 4, rect.width() - 8, 3), colour);
-    list.text(QRectF(rect.left() + 8, 0, rect.width() - 12, kHeader - 2),
-              QStringLiteral("rank %1").arg(sequence().ranks[column]), palette_.text,
-              FontRole::kBold);
+    list.title(QRectF(rect.left() + 8, 0, rect.width() - 12, kHeader - 2),
+               QStringLiteral("rank %1").arg(sequence().ranks[column]), palette_);
   }
   // Over the columns that reach under the verdicts.
   list.fill(QRectF(frame_.size.width() - kVerdict - kOverview, 0, kVerdict, kHeader - 1),
             palette_.raised);
-  list.text(QRectF(frame_.size.width() - kVerdict - kOverview + 10, 0, kVerdict - 14, kHeader),
-            QStringLiteral("side by side"), palette_.textMuted, FontRole::kSmall);
+  list.note(QRectF(frame_.size.width() - kVerdict - kOverview + 10, 0, kVerdict - 14, kHeader),
+            QStringLiteral("side by side"), palette_);
 }
 
 void SequenceScene::drawLine(DisplayList& list, std::size_t line) const {
@@ -149,12 +147,12 @@ void SequenceScene::drawLine(DisplayList& list, std::size_t line) const {
   } else if (line % 2 == 1) {
     list.fill(rect, palette_.lane);
   }
-  const auto right = Qt::AlignRight | Qt::AlignVCenter;
-  list.text(QRectF(4, rect.top(), kNumber - 12, kRow), formatCount(call.sequence), palette_.text,
-            FontRole::kSmall, right);
+  const auto right = kToTheRight;
+  list.label(QRectF(4, rect.top(), kNumber - 12, kRow), formatCount(call.sequence), palette_,
+             right);
   const trace::SpanRow& any = facts_.data().spans[sequence().anyCallAt(row)];
-  list.text(QRectF(kNumber, rect.top(), kIteration - 12, kRow), formatCount(any.step),
-            palette_.textMuted, FontRole::kSmall, right);
+  list.note(QRectF(kNumber, rect.top(), kIteration - 12, kRow), formatCount(any.step), palette_,
+            right);
   // Those who stand against the majority, or all where there is none (oddRanks()).
   const std::vector<int> odd = analysis::oddRanks(facts_.data(), sequence(), row);
   for (std::size_t column = 0; column < sequence().ranks.size(); ++column) {

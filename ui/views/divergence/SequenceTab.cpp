@@ -27,24 +27,34 @@ constexpr double kRowsANotch = 3;
 
 }  // namespace
 
+// Note [One place, shown three times]
+//
+// The canvas, the table and the selection of all views show the same call:
+//
+//   canvas or table ─▶ choose ─▶ selected_, row of the table, ViewState::select
+//                                   (of the rank that was clicked, else of the first that called)
+//   another view    ─▶ selectionChanged ─▶ its group, number and rank are looked for;
+//                                   what was chosen here is found in place, and nothing moves
+//
+// New facts of a live run are other rows, and calls that were missing may come in between; so may
+// groups. Both are found again, the place by its number (placeOf) and the group by what it is
+// (setFacts). A mismatch is jumped to once a run, with the first facts that have one: afterwards
+// the reader decides what is in sight.
 SequenceTab::SequenceTab(QWidget* parent)
-    : DivergenceTab(tr("Calls of the ranks side by side"), parent),
-      groups_(new QComboBox),
+    : PlacesTab(tr("Calls of the ranks side by side"), parent),
+      groups_(named(new QComboBox, "sequenceGroup", tr("Group whose calls are shown"))),
       suspectsOnly_(new QCheckBox(tr("Only what does not match"))),
-      first_(new QPushButton(tr("First mismatch"))),
+      first_(named(new QPushButton(tr("First mismatch")), "firstMismatch")),
       previous_(new QPushButton(tr("Previous"))),
       next_(new QPushButton(tr("Next"))),
       summary_(new ElidedLabel),
       scrollBar_(new QScrollBar(Qt::Vertical, canvas())),
-      table_(new TableView(tr("Calls of the ranks side by side, as a table"))) {
-  groups_->setObjectName("sequenceGroup");
-  groups_->setAccessibleName(tr("Group whose calls are shown"));
+      table_(named(new TableView(tr("Calls of the ranks side by side, as a table")),
+                   "sequenceTable")) {
   groups_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-  table_->setObjectName("sequenceTable");
   table_->fitOtherColumns();
-  first_->setObjectName("firstMismatch");
   keepOwnKeys(groups_);
-  fillBar(groups_, first_, previous_, next_, suspectsOnly_, wide(summary_));
+  fillBar({groups_, first_, previous_, next_, suspectsOnly_, {summary_, 1}});
   summary_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   setBelow(table_, {300, 150}, 2);
   scrollBar_->hide();
@@ -75,8 +85,7 @@ void SequenceTab::runChanged() {
   sequence_ = 0;
   scroll_ = 0;
   jumped_ = false;
-  selected_.reset();
-  DivergenceTab::runChanged();
+  PlacesTab::runChanged();
 }
 
 void SequenceTab::setCommands(const QAction* first, const QAction* previous, const QAction* next) {
@@ -110,7 +119,7 @@ void SequenceTab::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
   for (QWidget* widget : std::initializer_list<QWidget*>{groups_, suspectsOnly_}) {
     widget->setEnabled(any);
   }
-  if (any && facts_ != nullptr && !facts_->sequences.empty()) {
+  if (any && shows()) {
     // The group that is shown: another, which made its first call since, may stand before it.
     const auto same = std::ranges::find_if(facts->sequences, [this](const CallSequence& other) {
       return other.group == sequence().group && other.checks == sequence().checks;
@@ -144,6 +153,7 @@ const CallSequence& SequenceTab::sequence() const {
 }
 
 void SequenceTab::showSequence(std::size_t index) {
+  // Another group's rows are another table: no place in it means anything here.
   if (index != sequence_) {
     selected_.reset();
     scroll_ = 0;
@@ -171,19 +181,13 @@ void SequenceTab::showSequence(std::size_t index) {
 }
 
 SequenceFrame SequenceTab::frame(QSizeF size) const {
-  SequenceFrame frame;
   const double bar = scrollBar_->isVisible() ? scrollBar_->width() : 0;
-  frame.size = QSizeF(size.width() - bar, size.height());
-  frame.sequence = sequence_;
-  frame.suspectsOnly = suspectsOnly_->isChecked();
-  frame.scroll = scroll_;
-  frame.selected = selected_;
-  frame.pointer = pointer_;
-  return frame;
-}
-
-SequenceScene SequenceTab::scene() const {
-  return {*facts_, colours(), frame(canvas()->size())};
+  return {QSizeF(size.width() - bar, size.height()),
+          sequence_,
+          suspectsOnly_->isChecked(),
+          scroll_,
+          selected_,
+          pointer_};
 }
 
 void SequenceTab::paintFacts(DisplayList& list, QSizeF size) {
@@ -208,7 +212,7 @@ QString SequenceTab::description() const {
 }
 
 void SequenceTab::updateScrollBar() {
-  const bool shown = facts_ != nullptr && !facts_->sequences.empty();
+  const bool shown = shows();
   const double most = shown ? scene().maximumScroll() : 0;
   const QSignalBlocker blocker(scrollBar_);
   const int width = scrollBar_->sizeHint().width();
@@ -218,13 +222,10 @@ void SequenceTab::updateScrollBar() {
     scrollBar_->raise();
   }
   scroll_ = std::clamp(scroll_, 0.0, most);
+  // In lines, as scrolling by the bar is: the pixels of a long run are too many for an int.
   scrollBar_->setRange(0, static_cast<int>(std::ceil(most / SequenceScene::kRow)));
   scrollBar_->setPageStep(std::max(1, static_cast<int>(canvas()->height() / SequenceScene::kRow)));
   scrollBar_->setValue(static_cast<int>(std::lround(scroll_ / SequenceScene::kRow)));
-}
-
-std::optional<QRectF> SequenceTab::rectOf(const CallPlace& place) const {
-  return facts_ != nullptr && !facts_->sequences.empty() ? scene().rectOf(place) : std::nullopt;
 }
 
 void SequenceTab::choose(const CallPlace& place) {
@@ -265,7 +266,7 @@ void SequenceTab::showFirstMismatch() {
 }
 
 void SequenceTab::showMismatch(int direction) {
-  if (facts_ == nullptr || facts_->sequences.empty() || sequence().mismatches == 0) {
+  if (!shows() || sequence().mismatches == 0) {
     return;
   }
   const auto& suspects = facts_->suspects[sequence_];
@@ -274,6 +275,8 @@ void SequenceTab::showMismatch(int direction) {
   };
   const auto from = static_cast<std::uint32_t>(selected_ ? selected_->row : 0);
   if (direction > 0) {
+    // Without a selection the first of all, else the next after it; nothing is selected at the
+    // ends.
     const auto after =
         selected_ ? std::upper_bound(suspects.begin(), suspects.end(), from) : suspects.begin();
     const auto at = std::find_if(after, suspects.end(), differs);
@@ -293,9 +296,11 @@ void SequenceTab::showMismatch(int direction) {
 }
 
 void SequenceTab::showBefore(std::uint32_t step) {
-  if (facts_ == nullptr || facts_->sequences.empty()) {
+  if (!shows()) {
     return;
   }
+  // In the group of most calls gradients are averaged: what it called last may have made them
+  // differ.
   std::size_t most = 0;
   for (std::size_t i = 0; i < facts_->sequences.size(); ++i) {
     most = facts_->sequences[i].rows.size() > facts_->sequences[most].rows.size() ? i : most;
@@ -314,7 +319,7 @@ void SequenceTab::showBefore(std::uint32_t step) {
 }
 
 void SequenceTab::selectionChanged() {
-  if (facts_ == nullptr || facts_->sequences.empty() || state_ == nullptr) {
+  if (!shows() || state_ == nullptr) {
     return;
   }
   const auto& span = state_->selection();
@@ -335,9 +340,8 @@ void SequenceTab::selectionChanged() {
     constexpr std::uint64_t kWrap = 1ull << 24;
     const std::uint64_t low = trace::collectiveSequence(span->value);
     for (std::uint64_t number = low; number <= sequence.rows.back().sequence; number += kWrap) {
-      const auto at = std::lower_bound(
-          sequence.rows.begin(), sequence.rows.end(), number,
-          [](const analysis::CallRow& row, std::uint64_t n) { return row.sequence < n; });
+      const auto at =
+          std::ranges::lower_bound(sequence.rows, number, {}, &analysis::CallRow::sequence);
       const auto row = static_cast<std::size_t>(at - sequence.rows.begin());
       if (at == sequence.rows.end() || at->sequence != number ||
           facts_->data().spans[sequence.anyCallAt(row)].step != span->step) {
@@ -360,7 +364,7 @@ void SequenceTab::selectionChanged() {
 
 void SequenceTab::pointerPressed(const PointerInput& input) {
   canvas()->setFocus(Qt::MouseFocusReason);
-  if (facts_ == nullptr || facts_->sequences.empty() || input.button != Qt::LeftButton) {
+  if (!shows() || input.button != Qt::LeftButton) {
     return;
   }
   const SequenceScene now = scene();
@@ -375,7 +379,7 @@ void SequenceTab::pointerPressed(const PointerInput& input) {
 
 void SequenceTab::pointerMoved(const PointerInput& input) {
   DivergenceTab::pointerMoved(input);
-  if (input.buttons.testFlag(Qt::LeftButton) && facts_ != nullptr && !facts_->sequences.empty()) {
+  if (input.buttons.testFlag(Qt::LeftButton) && shows()) {
     const SequenceScene now = scene();
     if (const auto row = now.overviewRowAt(input.position)) {
       scroll_ = now.scrollTo(*row);
@@ -384,14 +388,8 @@ void SequenceTab::pointerMoved(const PointerInput& input) {
   }
 }
 
-void SequenceTab::pointerDoubleClicked(const PointerInput& input) {
-  if (input.button == Qt::LeftButton && selected_) {
-    emit timelineRequested();
-  }
-}
-
 void SequenceTab::wheelTurned(const WheelInput& input) {
-  if (facts_ == nullptr || facts_->sequences.empty()) {
+  if (!shows()) {
     return;
   }
   pointer_ = input.position;

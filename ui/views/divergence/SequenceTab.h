@@ -2,7 +2,7 @@
 
 #include <QWidget>
 
-#include "ui/views/divergence/DivergenceTab.h"
+#include "ui/views/divergence/PlacesTab.h"
 #include "ui/views/divergence/SequenceScene.h"
 
 class QAction;
@@ -17,7 +17,7 @@ class ElidedLabel;
 class TableView;
 
 /// The calls of a group's ranks side by side. [ui-thread]
-class SequenceTab : public DivergenceTab {
+class SequenceTab : public PlacesTab<SequenceScene, SequenceFrame, CallPlace> {
   Q_OBJECT
 
  public:
@@ -34,20 +34,18 @@ class SequenceTab : public DivergenceTab {
   void showMismatch(int direction);
   /// Shows the last call before a step, of the group that most calls are in.
   void showBefore(std::uint32_t step);
-  /// Where a cell is, in coordinates of the canvas, for tests and tours.
-  [[nodiscard]] std::optional<QRectF> rectOf(const CallPlace& place) const;
-
  private:
   void runChanged() override;
   void paintFacts(DisplayList& list, QSizeF size) override;
   [[nodiscard]] QString description() const override;
   void pointerPressed(const PointerInput& input) override;
   void pointerMoved(const PointerInput& input) override;
-  void pointerDoubleClicked(const PointerInput& input) override;
   void wheelTurned(const WheelInput& input) override;
 
-  [[nodiscard]] SequenceFrame frame(QSizeF size) const;
-  [[nodiscard]] SequenceScene scene() const;
+  [[nodiscard]] SequenceFrame frame(QSizeF size) const override;
+  [[nodiscard]] bool shows() const override {
+    return facts_ != nullptr && !facts_->sequences.empty();
+  }
   [[nodiscard]] const analysis::CallSequence& sequence() const;
   void showSequence(std::size_t sequence);
   void choose(const CallPlace& place);
@@ -56,7 +54,6 @@ class SequenceTab : public DivergenceTab {
   void tellKeys();
 
   std::size_t sequence_ = 0;
-  std::optional<CallPlace> selected_;
   double scroll_ = 0;
   bool jumped_ = false;  // to the first mismatch of this run
   QComboBox* groups_;

@@ -18,9 +18,8 @@ QString nameOf(const CallSequence& sequence) {
 QString summaryOf(const DivergenceFacts& facts, const CallSequence& sequence) {
   // Three kinds of sentence: nothing differs, nothing is known to differ, or where it first does.
   if (!sequence.first) {
-    const auto unknown = std::count_if(
-        sequence.rows.begin(), sequence.rows.end(),
-        [](const analysis::CallRow& row) { return row.mismatch == CallMismatch::kUnknown; });
+    const auto unknown =
+        std::ranges::count(sequence.rows, CallMismatch::kUnknown, &analysis::CallRow::mismatch);
     return unknown == 0
                ? QStringLiteral("All %1 calls match").arg(formatCount(sequence.rows.size()))
                : QStringLiteral("No mismatch is known in %1 calls; of %2 a record is missing")
@@ -50,35 +49,33 @@ QString dtypeOf(const DivergenceFacts& facts, const trace::SpanRow& call) {
 
 std::vector<Fact> factsOf(const DivergenceFacts& facts, const CallSequence& sequence,
                           const CallPlace& place) {
-  std::vector<Fact> lines;
+  Facts lines;
   const analysis::RunData& data = facts.data();
   const std::uint32_t call =
       place.column ? sequence.callAt(place.row, *place.column) : CallSequence::kNoCall;
   if (place.column) {
-    lines.push_back({QStringLiteral("Rank"), QString::number(sequence.ranks[*place.column])});
+    lines.add("Rank", QString::number(sequence.ranks[*place.column]));
   }
   if (call != CallSequence::kNoCall) {
     const trace::SpanRow& span = data.spans[call];
-    lines.push_back({QStringLiteral("Operation"), nameOfOperation(span)});
-    lines.push_back({QStringLiteral("Iteration"), formatCount(span.step)});
+    lines.add("Operation", nameOfOperation(span));
+    lines.add("Iteration", formatCount(span.step));
     if (span.bucket != trace::kNoBucket) {
-      lines.push_back({QStringLiteral("Bucket"), QString::number(span.bucket)});
+      lines.add("Bucket", QString::number(span.bucket));
     }
-    lines.push_back({QStringLiteral("Bytes"), formatCount(trace::collectiveBytes(span.value))});
+    lines.add("Bytes", formatCount(trace::collectiveBytes(span.value)));
     const QString dtype = dtypeOf(facts, span);
     if (!dtype.isEmpty()) {
-      lines.push_back({QStringLiteral("Data type"), dtype});
+      lines.add("Data type", dtype);
     }
-    lines.push_back(
-        {QStringLiteral("Took"), span.kind == trace::EventKind::kCollectiveQueued
-                                     ? QStringLiteral("begun, not ended")
-                                     : formatDuration(data.clock.durationNs(span.durationTicks))});
+    lines.add("Took", span.kind == trace::EventKind::kCollectiveQueued
+                          ? QStringLiteral("begun, not ended")
+                          : formatDuration(data.clock.durationNs(span.durationTicks)));
   }
   const CallMismatch mismatch = sequence.rows[place.row].mismatch;
-  lines.push_back({QStringLiteral("Verdict"),
-                   QStringLiteral("%1. %2").arg(
-                       QString::fromLatin1(analysis::name(mismatch)),
-                       QString::fromStdString(analysis::describe(data, sequence, place.row)))});
+  lines.add("Verdict", QStringLiteral("%1. %2").arg(
+                           QString::fromLatin1(analysis::name(mismatch)),
+                           QString::fromStdString(analysis::describe(data, sequence, place.row))));
   return lines;
 }
 

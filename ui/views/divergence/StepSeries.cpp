@@ -6,8 +6,7 @@
 namespace lockstep::ui {
 
 StepSeries::StepSeries(int rank, std::vector<SeriesPoint> points) : rank_(rank) {
-  std::stable_sort(points.begin(), points.end(),
-                   [](const SeriesPoint& a, const SeriesPoint& b) { return a.step < b.step; });
+  std::ranges::stable_sort(points, {}, &SeriesPoint::step);
   // Before they are taken out: the lines are of finite values alone.
   for (const SeriesPoint& point : points) {
     if (!std::isfinite(point.value)) {
@@ -21,21 +20,24 @@ StepSeries::StepSeries(int rank, std::vector<SeriesPoint> points) : rank_(rank) 
   for (std::size_t i = 0; i < points.size(); ++i) {
     const auto value = static_cast<float>(points[i].value);
     if (i % each == 0) {
-      pieces_.push_back({points[i].step, value, value, value});
+      pieces_.push_back({points[i].step, points[i].step, value, value, value, value});
       continue;
     }
     Piece& piece = pieces_.back();
     piece.least = std::min(piece.least, value);
     piece.most = std::max(piece.most, value);
+    piece.lastStep = points[i].step;
     piece.last = value;
   }
 }
 
 std::optional<double> StepSeries::at(std::uint32_t step) const {
-  const auto behind =
-      std::upper_bound(pieces_.begin(), pieces_.end(), step,
-                       [](std::uint32_t s, const Piece& piece) { return s < piece.step; });
-  return behind == pieces_.begin() ? std::nullopt : std::optional<double>(std::prev(behind)->last);
+  const auto behind = std::ranges::upper_bound(pieces_, step, {}, &Piece::step);
+  if (behind == pieces_.begin()) {
+    return std::nullopt;
+  }
+  const Piece& piece = *std::prev(behind);
+  return step < piece.lastStep ? piece.first : piece.last;
 }
 
 }  // namespace lockstep::ui

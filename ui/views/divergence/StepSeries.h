@@ -20,8 +20,10 @@ class StepSeries {
 
   struct Piece {
     std::uint32_t step = 0;  ///< of its first point
-    float least = 0;         ///< of its finite values
+    std::uint32_t lastStep = 0;
+    float least = 0;  ///< of its finite values
     float most = 0;
+    float first = 0;
     float last = 0;
   };
 
@@ -31,7 +33,8 @@ class StepSeries {
   [[nodiscard]] const std::vector<Piece>& pieces() const { return pieces_; }
   /// The first step whose value was not finite.
   [[nodiscard]] const std::optional<std::uint32_t>& firstNotFinite() const { return notFinite_; }
-  /// Returns the latest finite value at or before a step.
+  /// Returns the latest finite value at or before a step that was kept: of a piece, the first and
+  /// the last are.
   [[nodiscard]] std::optional<double> at(std::uint32_t step) const;
 
  private:

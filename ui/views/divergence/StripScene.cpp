@@ -118,31 +118,21 @@ void drawNotFinite(DisplayList& list, const StripData& strip, const TimeAxis& ax
 }  // namespace
 
 QString titleOf(StripData::Kind kind) {
-  switch (kind) {
-    case StripData::Kind::kLoss:
-      return QStringLiteral("Loss");
-    case StripData::Kind::kGradientNorm:
-      return QStringLiteral("Gradient norm");
-    case StripData::Kind::kConsensus:
-      return QStringLiteral("Consensus distance");
-  }
-  return {};
+  return kind == StripData::Kind::kLoss           ? QStringLiteral("Loss")
+         : kind == StripData::Kind::kGradientNorm ? QStringLiteral("Gradient norm")
+                                                  : QStringLiteral("Consensus distance");
 }
 
 QString meaningOf(const StripData& strip) {
-  switch (strip.kind) {
-    case StripData::Kind::kLoss:
-      return QStringLiteral("Of each rank's own batch.");
-    case StripData::Kind::kGradientNorm:
-      return QStringLiteral("Euclidean, of each rank's own gradients before they are averaged.");
-    case StripData::Kind::kConsensus:
-      return strip.fromHook
-                 ? QStringLiteral(
-                       "From a rank's parameters to the mean of all, as the hook counts it.")
-                 : QStringLiteral(
-                       "From a rank's parameters to the mean of all, from their sketches.");
+  if (strip.kind == StripData::Kind::kLoss) {
+    return QStringLiteral("Of each rank's own batch.");
   }
-  return {};
+  if (strip.kind == StripData::Kind::kGradientNorm) {
+    return QStringLiteral("Euclidean, of each rank's own gradients before they are averaged.");
+  }
+  return strip.fromHook
+             ? QStringLiteral("From a rank's parameters to the mean of all, as the hook counts it.")
+             : QStringLiteral("From a rank's parameters to the mean of all, from their sketches.");
 }
 
 QString formatValue(double value) {
@@ -162,16 +152,15 @@ void drawStrip(DisplayList& list, const StripData& strip, const TimeAxis& axis, 
   drawPlotGround(list, plot, palette);
   const StripScale scale(strip, axis);
   const QRectF title(left, plot.top(), plot.left() - left - 8, 18);
-  list.text(title, titleOf(strip.kind), palette.text, FontRole::kBold);
+  list.title(title, titleOf(strip.kind), palette);
   if (scale.any()) {
     const double room = plot.left() - left - 8;
-    list.text(QRectF(left, plot.top() + 18, room, 16),
-              QStringLiteral("up to ") + formatValue(scale.most()), palette.textMuted,
-              FontRole::kSmall);
-    list.text(QRectF(left, plot.top() + 34, room, 16),
+    list.note(QRectF(left, plot.top() + 18, room, 16),
+              QStringLiteral("up to ") + formatValue(scale.most()), palette);
+    list.note(QRectF(left, plot.top() + 34, room, 16),
               scale.logarithmic() ? QStringLiteral("from %1, log").arg(formatValue(scale.least()))
                                   : QStringLiteral("from ") + formatValue(scale.least()),
-              palette.textMuted, FontRole::kSmall);
+              palette);
   }
   list.clip(plot);
   for (const TimeAxis::Tick& tick : axis.ticks()) {
@@ -189,7 +178,7 @@ void drawStrip(DisplayList& list, const StripData& strip, const TimeAxis& axis, 
 }
 
 std::vector<Fact> factsAt(const StripData& strip, std::uint32_t step) {
-  std::vector<Fact> facts;
+  Facts facts;
   constexpr std::size_t kRanksShown = 16;
   for (std::size_t i = 0; i < std::min(strip.series.size(), kRanksShown); ++i) {
     const StepSeries& series = strip.series[i];
@@ -204,7 +193,7 @@ std::vector<Fact> factsAt(const StripData& strip, std::uint32_t step) {
     facts.push_back(
         {QString(), QStringLiteral("and %1 more").arg(strip.series.size() - kRanksShown)});
   }
-  facts.push_back({QStringLiteral("Meaning"), meaningOf(strip)});
+  facts.add("Meaning", meaningOf(strip));
   return facts;
 }
 
@@ -228,8 +217,7 @@ void drawStepRuler(DisplayList& list, const TimeAxis& axis, const QRectF& area,
     list.fill(QRectF(std::round(tick.x), area.top(), 1, 5), palette.gridStrong);
     const QRectF label(tick.x + 4, area.top() + 1, 80, area.height() - 1);
     if (label.left() + 30 < area.right()) {
-      list.text(label, formatCount(static_cast<std::uint64_t>(tick.ns)), palette.textMuted,
-                FontRole::kSmall);
+      list.note(label, formatCount(static_cast<std::uint64_t>(tick.ns)), palette);
     }
   }
 }

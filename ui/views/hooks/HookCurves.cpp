@@ -27,8 +27,7 @@ std::vector<Strip> stripsOf(const HooksContent& content) {
   std::vector<Strip> strips;
   for (std::size_t side = 0; side < content.sides.size(); ++side) {
     for (const HookCurve& curve : content.sides[side].run->curves) {
-      auto at = std::find_if(strips.begin(), strips.end(),
-                             [&](const Strip& strip) { return strip.key == curve.key; });
+      auto at = std::ranges::find(strips, curve.key, &Strip::key);
       if (at == strips.end()) {
         at = strips.insert(strips.end(), Strip{curve.key, false, {}});
       }
@@ -119,8 +118,8 @@ void drawStrip(DisplayList& list, const QRectF& rect, const Strip& strip,
   const Fit fit = fitOf(strip, plot);
   drawPlotGround(list, plot, palette);
   const auto label = [&](double y, double value) {
-    list.text(QRectF(rect.left(), y - 8, 62, 16), QString::number(value, 'g', 4), palette.textMuted,
-              FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+    list.note(QRectF(rect.left(), y - 8, 62, 16), QString::number(value, 'g', 4), palette,
+              kToTheRight);
   };
   if (fit.constant) {
     label(plot.center().y(), (fit.up.from + fit.up.to) / 2);
@@ -128,9 +127,8 @@ void drawStrip(DisplayList& list, const QRectF& rect, const Strip& strip,
     label(plot.top() + 4, fit.up.to);
     label(plot.bottom() - 4, fit.up.from);
   }
-  list.text(QRectF(rect.left(), rect.top(), rect.width() * 0.6, kLine),
-            strip.parameter ? tr("%1, a live parameter").arg(strip.key) : strip.key, palette.text,
-            FontRole::kBold);
+  list.title(QRectF(rect.left(), rect.top(), rect.width() * 0.6, kLine),
+             strip.parameter ? tr("%1, a live parameter").arg(strip.key) : strip.key, palette);
   QStringList latest;
   for (const auto& [side, curve] : strip.curves) {
     const bool alike = allAlike(*curve);
@@ -153,9 +151,8 @@ void drawStrip(DisplayList& list, const QRectF& rect, const Strip& strip,
       }
     }
   }
-  list.text(QRectF(rect.left() + rect.width() * 0.4, rect.top(), rect.width() * 0.6 - 10, kLine),
-            latest.join(QStringLiteral("   ")), palette.textMuted, FontRole::kSmall,
-            Qt::AlignRight | Qt::AlignVCenter);
+  list.note(QRectF(rect.left() + rect.width() * 0.4, rect.top(), rect.width() * 0.6 - 10, kLine),
+            latest.join(QStringLiteral("   ")), palette, kToTheRight);
 }
 
 /// Where a live parameter was changed: a line through all strips, what it became beside it.
@@ -200,7 +197,7 @@ void drawCurves(DisplayList& list, const QRectF& rect, const HooksContent& conte
     list.text(title, tr("The hook reports no numbers of its own"), palette.textMuted);
     return;
   }
-  list.text(title, tr("What the hook counts, over the steps"), palette.text, FontRole::kBold);
+  list.title(title, tr("What the hook counts, over the steps"), palette);
   const double lastStep = lastStepOf(content);
   const double labels = inner.top() + kLine + 2;
   const double top = labels + kLine + 2;
@@ -216,7 +213,7 @@ void drawCurves(DisplayList& list, const QRectF& rect, const HooksContent& conte
   drawChanges(list, plot, content, lastStep, labels, palette);
   drawAxisBelow(
       list, plot, {0, lastStep, plot.left(), plot.right()}, 80,
-      [](double at, double) { return at == 0 ? tr("step 0") : QString::number(at); }, palette);
+      [](double at, double step) { return at == 0 ? tr("step 0") : tickText(at, step); }, palette);
 }
 
 }  // namespace lockstep::ui

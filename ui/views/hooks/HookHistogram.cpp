@@ -23,9 +23,8 @@ QString sideName(std::size_t side) {
 void drawHookHistogram(DisplayList& list, const QRectF& rect, const HooksContent& content,
                        const HookPick& pick, const Palette& palette) {
   const QRectF inner = rect.adjusted(kPad, kPad, -kPad, -kPad);
-  list.text(QRectF(inner.left(), inner.top(), inner.width(), kLine),
-            tr("How long: %1, %2").arg(bucketTitle(pick.bucket), phaseTitle(pick.phase)),
-            palette.text, FontRole::kBold);
+  list.title(QRectF(inner.left(), inner.top(), inner.width(), kLine),
+             tr("How long: %1, %2").arg(bucketTitle(pick.bucket), phaseTitle(pick.phase)), palette);
   HistogramFrame frame;
   frame.rect = inner.adjusted(0, kLine + 4, -6, 0);
   frame.none = tr("No call of it was measured");

@@ -158,8 +158,7 @@ void addCurves(HookRun& run, const HookFacts& facts,
     HookCurve curve;
     curve.key = QString::fromStdString(name.substr(kHookMetric.size()));
     curve.parameter =
-        std::any_of(run.changes.begin(), run.changes.end(),
-                    [&](const HookChange& change) { return change.key == curve.key; });
+        std::ranges::find(run.changes, curve.key, &HookChange::key) != run.changes.end();
     const std::optional<double> before =
         curve.parameter ? valueBefore(hooks, curve.key) : std::nullopt;
     for (const auto& [rank, points] : ranks) {
@@ -200,6 +199,7 @@ std::shared_ptr<const HookRun> makeHookRun(const HookFacts& facts, const Analyse
   auto run = std::make_shared<HookRun>();
   run->run = QString::fromStdString(facts.info.name);
   run->observed = facts.info.kind != trace::RunKind::kExperiment;
+  run->simulated = facts.info.kind == trace::RunKind::kSimulated;
   const auto hooks = hooksOf(facts.info, run->plugin);
   describe(*run, hooks);
   run->ranks = std::max(facts.info.worldSize, static_cast<int>(analysed.analysis.ranks.size()));
@@ -245,8 +245,7 @@ base::Result<std::shared_ptr<const HookRun>> readHookRun(const std::filesystem::
   analysed.analysis = analysis::analyse(analysed.data);
   // Of rank 0 alone, as a model counts them.
   facts.steps = static_cast<std::uint32_t>(
-      std::count_if(analysed.analysis.stepRows.begin(), analysed.analysis.stepRows.end(),
-                    [](const analysis::StepTicks& step) { return step.rank == 0; }));
+      std::ranges::count(analysed.analysis.stepRows, 0, &analysis::StepTicks::rank));
   if (facts.info.name.empty()) {
     facts.info.name = path.stem().string();
   }

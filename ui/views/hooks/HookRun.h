@@ -48,6 +48,7 @@ struct HookRun {
   QString hook;    ///< "topk", "fp16 + powersgd"; "unknown" where the experiment cannot be read
   QString values;  ///< "density 0.01, momentum 0.9"; empty: all as the hook begins with
   bool observed = false;  ///< of a job that was only recorded
+  bool simulated = false;  ///< nothing was measured (trace::RunKind::kSimulated)
   bool plugin = false;  ///< a hook was loaded; else the engine's own allreduce or noop, or no DDP
   int ranks = 0;
   std::uint32_t steps = 0;
@@ -57,7 +58,7 @@ struct HookRun {
   std::optional<double> exposedMs;  ///< of the rank with most; none: nothing was in flight
   std::vector<HookCurve> curves;
   std::vector<HookChange> changes;  ///< by step
-  std::vector<HookWire> wire;       ///< by rank; empty until the ranks have told
+  std::vector<HookWire> wire;       ///< by rank; empty until the ranks have reported it
 };
 
 /// Takes the facts of a run in memory. [ui-thread]

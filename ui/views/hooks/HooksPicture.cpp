@@ -21,9 +21,7 @@ Picture hooksPicture(const HooksContent& content, QSize size, Theme theme) {
   }
   picture.title = QStringLiteral("Hooks: ") + names.join(QStringLiteral(" and "));
   drawPictureHead(picture, {}, palette);
-  DisplayList body;
-  HooksScene(content, palette, frame).draw(body);
-  picture.list.append(body, QPointF(0, kPictureHead));
+  picture.list.append(drawn(HooksScene(content, palette, frame)), QPointF(0, kPictureHead));
   return picture;
 }
 

@@ -194,8 +194,7 @@ QRectF HooksScene::rectOf(const HookPick& pick, std::size_t side) const {
 }
 
 QRectF HooksScene::rowOf(std::uint16_t bucket) const {
-  const auto at = std::find_if(rows_.begin(), rows_.end(),
-                               [bucket](const Row& row) { return row.bucket == bucket; });
+  const auto at = std::ranges::find(rows_, bucket, &Row::bucket);
   return at == rows_.end() ? QRectF() : at->rect;
 }
 

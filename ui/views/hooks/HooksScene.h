@@ -74,7 +74,7 @@ class HooksScene {
 
   const HooksContent& content_;
   const Palette& palette_;
-  const HooksFrame& frame_;
+  const HooksFrame frame_;
   std::vector<Tile> tiles_;
   std::vector<Row> rows_;
   std::vector<Bar> bars_;

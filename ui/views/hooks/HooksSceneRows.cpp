@@ -27,8 +27,7 @@ void HooksScene::drawPhases(DisplayList& list) const {
   const double left = phases_.left() + 10;
   QString title = tr("Time per bucket and step");
   const double titleWidth = textWidth(title, FontRole::kBold) + 8;
-  list.text(QRectF(left, phases_.top() + 6, titleWidth, kLine), title, palette_.text,
-            FontRole::kBold);
+  list.title(QRectF(left, phases_.top() + 6, titleWidth, kLine), title, palette_);
   const analysis::HookTimes& times = content_.sides.front().run->times;
   QString measured = content_.rank ? tr("median calls of rank %1").arg(*content_.rank)
                                    : tr("median calls over all ranks");
@@ -37,9 +36,9 @@ void HooksScene::drawPhases(DisplayList& list) const {
   if (times.incompleteSteps > 0) {
     measured += tr("; %1 steps left out, since events were dropped").arg(times.incompleteSteps);
   }
-  list.text(QRectF(left + titleWidth + 8, phases_.top() + 6,
+  list.note(QRectF(left + titleWidth + 8, phases_.top() + 6,
                    phases_.right() - left - titleWidth - 18, kLine),
-            measured, palette_.textMuted, FontRole::kSmall);
+            measured, palette_);
   drawLegend(list);
   if (rows_.empty()) {
     list.text(phases_.adjusted(10, 50, -10, -10),
@@ -74,14 +73,13 @@ void HooksScene::drawLegend(DisplayList& list) const {
       const double width =
           std::min(textWidth(text, FontRole::kSmall) + 4, std::max(0.0, bytesLeft_ - x - 19));
       list.fill(QRectF(x, top + 3, 3, 12), sideColour(palette_, side));
-      list.text(QRectF(x + 7, top, width, kLine), text, palette_.text, FontRole::kSmall);
+      list.label(QRectF(x + 7, top, width, kLine), text, palette_);
       x += width + 22;
     }
   }
   if (bytesLeft_ < phases_.right() - 20) {
-    list.text(QRectF(bytesLeft_, top, phases_.right() - 10 - bytesLeft_, kLine),
-              tr("Bytes: gradients (outlined), collectives (solid)"), palette_.textMuted,
-              FontRole::kSmall);
+    list.note(QRectF(bytesLeft_, top, phases_.right() - 10 - bytesLeft_, kLine),
+              tr("Bytes: gradients (outlined), collectives (solid)"), palette_);
   }
 }
 
@@ -119,14 +117,12 @@ void HooksScene::drawRow(DisplayList& list, const Row& row) const {
 void HooksScene::drawSide(DisplayList& list, const Row& row, std::size_t side) const {
   const double top = row.rect.top() + kRowPad + static_cast<double>(side) * (kBar + 2);
   if (content_.compares()) {
-    list.text(QRectF(barsLeft_ - 20, top, 14, kBar), sideName(side), palette_.textMuted,
-              FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+    list.note(QRectF(barsLeft_ - 20, top, 14, kBar), sideName(side), palette_, kToTheRight);
     list.fill(QRectF(barsLeft_ - 4, top + 2, 3, kBar - 4), sideColour(palette_, side));
   }
   const analysis::HookBucket* bucket = content_.sides[side].find(row.bucket);
   if (bucket == nullptr) {
-    list.text(QRectF(barsLeft_ + 6, top, 200, kBar), tr("no such bucket"), palette_.textMuted,
-              FontRole::kSmall);
+    list.note(QRectF(barsLeft_ + 6, top, 200, kBar), tr("no such bucket"), palette_);
     return;
   }
   double end = barsLeft_;
@@ -149,9 +145,9 @@ void HooksScene::drawSide(DisplayList& list, const Row& row, std::size_t side) c
   }
   list.line(QPointF(p95, top + 3), QPointF(p95, top + kBar - 3), palette_.text, 1.5);
   const double text = std::max(end, p95) + 8;
-  list.text(QRectF(text, top, std::max(0.0, bytesLeft_ - 12 - text), kBar),
-            tr("%1, p95 %2").arg(formatMs(bucket->total.p50), formatMs(bucket->total.p95)),
-            palette_.text, FontRole::kSmall);
+  list.label(QRectF(text, top, std::max(0.0, bytesLeft_ - 12 - text), kBar),
+             tr("%1, p95 %2").arg(formatMs(bucket->total.p50), formatMs(bucket->total.p95)),
+             palette_);
   drawBytes(list, QRectF(bytesLeft_, top, phases_.right() - 10 - bytesLeft_, kBar), *bucket);
 }
 
@@ -186,8 +182,8 @@ void HooksScene::drawBytes(DisplayList& list, const QRectF& rect,
       text += QStringLiteral("   ") + ratioText(*ratio);
     }
   }
-  list.text(QRectF(rect.right() - kBytesText, rect.top(), kBytesText, rect.height()), text,
-            palette_.text, FontRole::kSmall);
+  list.label(QRectF(rect.right() - kBytesText, rect.top(), kBytesText, rect.height()), text,
+             palette_);
 }
 
 }  // namespace lockstep::ui

@@ -1,4 +1,3 @@
-#include <QStringList>
 #include <algorithm>
 
 #include "ui/views/hooks/HookCharts.h"
@@ -22,8 +21,7 @@ QString wireText(const HookRun& run, std::optional<int> rank) {
   // Wire bytes are counted by rank; without a choice that of rank 0 stands for all, as the title
   // says.
   const int wanted = rank.value_or(0);
-  const auto at = std::find_if(run.wire.begin(), run.wire.end(),
-                               [wanted](const HookWire& wire) { return wire.rank == wanted; });
+  const auto at = std::ranges::find(run.wire, wanted, &HookWire::rank);
   // The backend tells at the end of the run.
   if (at == run.wire.end() || run.steps == 0) {
     return tr("known at the end");
@@ -34,50 +32,47 @@ QString wireText(const HookRun& run, std::optional<int> rank) {
 }  // namespace
 
 void HooksScene::layTiles() {
-  const auto values = [this](auto valueOf) {
-    QStringList all;
+  const auto tile = [this](const QString& label, auto valueOf, const QString& tip) {
+    Tile& made = tiles_.emplace_back(Tile{label, {}, tip, {}});
     for (const HookSide& side : content_.sides) {
-      all << valueOf(side);
+      made.values << valueOf(side);
     }
-    return all;
   };
-  tiles_ = {
-      {tr("Hook"),
-       values([](const HookSide& side) {
-         return side.run->values.isEmpty()
-                    ? side.run->hook
-                    : side.run->hook + QStringLiteral("   ") + side.run->values;
-       }),
-       tr("The communication hook of the run, and the values its experiment gives it."),
-       {}},
-      {tr("Own work a step"),
-       values([](const HookSide& side) {
-         return side.step.workMs > 0 ? formatMs(side.step.workMs) : tr("none");
-       }),
-       tr("Encode and decode of all buckets and around the step: what the hook itself costs. "
-          "Median over steps and ranks."),
-       {}},
-      {tr("Exposed communication a step"),
-       values([](const HookSide& side) { return orUnknown(side.run->exposedMs); }),
-       tr("In flight while the rank did not compute: median over steps of the rank that has most."),
-       {}},
-      {tr("Step"),
-       values([](const HookSide& side) { return orUnknown(side.run->stepMs); }),
-       tr("Median over the measured steps of all ranks."),
-       {}},
-      {tr("Gradients → collectives, a step"),
-       values([](const HookSide& side) {
-         return payloadText(side.step.gradientBytes, side.step.payloadBytes);
-       }),
-       tr("Bytes of all buckets, and bytes of the tensors that a rank hands to collectives for "
-          "them; median over steps and ranks."),
-       {}},
-      {tr("On the wire a step, rank %1").arg(content_.rank.value_or(0)),
-       values([this](const HookSide& side) { return wireText(*side.run, content_.rank); }),
-       tr("What the backend counted as sent over the whole run, start-up and evaluation included, "
-          "over the number of steps. An allreduce over a ring of n ranks sends 2 (n - 1) / n times "
-          "its tensor."),
-       {}}};
+  tile(
+      tr("Hook"),
+      [](const HookSide& side) {
+        return side.run->values.isEmpty()
+                   ? side.run->hook
+                   : side.run->hook + QStringLiteral("   ") + side.run->values;
+      },
+      tr("The communication hook of the run, and the values its experiment gives it."));
+  tile(
+      tr("Own work a step"),
+      [](const HookSide& side) {
+        return side.step.workMs > 0 ? formatMs(side.step.workMs) : tr("none");
+      },
+      tr("Encode and decode of all buckets and around the step: what the hook itself costs. "
+         "Median over steps and ranks."));
+  tile(
+      tr("Exposed communication a step"),
+      [](const HookSide& side) { return orUnknown(side.run->exposedMs); },
+      tr("In flight while the rank did not compute: median over steps of the rank that has most."));
+  tile(
+      tr("Step"), [](const HookSide& side) { return orUnknown(side.run->stepMs); },
+      tr("Median over the measured steps of all ranks."));
+  tile(
+      tr("Gradients → collectives, a step"),
+      [](const HookSide& side) {
+        return payloadText(side.step.gradientBytes, side.step.payloadBytes);
+      },
+      tr("Bytes of all buckets, and bytes of the tensors that a rank hands to collectives for "
+         "them; median over steps and ranks."));
+  tile(
+      tr("On the wire a step, rank %1").arg(content_.rank.value_or(0)),
+      [this](const HookSide& side) { return wireText(*side.run, content_.rank); },
+      tr("What the backend counted as sent over the whole run, start-up and evaluation included, "
+         "over the number of steps. An allreduce over a ring of n ranks sends 2 (n - 1) / n times "
+         "its tensor."));
   const double width = frame_.size.width() - 2 * kMargin;
   // So many in a row that no row is half empty.
   const auto room = static_cast<int>((width + kGap) / (kTileWidth + kGap));
@@ -108,8 +103,8 @@ void HooksScene::drawTiles(DisplayList& list) const {
   for (const Tile& tile : tiles_) {
     drawTile(list, tile.rect, palette_);
     const QRectF inner = tile.rect.adjusted(10, 4, -8, -4);
-    list.text(QRectF(inner.left(), inner.top(), inner.width(), kTileLabel - 4), tile.label,
-              palette_.textMuted, FontRole::kSmall);
+    list.note(QRectF(inner.left(), inner.top(), inner.width(), kTileLabel - 4), tile.label,
+              palette_);
     for (int i = 0; i < tile.values.size(); ++i) {
       double left = inner.left();
       const double top = inner.top() + kTileLabel - 4 + i * kTileValue;
@@ -120,8 +115,7 @@ void HooksScene::drawTiles(DisplayList& list) const {
         list.fill(QRectF(left + 13, top + 4, 3, kTileValue - 8), sideColour(palette_, side));
         left += 22;
       }
-      list.text(QRectF(left, top, inner.right() - left, kTileValue), tile.values[i], palette_.text,
-                FontRole::kBold);
+      list.title(QRectF(left, top, inner.right() - left, kTileValue), tile.values[i], palette_);
     }
   }
 }

@@ -65,8 +65,7 @@ void HooksTable::addCalls() {
     };
   };
   using analysis::Durations;
-  figures(tr("Count"), tr("Calls in the measured steps"), of(&Durations::count),
-          [](double count) { return formatCount(static_cast<std::uint64_t>(count)); });
+  figures(tr("Count"), tr("Calls in the measured steps"), of(&Durations::count), inCount);
   figures(tr("Mean"), tr("Of a call"), of(&Durations::mean), formatMs);
   figures(tr("P50"), tr("Half of the calls are shorter"), of(&Durations::p50), formatMs);
   figures(tr("P90"), tr("90 % of the calls are shorter"), of(&Durations::p90), formatMs);
@@ -107,8 +106,7 @@ bool HooksTable::continues(const TableRows& before) const {
 }
 
 std::optional<std::size_t> HooksTable::rowOf(const HookPick& pick) const {
-  const auto at =
-      std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) { return row.pick == pick; });
+  const auto at = std::ranges::find(rows_, pick, &Row::pick);
   return at == rows_.end() ? std::nullopt
                            : std::optional(static_cast<std::size_t>(at - rows_.begin()));
 }

@@ -1,25 +1,52 @@
 #include "ui/views/hooks/HooksView.h"
 
 #include <QEvent>
+#include <QItemSelectionModel>
 #include <QScrollBar>
 #include <QToolTip>
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
+#include "engine/trace/Event.h"
 #include "ui/model/Format.h"
+#include "ui/model/LaneSearch.h"
 #include "ui/model/ViewState.h"
 #include "ui/panels/EmptyState.h"
 #include "ui/panels/hooks/LiveParametersPanel.h"
 #include "ui/table/TableView.h"
 #include "ui/views/hooks/HooksTable.h"
 
-// The run, its numbers from the pool, and the canvas. Controls, table and selection stand in
-// HooksViewControls.cpp.
 namespace lockstep::ui {
 namespace {
 
 constexpr double kWheelPixels = 48;
+
+using analysis::HookPhase;
+using trace::EventKind;
+
+/// What a span of the run is to the hook; nothing when it is none of its doing.
+std::optional<HookPick> pickOfSpan(const Span& span) {
+  using enum EventKind;
+  // Communicating is waiting or transferring; the latter stands for both. A check or a modelled
+  // link belongs to the collective, and with it to the bucket.
+  static const std::map<EventKind, std::optional<HookPhase>> kPhases{
+      {kHookEncode, HookPhase::kEncode},
+      {kHookDecode, HookPhase::kDecode},
+      {kHookCommunicate, HookPhase::kTransfer},
+      {kCollective, HookPhase::kTransfer},
+      {kShaped, HookPhase::kTransfer},
+      {kChecked, HookPhase::kTransfer},
+      {kBucketReady, {}},
+      {kBucketLaunched, {}},
+      {kWait, {}},
+      {kCopyOut, {}}};
+  const auto phase = kPhases.find(span.kind);
+  return phase != kPhases.end() && span.hasBucket()
+             ? std::optional(HookPick{span.bucket, phase->second})
+             : std::nullopt;
+}
 
 }  // namespace
 
@@ -154,19 +181,18 @@ void HooksView::takeContent(std::shared_ptr<const HooksContent> content) {
   showState();
   updateScrollBar();
   describe();
-  canvas_->repaintSoon();
+  repaintSoon();
 }
 
-HooksFrame HooksView::frame(QSizeF size) const {
-  return {size, scrollY_, picked_, hovered_};
+HooksScene HooksView::scene() const {
+  return {*content_, colours(), {canvas_->size(), scrollY_, picked_, hovered_}};
 }
 
 std::optional<QPointF> HooksView::positionOf(const HookPick& pick, std::size_t side) const {
   if (content_ == nullptr) {
     return std::nullopt;
   }
-  const HooksFrame now = frame(canvas_->size());
-  const QRectF rect = HooksScene(*content_, colours(), now).rectOf(pick, side);
+  const QRectF rect = scene().rectOf(pick, side);
   const QPointF middle = rect.center();
   return !rect.isEmpty() && QRectF(canvas_->rect()).contains(middle) ? std::optional(middle)
                                                                      : std::nullopt;
@@ -177,8 +203,7 @@ void HooksView::paintCanvas(DisplayList& list, QSizeF size) {
     list.fill(QRectF(QPointF(0, 0), size), colours().background);
     return;
   }
-  const HooksFrame now = frame(size);
-  HooksScene(*content_, colours(), now).draw(list);
+  HooksScene(*content_, colours(), {size, scrollY_, picked_, hovered_}).draw(list);
 }
 
 void HooksView::pointerPressed(const PointerInput& input) {
@@ -186,8 +211,7 @@ void HooksView::pointerPressed(const PointerInput& input) {
   if (content_ == nullptr || input.button != Qt::LeftButton) {
     return;
   }
-  const HooksFrame now = frame(canvas_->size());
-  if (const auto hit = HooksScene(*content_, colours(), now).pickAt(input.position)) {
+  if (const auto hit = scene().pickAt(input.position)) {
     pick(*hit, true);
   }
 }
@@ -196,25 +220,21 @@ void HooksView::pointerMoved(const PointerInput& input) {
   if (content_ == nullptr) {
     return;
   }
-  const HooksFrame now = frame(canvas_->size());
-  const HooksScene scene(*content_, colours(), now);
-  const auto hit = scene.pickAt(input.position);
+  const HooksScene now = scene();
+  const auto hit = now.pickAt(input.position);
   canvas_->setCursor(hit ? Qt::PointingHandCursor : Qt::ArrowCursor);
-  const QString tip = scene.tipAt(input.position);
-  if (tip.isEmpty()) {
-    QToolTip::hideText();
-  } else {
-    QToolTip::showText(canvas_->mapToGlobal(input.position.toPoint()), tip, canvas_);
-  }
+  // An empty one hides what is shown.
+  QToolTip::showText(canvas_->mapToGlobal(input.position.toPoint()), now.tipAt(input.position),
+                     canvas_);
   if (hit != hovered_) {
     hovered_ = hit;
-    canvas_->repaintSoon();
+    repaintSoon();
   }
 }
 
 void HooksView::pointerLeft() {
   hovered_.reset();
-  canvas_->repaintSoon();
+  repaintSoon();
 }
 
 void HooksView::wheelTurned(const WheelInput& input) {
@@ -223,12 +243,8 @@ void HooksView::wheelTurned(const WheelInput& input) {
 }
 
 void HooksView::updateScrollBar() {
-  double most = 0;
-  if (content_ != nullptr) {
-    const HooksFrame now = frame(canvas_->size());
-    const HooksScene scene(*content_, colours(), now);
-    most = std::max(0.0, scene.contentHeight() - canvas_->height());
-  }
+  const double most =
+      content_ == nullptr ? 0 : std::max(0.0, scene().contentHeight() - canvas_->height());
   // Less than a pixel is no reason for a scroll bar.
   setScrollable(most > 1 ? most : 0, static_cast<int>(kWheelPixels));
 }
@@ -253,6 +269,90 @@ void HooksView::describe() {
         << tr("Shown below: %1, %2.").arg(bucketTitle(picked_->bucket), phaseTitle(picked_->phase));
   }
   canvas_->setAccessibleDescription(parts.join(QLatin1Char(' ')));
+}
+
+void HooksView::markRow() {
+  const auto row = picked_ ? rows_->rowOf(*picked_) : std::nullopt;
+  const auto current = table_->currentRow();
+  // Marked already: a click in the table must not move what it hit.
+  const bool marked = current && table_->selectionModel()->hasSelection() && picked_ &&
+                      rows_->pickOf(*current) == *picked_;
+  if (!row) {
+    table_->clearSelection();
+  } else if (!marked) {  // of two runs, the row of either stands for the pick
+    table_->showRow(*row);
+  }
+}
+
+void HooksView::pick(const HookPick& pick, bool select) {
+  picked_ = pick;
+  markRow();
+  repaintSoon();
+  describe();
+  if (select) {
+    selectLongest(pick);
+  }
+}
+
+// The selection that all views share is a span: the one in which the longest such phase begins.
+void HooksView::selectLongest(const HookPick& pick) {
+  if (!any() || first_ == nullptr) {
+    return;
+  }
+  const analysis::HookCall* call =
+      analysis::longestCall(first_->times, pick.bucket, pick.phase, chosenRank());
+  if (call == nullptr) {
+    return;
+  }
+  const bool encode = pick.phase == HookPhase::kEncode;
+  const bool decode = pick.phase == HookPhase::kDecode;
+  // Of the whole call, or of a phase in flight, where the hook communicates.
+  const std::uint64_t ticks = encode                        ? call->encodeTicks
+                              : decode                      ? call->decodeTicks
+                              : call->communicateTicks != 0 ? call->communicateTicks
+                                                            : call->startTicks;
+  const double half = model_->nsPerTick() / 2;
+  const auto span = spanInLane(*model_, laneId(call->rank, LaneRole::kHook),
+                               model_->toNs(ticks) + half, [&](const Span& of) {
+                                 return of.bucket == pick.bucket && of.step == call->step &&
+                                        model_->toTicks(of.startNs + half) == ticks;
+                               });
+  if (span) {
+    picking_ = true;
+    state_->select(span);
+    picking_ = false;
+  }
+}
+
+void HooksView::takeSelection() {
+  // While this view selects, the pick stays: its span may be of another phase, as that of queued
+  // is.
+  if (picking_ || content_ == nullptr || state_ == nullptr || !state_->selection()) {
+    return;
+  }
+  const auto selected = pickOfSpan(*state_->selection());
+  if (selected && content_->sides.front().find(selected->bucket) != nullptr) {
+    pick(*selected, false);
+  }
+}
+
+void HooksView::movePick(int rows, int phases) {
+  if (content_ == nullptr || content_->buckets().empty()) {
+    return;
+  }
+  const std::vector<std::uint16_t> buckets = content_->buckets();
+  HookPick next = picked_.value_or(HookPick{buckets.front(), std::nullopt});
+  const auto at = std::find(buckets.begin(), buckets.end(), next.bucket);
+  // A bucket that is gone: from the first on.
+  const auto row = at == buckets.end() ? 0 : static_cast<int>(at - buckets.begin());
+  const int last = static_cast<int>(buckets.size()) - 1;
+  next.bucket = buckets[static_cast<std::size_t>(std::clamp(row + rows, 0, last))];
+  if (phases != 0) {  // all phases stand before the first
+    const int phase = next.phase ? static_cast<int>(*next.phase) : -1;
+    const int moved = std::clamp(phase + phases, -1, analysis::kHookPhases - 1);
+    next.phase = moved < 0 ? std::nullopt : std::optional(static_cast<HookPhase>(moved));
+  }
+  pick(next, true);
 }
 
 }  // namespace lockstep::ui

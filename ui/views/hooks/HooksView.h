@@ -77,7 +77,7 @@ class HooksView : public RunView {
   void showState();
   void updateScrollBar();
   void describe();
-  [[nodiscard]] HooksFrame frame(QSizeF size) const;
+  [[nodiscard]] HooksScene scene() const;
 
   [[nodiscard]] bool any() const {
     return model_ != nullptr && state_ != nullptr && analyser_ != nullptr;

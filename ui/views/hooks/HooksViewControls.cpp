@@ -1,7 +1,5 @@
-#include <QAction>
 #include <QComboBox>
 #include <QFileDialog>
-#include <QFileInfo>
 #include <QHeaderView>
 #include <QPushButton>
 #include <QScrollBar>
@@ -11,6 +9,7 @@
 
 #include "ui/model/ViewState.h"
 #include "ui/panels/EmptyState.h"
+#include "ui/panels/Labels.h"
 #include "ui/panels/hooks/LiveParametersPanel.h"
 #include "ui/table/TableView.h"
 #include "ui/views/hooks/HooksTable.h"
@@ -25,39 +24,31 @@ QString defaultSentence() {
   return HooksView::tr("Default all-reduce: no hook was loaded in this run");
 }
 
-QString observedSentence() {
-  return HooksView::tr("This is a job of PyTorch: no phases of a communication hook were recorded");
+QString observedSentence(const HookRun& run) {
+  return run.simulated
+             ? HooksView::tr("This run is simulated: phases of a communication hook are not")
+             : HooksView::tr("This is a job of PyTorch: no phases of a communication hook were recorded");
 }
 
 }  // namespace
 
 void HooksView::buildControls() {
-  ranks_ = new QComboBox;
-  ranks_->setObjectName("hooksRank");
-  ranks_->setAccessibleName(tr("Ranks"));
-  ranks_->setToolTip(tr("Whose calls are measured: waiting differs from rank to rank"));
+  ranks_ = named(new QComboBox, "hooksRank", tr("Ranks"),
+                 tr("Whose calls are measured: waiting differs from rank to rank"));
   ranks_->addItem(tr("All ranks"), kAllRanks);
   connect(ranks_, &QComboBox::activated, this, &HooksView::prepare);
-  others_ = new QComboBox;
-  others_->setObjectName("hooksOther");
-  others_->setAccessibleName(tr("Compare with"));
-  others_->setToolTip(tr("Lays another run's hook over this one"));
+  others_ = named(new QComboBox, "hooksOther", tr("Compare with"),
+                  tr("Lays another run's hook over this one"));
   others_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   connect(others_, &QComboBox::activated, this, &HooksView::otherChosen);
-  auto* row = new QHBoxLayout;
+  QHBoxLayout* row =
+      inRow({ranks_, Part::gap(8), labelOf(others_, tr("Compare &with")), others_, Part::rest()});
   row->setContentsMargins(10, 6, 10, 0);
-  addParts(*row, ranks_, 8, labelOf(others_, tr("Compare &with")), others_, Rest());
 
-  sentence_ = new QLabel;
-  sentence_->setObjectName("hooksSentence");
-  sentence_->setWordWrap(true);
-  load_ = new QPushButton(tr("Load a hook…"));
-  load_->setObjectName("hooksLoad");
+  sentence_ = wrapped({}, "hooksSentence");
+  load_ = named(new QPushButton(tr("Load a hook…")), "hooksLoad");
   connect(load_, &QPushButton::clicked, this, &HooksView::loadHookRequested);
-  banner_ = new QWidget;
-  auto* bannerRow = new QHBoxLayout(banner_);
-  bannerRow->setContentsMargins(12, 4, 10, 0);
-  addParts(*bannerRow, wide(sentence_), load_);
+  banner_ = fill(new QWidget, inRow({{sentence_, 1}, load_}), {12, 4, 10, 0});
 
   live_ = new LiveParametersPanel;
   connect(live_, &LiveParametersPanel::failed, this, [this](const QString& sentence) {
@@ -66,11 +57,10 @@ void HooksView::buildControls() {
   });
 
   makeCanvas(tr("Time and bytes of the hook"))->installEventFilter(this);
-  auto* drawing = new QWidget;
-  makeScrollBar(drawing);
+  QWidget* drawing = fill(new QWidget, makeScrollBar());
   connect(scrollBar_, &QScrollBar::valueChanged, this, [this](int value) {
     scrollY_ = value;
-    canvas_->repaintSoon();
+    repaintSoon();
   });
 
   buildTable();
@@ -78,8 +68,7 @@ void HooksView::buildControls() {
   splitter->setCollapsible(0, false);
   splitter->setSizes({3000, 1000});  // three quarters for the drawing
 
-  page_ = new QWidget;
-  inColumn(page_, row, banner_, live_, wide(splitter))->setSpacing(4);
+  page_ = fill(new QWidget, inColumn({row, banner_, live_, {splitter, 1}}, 4));
 
   empty_ = new EmptyState(defaultSentence(), tr("Load a hook…"));
   connect(empty_, &EmptyState::activated, this, &HooksView::loadHookRequested);
@@ -90,8 +79,7 @@ void HooksView::buildControls() {
 }
 
 void HooksView::buildTable() {
-  table_ = new TableView(tr("Times and bytes of the hook as a table"));
-  table_->setObjectName("hooksTable");
+  table_ = named(new TableView(tr("Times and bytes of the hook as a table")), "hooksTable");
   // Qt gives a column that is hidden while the last one stretches no width of nought.
   table_->horizontalHeader()->setStretchLastSection(false);
   fillTable();
@@ -123,21 +111,12 @@ void HooksView::setOtherRuns(const QStringList& paths) {
 
 void HooksView::fillOthers() {
   const QSignalBlocker quiet(others_);
-  others_->clear();
-  others_->addItem(tr("no other run"), QString());
   QStringList paths = otherRuns_;
   // A file from the dialog is offered with the others.
   if (!otherPath_.isEmpty() && !paths.contains(otherPath_)) {
     paths.prepend(otherPath_);
   }
-  const QString own =
-      model_ == nullptr ? QString() : QString::fromStdString(model_->path().string());
-  for (const QString& path : paths) {
-    if (path != own) {
-      others_->addItem(QFileInfo(path).completeBaseName(), path);
-      others_->setItemData(others_->count() - 1, path, Qt::ToolTipRole);
-    }
-  }
+  offerRuns(*others_, tr("no other run"), paths);
   others_->insertSeparator(others_->count());
   others_->addItem(tr("Another file…"));
   others_->setCurrentIndex(otherPath_.isEmpty() ? 0 : others_->findData(otherPath_));
@@ -196,7 +175,7 @@ void HooksView::showState() {
   // Curves alone are enough: a hook may count and have no call that was measured.
   const bool nothing = first_->times.calls.empty() && first_->curves.empty();
   if (nothing && first_->observed && second_ == nullptr) {
-    say(observedSentence());
+    say(observedSentence(*first_));
     return;
   }
   // Of a live run a call may still come, so it keeps its page.
@@ -211,7 +190,7 @@ void HooksView::showState() {
   banner_->setVisible(plain || !failure_.isEmpty());
   load_->setVisible(failure_.isEmpty() && !first_->observed);
   sentence_->setText(!failure_.isEmpty() ? failure_
-                     : first_->observed  ? observedSentence()
+                     : first_->observed  ? observedSentence(*first_)
                      : first_->hook == QLatin1String("noop")
                          ? tr("noop: no hook was loaded in this run, and no gradient is sent")
                          : defaultSentence());

@@ -228,9 +228,7 @@ class Figures {
       tile.note = QStringLiteral("iteration %1").arg(points.back().step);
     }
     const auto at = [&](double ns) {
-      return std::lower_bound(
-          points.begin(), points.end(), model_.toTicks(ns),
-          [](const MetricPoint& point, std::uint64_t ticks) { return point.ticks < ticks; });
+      return std::ranges::lower_bound(points, model_.toTicks(ns), {}, &MetricPoint::ticks);
     };
     tile.course = courseOf(content_.window, [&](TimeRange piece) {
       const auto begin = at(piece.startNs);
@@ -248,9 +246,8 @@ class Figures {
 
 RankCurve lossCurve(const std::vector<MetricPoint>& points, int rank) {
   RankCurve curve{rank, {}, {}, 0};
-  const auto bad = std::find_if(points.begin(), points.end(), [](const MetricPoint& point) {
-    return !std::isfinite(point.value);
-  });
+  const auto bad = std::ranges::find_if(
+      points, [](double value) { return !std::isfinite(value); }, &MetricPoint::value);
   if (bad != points.end()) {
     curve.lostAt = bad->step;
     curve.lostUntil = points.back().step;
@@ -313,8 +310,7 @@ void fillIterations(const RunModel& model, const LiveFeed& feed, LiveContent& co
   const auto end = model.stepOfAll(*last);
   if (begin && end && end->endNs > begin->startNs) {
     // A hundredth of room at each side, so that the edges can be seen.
-    const double margin = 0.01 * (end->endNs - begin->startNs);
-    content.iterations = TimeRange{begin->startNs - margin, end->endNs + margin};
+    content.iterations = TimeRange{begin->startNs, end->endNs}.widened(0.01);
     content.firstIteration = begin->step;
     content.lastIteration = end->step;
   }

@@ -159,12 +159,9 @@ void LiveScene::drawTile(DisplayList& list, LiveFigure figure) const {
   const bool under = frame_.pointer && rect.contains(*frame_.pointer);
   ui::drawTile(list, rect, palette_, under);
   const QRectF inner = rect.adjusted(11, 6, -11, -8);
-  list.text(QRectF(inner.left(), inner.top(), inner.width(), 16), tile.name, palette_.textMuted,
-            FontRole::kSmall);
-  list.text(QRectF(inner.left(), inner.top() + 16, inner.width(), 21), tile.value, palette_.text,
-            FontRole::kBold);
-  list.text(QRectF(inner.left(), inner.top() + 36, inner.width(), 15), tile.note,
-            palette_.textMuted, FontRole::kSmall);
+  list.note(QRectF(inner.left(), inner.top(), inner.width(), 16), tile.name, palette_);
+  list.title(QRectF(inner.left(), inner.top() + 16, inner.width(), 21), tile.value, palette_);
+  list.note(QRectF(inner.left(), inner.top() + 36, inner.width(), 15), tile.note, palette_);
   drawSparkline(list, QRectF(inner.left(), inner.top() + 54, inner.width(), inner.height() - 54),
                 tile.course, palette_.measure);
 }
@@ -179,8 +176,8 @@ void LiveScene::drawTimeline(DisplayList& list) const {
                         .arg(content_.firstIteration)
                         .arg(content_.lastIteration);
   }
-  list.text(QRectF(timeline_.left(), timeline_.top(), timeline_.width() * 0.5, kCaption), caption,
-            palette_.text, FontRole::kBold);
+  list.title(QRectF(timeline_.left(), timeline_.top(), timeline_.width() * 0.5, kCaption), caption,
+             palette_);
   const QRectF body = timeline_.adjusted(0, kCaption, 0, 0);
   list.fill(body, palette_.surface, 4);
   if (!content_.iterations) {
@@ -189,9 +186,8 @@ void LiveScene::drawTimeline(DisplayList& list) const {
                             : QStringLiteral("No iteration was recorded"),
               palette_.textMuted, FontRole::kNormal, Qt::AlignCenter);
   } else {
-    list.text(QRectF(timeline_.center().x(), timeline_.top(), timeline_.width() / 2, kCaption),
-              QStringLiteral("a click opens the timeline there"), palette_.textMuted,
-              FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+    list.note(QRectF(timeline_.center().x(), timeline_.top(), timeline_.width() / 2, kCaption),
+              QStringLiteral("a click opens the timeline there"), palette_, kToTheRight);
     TimelineFrame frame;
     frame.size = body.size();
     frame.range = *content_.iterations;
@@ -200,23 +196,21 @@ void LiveScene::drawTimeline(DisplayList& list) const {
         !lanes_.ranks().empty()) {
       frame.scrollY = lanes_.ranks().front().top;
     }
-    DisplayList lanes;
-    TimelineScene(model_, lanes_, palette_, frame).draw(lanes);
     list.clip(body);
-    list.append(lanes, body.topLeft());
+    list.append(drawn(TimelineScene(model_, lanes_, palette_, frame)), body.topLeft());
     list.unclip();
   }
   list.outline(body, under && content_.iterations ? palette_.hover : palette_.gridStrong, 4);
 }
 
 void LiveScene::drawBuckets(DisplayList& list) const {
-  list.text(QRectF(buckets_.left(), buckets_.top(), buckets_.width() * 0.5, kCaption),
-            QStringLiteral("Buckets of the current iteration"), palette_.text, FontRole::kBold);
-  list.text(QRectF(buckets_.center().x(), buckets_.top(), buckets_.width() / 2, kCaption),
+  list.title(QRectF(buckets_.left(), buckets_.top(), buckets_.width() * 0.5, kCaption),
+             QStringLiteral("Buckets of the current iteration"), palette_);
+  list.note(QRectF(buckets_.center().x(), buckets_.top(), buckets_.width() / 2, kCaption),
             rowsLeftOut_ > 0
                 ? QStringLiteral("%1 more ranks in the table").arg(rowsLeftOut_)
                 : QStringLiteral("filling with gradients; hatched: being reduced; ticked: reduced"),
-            palette_.textMuted, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+            palette_, kToTheRight);
   if (cells_.empty()) {
     const QRectF body = buckets_.adjusted(0, kCaption, 0, 0);
     list.fill(body, palette_.surface, 4);
@@ -229,8 +223,8 @@ void LiveScene::drawBuckets(DisplayList& list) const {
     if (cell.rank != named) {
       named = cell.rank;
       const LiveRank& rank = content_.ranks[cell.rank];
-      list.text(QRectF(buckets_.left(), cell.rect.top(), kRankName - 6, cell.rect.height()),
-                QStringLiteral("rank %1").arg(rank.rank), palette_.textMuted, FontRole::kSmall);
+      list.note(QRectF(buckets_.left(), cell.rect.top(), kRankName - 6, cell.rect.height()),
+                QStringLiteral("rank %1").arg(rank.rank), palette_);
     }
     drawCell(list, cell);
   }

@@ -41,7 +41,6 @@ class LiveScene {
   [[nodiscard]] const QRectF& buckets() const { return buckets_; }
   [[nodiscard]] const std::vector<Cell>& cells() const { return cells_; }
   [[nodiscard]] const QRectF& lossChart() const { return loss_; }
-  [[nodiscard]] const QRectF& throughputChart() const { return throughput_; }
 
  private:
   void layOut();

@@ -11,9 +11,7 @@ namespace lockstep::ui {
 namespace {
 
 double reduced(const LiveRank& rank) {
-  return static_cast<double>(
-      std::count_if(rank.buckets.begin(), rank.buckets.end(),
-                    [](const LiveBucket& bucket) { return bucket.reduced; }));
+  return static_cast<double>(std::ranges::count(rank.buckets, true, &LiveBucket::reduced));
 }
 
 class LiveRows : public ColumnRows {

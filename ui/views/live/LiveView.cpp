@@ -60,7 +60,7 @@ void LiveView::refresh() {
   content_ = std::make_shared<LiveContent>(liveContent(*model_, feed_, presentOf(*model_)));
   table_->setRows(liveRows(content_, feed_.analysed()));
   describe();
-  repaintCanvas();
+  repaintSoon();
   if (model_->isLive()) {
     refreshIn(kLookAnywayMs);
   }
@@ -105,9 +105,8 @@ void LiveView::pointerPressed(const PointerInput& input) {
 }
 
 void LiveView::pointerMoved(const PointerInput& input) {
-  pointer_ = input.position;
+  RunView::pointerMoved(input);
   canvas_->setCursor(wayFrom(input.position) ? Qt::PointingHandCursor : Qt::ArrowCursor);
-  repaintCanvas();
 }
 
 void LiveView::pointerReleased(const PointerInput& input) {
@@ -116,11 +115,6 @@ void LiveView::pointerReleased(const PointerInput& input) {
   if (const Way way = click ? wayFrom(input.position) : nullptr) {
     (this->*way)();
   }
-}
-
-void LiveView::pointerLeft() {
-  pointer_.reset();
-  repaintCanvas();
 }
 
 void LiveView::openTimeline() {

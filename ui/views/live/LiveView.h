@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "ui/stage/RunView.h"
 #include "ui/table/TableView.h"
@@ -39,7 +38,6 @@ class LiveView : public RunView {
   void pointerPressed(const PointerInput& input) override;
   void pointerMoved(const PointerInput& input) override;
   void pointerReleased(const PointerInput& input) override;
-  void pointerLeft() override;
 
   /// Where a click leads; null: nowhere.
   using Way = void (LiveView::*)();
@@ -49,7 +47,6 @@ class LiveView : public RunView {
 
   LiveFeed feed_;
   std::shared_ptr<const LiveContent> content_;
-  std::optional<QPointF> pointer_;
   bool pressed_ = false;
   TableView* table_;
 };

@@ -32,15 +32,13 @@ void OverlapScene::drawHeader(DisplayList& list) const {
   list.fill(header_, palette_.surface);
   list.fill(QRectF(0, header_.bottom() - 1, header_.width(), 1), palette_.gridStrong);
   const double width = header_.width() - 28;
-  list.text(QRectF(14, 6, width, 22), overlap_words::headline(content_), palette_.text,
-            FontRole::kBold);
-  list.text(QRectF(14, 28, width, 19), overlap_words::medians(content_, frame_.live),
-            palette_.textMuted, FontRole::kSmall);
+  list.title(QRectF(14, 6, width, 22), overlap_words::headline(content_), palette_);
+  list.note(QRectF(14, 28, width, 19), overlap_words::medians(content_, frame_.live), palette_);
 }
 
 void OverlapScene::drawRuler(DisplayList& list) const {
-  list.text(QRectF(14, ruler_.top(), ruler_.left() - 20, ruler_.height()),
-            QStringLiteral("iteration"), palette_.textMuted, FontRole::kSmall);
+  list.note(QRectF(14, ruler_.top(), ruler_.left() - 20, ruler_.height()),
+            QStringLiteral("iteration"), palette_);
   // Labels at round numbers, at least 56 px apart.
   const double stride = std::max(1.0, roundStep(56 / pixelsPerStep()));
   for (double step = std::ceil(std::max(0.0, frame_.firstStep) / stride) * stride;
@@ -49,8 +47,8 @@ void OverlapScene::drawRuler(DisplayList& list) const {
     const double width = std::min(stride * pixelsPerStep(), 80.0);
     if (x + 20 <= ruler_.right()) {
       list.fill(QRectF(x, ruler_.bottom() - 5, 1, 5), palette_.gridStrong);
-      list.text(QRectF(x + 3, ruler_.top(), width, ruler_.height() - 2),
-                QString::number(step, 'f', 0), palette_.textMuted, FontRole::kSmall);
+      list.note(QRectF(x + 3, ruler_.top(), width, ruler_.height() - 2),
+                QString::number(step, 'f', 0), palette_);
     }
   }
 }
@@ -61,8 +59,8 @@ void OverlapScene::drawRow(DisplayList& list, const Row& row) const {
   for (double ms = stepMs; ms < content_.scaleMs; ms += stepMs) {
     list.fill(QRectF(row.plot.left(), std::round(yOf(row, ms)), row.plot.width(), 1),
               palette_.grid);
-    list.text(QRectF(row.plot.left() - 66, yOf(row, ms) - 8, 60, 16), formatMs(ms),
-              palette_.textMuted, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+    list.note(QRectF(row.plot.left() - 66, yOf(row, ms) - 8, 60, 16), formatMs(ms), palette_,
+              kToTheRight);
   }
   list.clip(row.plot);
   drawWarmUp(list, row);
@@ -110,8 +108,7 @@ void OverlapScene::drawWarmUp(DisplayList& list, const Row& row) const {
                     std::min(end, row.plot.right()) - row.plot.left(), row.plot.height());
   list.fill(part, palette_.raised);
   if (part.width() > 60) {
-    list.text(part.adjusted(4, 0, 0, -part.height() + 18), QStringLiteral("warm-up"),
-              palette_.textMuted, FontRole::kSmall);
+    list.note(part.adjusted(4, 0, 0, -part.height() + 18), QStringLiteral("warm-up"), palette_);
   }
 }
 

@@ -63,12 +63,8 @@ void addRanks(OverlapContent& content) {
 }
 
 std::optional<RankOverlap> find(const std::vector<RankOverlap>& ranks, int rank) {
-  for (const RankOverlap& of : ranks) {
-    if (of.rank == rank) {
-      return of;
-    }
-  }
-  return std::nullopt;
+  const auto of = std::ranges::find(ranks, rank, &RankOverlap::rank);
+  return of == ranks.end() ? std::nullopt : std::optional(*of);
 }
 
 }  // namespace
@@ -80,8 +76,7 @@ OverlapParts partsOf(const StepOverlap& step) {
 }
 
 const OverlapContent::Rank* OverlapContent::rank(int number) const {
-  const auto at = std::lower_bound(ranks.begin(), ranks.end(), number,
-                                   [](const Rank& rank, int of) { return rank.rank < of; });
+  const auto at = std::ranges::lower_bound(ranks, number, {}, &Rank::rank);
   return at == ranks.end() || at->rank != number ? nullptr : &*at;
 }
 

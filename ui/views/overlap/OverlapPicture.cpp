@@ -30,8 +30,8 @@ Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size
   picture.size = QSizeF(size.width(), height);
   DisplayList& list = picture.list;
   list.fill(QRectF(QPointF(0, 0), picture.size), palette.surface);
-  list.text(QRectF(14, 4, picture.size.width() - 28, kPictureTitle - 4),
-            picture.title + QStringLiteral(": overlap"), palette.text, FontRole::kBold);
+  list.title(QRectF(14, 4, picture.size.width() - 28, kPictureTitle - 4),
+             picture.title + QStringLiteral(": overlap"), palette);
   const QSizeF rest(picture.size.width(), picture.size.height() - kPictureTitle);
   DisplayList body;
   if (content->steps.empty()) {

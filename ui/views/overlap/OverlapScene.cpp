@@ -94,7 +94,7 @@ std::vector<LegendEntry> OverlapScene::legendEntries() const {
   for (int i = 0; i < kOverlapParts; ++i) {
     const auto part = static_cast<OverlapPart>(i);
     // Only what there is: most runs have three or four of the seven.
-    if (std::any_of(content_.ranks.begin(), content_.ranks.end(), [&](const auto& rank) {
+    if (std::ranges::any_of(content_.ranks, [&](const auto& rank) {
           return rank.sums.back()[static_cast<std::size_t>(i)] > 0;
         })) {
       entries.push_back({swatchOf(part, palette_), nameOf(part)});
@@ -144,6 +144,19 @@ std::uint32_t OverlapScene::stepsPerBar() const {
   return steps;
 }
 
+// Note [Bars of many steps]
+//
+// A bar is 3 px wide at least. Where steps have less room, one bar stands for 2, 4, 8, … of them
+// and shows the mean of each part. With the sums before each step (OverlapContent::Rank::sums) that
+// is a difference of two of them, however many steps lie between:
+//
+//   steps     0      1      2      3      4
+//   lengths   10     12     10     40     12
+//   sums      0      10     22     32     72     84
+//   bars of 2 [0, 2) 11     [2, 4) 25     [4, 6) 12 (so far)
+//
+// A long step is hidden in a mean, but not lost: the bar of it is higher, and a click on it goes to
+// the longest of its steps (stepAt).
 std::optional<OverlapScene::Bar> OverlapScene::barAt(const Row& row, std::uint32_t step) const {
   const std::uint32_t each = stepsPerBar();
   const std::vector<std::uint32_t>& numbers = row.rank->numbers;

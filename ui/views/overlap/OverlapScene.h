@@ -30,7 +30,7 @@ struct OverlapFrame {
   double scrollY = 0;
   std::optional<int> rank;  ///< whose causes are listed; none: those of all ranks
   std::optional<OverlapStep> selected;
-  std::optional<QPointF> pointer;  ///< shows a card
+  std::optional<QPointF> pointer{};  ///< shows a card
   bool live = false;
 };
 
@@ -110,10 +110,10 @@ class OverlapScene {
   void drawReason(DisplayList& list, const ReasonBox& box) const;
   void drawLadder(DisplayList& list) const;
   void drawHover(DisplayList& list) const;
-  void drawStepCard(DisplayList& list, const Row& row, const Bar& bar) const;
-  void drawRankCard(DisplayList& list, const Row& row) const;
-  void drawReasonCard(DisplayList& list, const analysis::TailReason& reason) const;
-  void drawLadderCard(DisplayList& list, const OverlapContent::Rank& rank) const;
+  [[nodiscard]] std::optional<Card> cardAt(QPointF at) const;
+  [[nodiscard]] Card stepCard(const Row& row, const Bar& bar) const;
+  static Card rankCard(const Row& row);
+  static Card reasonCard(const analysis::TailReason& reason);
   [[nodiscard]] const OverlapContent::Rank* ladderRank() const;
   /// With all of its words in lines of this width.
   [[nodiscard]] double ladderHeight(double width) const;

@@ -56,16 +56,15 @@ void OverlapScene::drawSide(DisplayList& list) const {
   list.fill(beside ? QRectF(side_.left(), side_.top(), 1, side_.height())
                    : QRectF(side_.left(), side_.top(), side_.width(), 1),
             palette_.gridStrong);
-  list.text(QRectF(side_.left() + 14, side_.top() + 6, side_.width() - 28, 22),
-            overlap_words::reasonsTitle(content_, frame_.rank), palette_.text, FontRole::kBold);
+  list.title(QRectF(side_.left() + 14, side_.top() + 6, side_.width() - 28, 22),
+             overlap_words::reasonsTitle(content_, frame_.rank), palette_);
   for (const ReasonBox& box : reasons_) {
     drawReason(list, box);
   }
   if (reasonsLeftOut_ > 0) {
     const double y = reasons_.empty() ? side_.top() + 34 : reasons_.back().rect.bottom();
-    list.text(QRectF(side_.left() + 14, y, side_.width() - 28, 16),
-              QStringLiteral("%1 more in the table below").arg(reasonsLeftOut_), palette_.textMuted,
-              FontRole::kSmall);
+    list.note(QRectF(side_.left() + 14, y, side_.width() - 28, 16),
+              QStringLiteral("%1 more in the table below").arg(reasonsLeftOut_), palette_);
   }
   drawLadder(list);
 }
@@ -87,38 +86,35 @@ void OverlapScene::drawReason(DisplayList& list, const ReasonBox& box) const {
                            : noCore    ? OverlapPart::kNoCore
                                        : OverlapPart::kTransfer;
   const double whole = rect.width();
-  list.text(QRectF(rect.left(), rect.top(), whole * 0.6, 17),
-            QString::fromStdString(analysis::title(reason.mean)), palette_.text, FontRole::kBold);
+  list.title(QRectF(rect.left(), rect.top(), whole * 0.6, 17),
+             QString::fromStdString(analysis::title(reason.mean)), palette_);
   list.text(QRectF(rect.left() + whole * 0.5, rect.top(), whole * 0.5, 17),
             QStringLiteral("%1  ·  %2")
                 .arg(formatMs(reason.mean.ms), formatPercent(reason.share * 100, 0)),
-            palette_.text, FontRole::kNormal, Qt::AlignRight | Qt::AlignVCenter);
+            palette_.text, FontRole::kNormal, kToTheRight);
   const QRectF bar(rect.left(), rect.top() + 19, std::max(2.0, whole * reason.share), 6);
   list.fill(QRectF(bar.left(), bar.top(), whole, bar.height()), palette_.grid, 2);
   drawSwatch(list, bar, swatchOf(part, palette_));
-  QStringList lines = brokenInto(QString::fromStdString(analysis::explanation(reason.mean)), whole,
-                                 FontRole::kSmall);
-  // Two lines, of which the second has all the rest and is elided where it is drawn.
-  if (lines.size() > 2) {
-    lines = QStringList{lines[0], lines.mid(1).join(QLatin1Char(' '))};  // elided when drawn
-  }
-  double y = rect.top() + 27;
-  for (const QString& line : lines) {
-    list.text(QRectF(rect.left(), y, whole, 15), line, palette_.textMuted, FontRole::kSmall);
-    y += 15;
-  }
+  const QStringList lines = brokenInto(QString::fromStdString(analysis::explanation(reason.mean)),
+                                       whole, FontRole::kSmall, 2);
+  list.lines(QRectF(rect.left(), rect.top() + 27, whole, 15), lines, palette_.textMuted);
 }
 
 // The step as it is and as it could be, one under the other.
+// From the top, with the figures of Note [Headroom] in engine/analysis:
+//
+//   no overlap        the step, and on top of it what is hidden now
+//   measured          the step
+//   perfect overlap   all of the headroom used: what is left is what the backward cannot hide
+//   no transfer       the step less its exposed transfer: the noop bound
 void OverlapScene::drawLadder(DisplayList& list) const {
   const OverlapContent::Rank* rank = ladder_.isEmpty() ? nullptr : ladderRank();
   if (rank == nullptr) {
     return;
   }
   const analysis::RankOverlap& of = *rank->measured;
-  list.text(QRectF(ladder_.left(), ladder_.top() + 4, ladder_.width(), 20),
-            QStringLiteral("What overlap gives rank %1").arg(rank->rank), palette_.text,
-            FontRole::kBold);
+  list.title(QRectF(ladder_.left(), ladder_.top() + 4, ladder_.width(), 20),
+             QStringLiteral("What overlap gives rank %1").arg(rank->rank), palette_);
   struct Rung {
     QString name;
     std::optional<double> ms;
@@ -141,63 +137,60 @@ void OverlapScene::drawLadder(DisplayList& list) const {
   double y = ladder_.top() + kLadderTitle;
   for (const Rung& rung : rungs) {
     const double room = ladder_.width() - kName - kValue;
-    list.text(QRectF(ladder_.left(), y, kName, 18), rung.name, palette_.textMuted,
-              FontRole::kSmall);
+    list.note(QRectF(ladder_.left(), y, kName, 18), rung.name, palette_);
     if (rung.ms) {
       const QRectF bar(ladder_.left() + kName, y + 4, std::max(1.0, room * *rung.ms / longest), 10);
       list.fill(bar, mixed(rung.colour, palette_.surface, 0.55), 2);
       list.fill(QRectF(bar.right() - 2, bar.top() - 2, 2, 14), rung.colour);
     }
-    list.text(QRectF(ladder_.right() - kValue, y, kValue, 18),
-              rung.ms ? formatMs(*rung.ms) : QStringLiteral("unknown"), palette_.text,
-              FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+    list.label(QRectF(ladder_.right() - kValue, y, kValue, 18),
+               rung.ms ? formatMs(*rung.ms) : QStringLiteral("unknown"), palette_, kToTheRight);
     y += kRung;
   }
-  QStringList lines = brokenInto(overlap_words::verdict(of), ladder_.width(), FontRole::kSmall);
   const auto room =
       static_cast<qsizetype>(std::max(1.0, (ladder_.height() - kWordsBelow) / kWordsLine));
-  if (lines.size() > room) {  // elided when drawn: all of it stands in the card
-    lines = lines.mid(0, room - 1) << lines.mid(room - 1).join(QLatin1Char(' '));
-  }
-  y = ladder_.top() + kWordsBelow;
-  for (const QString& line : lines) {
-    list.text(QRectF(ladder_.left(), y, ladder_.width(), kWordsLine), line, palette_.textMuted,
-              FontRole::kSmall);
-    y += kWordsLine;
-  }
+  // Elided where there is no room: all of it stands in the card.
+  const QStringList lines =
+      brokenInto(overlap_words::verdict(of), ladder_.width(), FontRole::kSmall, room);
+  list.lines(QRectF(ladder_.left(), ladder_.top() + kWordsBelow, ladder_.width(), kWordsLine),
+             lines, palette_.textMuted);
 }
 
 void OverlapScene::drawHover(DisplayList& list) const {
-  if (!frame_.pointer) {
-    return;
-  }
-  // Causes lie over everything else; each place has one card.
-  if (const auto index = reasonAt(*frame_.pointer)) {
-    drawReasonCard(list, content_.reasonsOf(frame_.rank)[*index]);
-    return;
-  }
-  if (const OverlapContent::Rank* rank = ladderRank();
-      rank != nullptr && ladder_.contains(*frame_.pointer)) {
-    drawLadderCard(list, *rank);
-    return;
-  }
-  // Rows are scrolled: only what is in sight can be under the pointer.
-  for (const Row& row : rows_) {
-    if (!charts_.contains(*frame_.pointer)) {
-      continue;
-    }
-    const double number = stepOf(frame_.pointer->x());
-    if (row.plot.contains(*frame_.pointer) && number >= 0) {
-      if (const auto bar = barAt(row, static_cast<std::uint32_t>(number))) {
-        drawStepCard(list, row, *bar);
-      }
-    } else if (row.label.contains(*frame_.pointer)) {
-      drawRankCard(list, row);
-    }
+  if (const auto card = frame_.pointer ? cardAt(*frame_.pointer) : std::nullopt) {
+    drawCard(list, frame_.size, *frame_.pointer, *card, palette_);
   }
 }
 
-void OverlapScene::drawStepCard(DisplayList& list, const Row& row, const Bar& bar) const {
+std::optional<Card> OverlapScene::cardAt(QPointF at) const {
+  // Causes lie over everything else; each place has one card.
+  if (const auto index = reasonAt(at)) {
+    return reasonCard(content_.reasonsOf(frame_.rank)[*index]);
+  }
+  if (const OverlapContent::Rank* rank = ladderRank(); rank != nullptr && ladder_.contains(at)) {
+    return Card{QStringLiteral("What overlap gives rank %1").arg(rank->rank),
+                {},
+                {},
+                {overlap_words::verdict(*rank->measured)}};
+  }
+  // Rows are scrolled: only what is in sight can be under the pointer.
+  const double number = stepOf(at.x());
+  for (const Row& row : rows_) {
+    if (!charts_.contains(at)) {
+      continue;
+    }
+    if (row.plot.contains(at) && number >= 0) {
+      const auto bar = barAt(row, static_cast<std::uint32_t>(number));
+      return bar ? std::optional(stepCard(row, *bar)) : std::nullopt;
+    }
+    if (row.label.contains(at)) {
+      return rankCard(row);
+    }
+  }
+  return std::nullopt;
+}
+
+Card OverlapScene::stepCard(const Row& row, const Bar& bar) const {
   const bool one = bar.begin + 1 == bar.end;
   const QString title =
       one ? QStringLiteral("rank %1, iteration %2").arg(row.rank->rank).arg(bar.first)
@@ -234,10 +227,10 @@ void OverlapScene::drawStepCard(DisplayList& list, const Row& row, const Bar& ba
       sentences << QStringLiteral("Events were dropped here: the figures may be wrong.");
     }
   }
-  drawCard(list, frame_.size, *frame_.pointer, {title, {}, lines, sentences}, palette_);
+  return {title, {}, lines, sentences};
 }
 
-void OverlapScene::drawRankCard(DisplayList& list, const Row& row) const {
+Card OverlapScene::rankCard(const Row& row) {
   std::vector<CardLine> lines;
   const auto add = [&](const char* name, const std::optional<double>& measured,
                        const std::optional<double>& all, bool percent) {
@@ -260,39 +253,24 @@ void OverlapScene::drawRankCard(DisplayList& list, const Row& row) const {
     add("noop bound", of.noopMs, all.noopMs, false);
     add("headroom", of.headroomMs, all.headroomMs, false);
   }
-  drawCard(list, frame_.size, *frame_.pointer,
-           {QStringLiteral("rank %1: medians (with warm-up)").arg(row.rank->rank),
-            {},
-            lines,
-            overlap_words::meaningOf(*row.rank)},
-           palette_);
+  return {QStringLiteral("rank %1: medians (with warm-up)").arg(row.rank->rank),
+          {},
+          lines,
+          overlap_words::meaningOf(*row.rank)};
 }
 
-void OverlapScene::drawReasonCard(DisplayList& list, const analysis::TailReason& reason) const {
-  const std::vector<CardLine> lines{
-      {QStringLiteral("a step, mean"), formatMs(reason.mean.ms)},
-      {QStringLiteral("of the exposed time"), formatPercent(reason.share * 100)},
-      {QStringLiteral("iterations"), QString::number(reason.steps)},
-      {QStringLiteral("worst"), QStringLiteral("%1, rank %2, iteration %3")
-                                    .arg(formatMs(reason.worst.ms))
-                                    .arg(reason.worst.rank)
-                                    .arg(reason.worst.step)}};
-  drawCard(list, frame_.size, *frame_.pointer,
-           {QString::fromStdString(analysis::title(reason.mean)),
-            {},
-            lines,
-            {QString::fromStdString(analysis::explanation(reason.mean)),
-             QStringLiteral("A click selects the worst of them.")}},
-           palette_);
-}
-
-void OverlapScene::drawLadderCard(DisplayList& list, const OverlapContent::Rank& rank) const {
-  drawCard(list, frame_.size, *frame_.pointer,
-           {QStringLiteral("What overlap gives rank %1").arg(rank.rank),
-            {},
-            {},
-            {overlap_words::verdict(*rank.measured)}},
-           palette_);
+Card OverlapScene::reasonCard(const analysis::TailReason& reason) {
+  return {QString::fromStdString(analysis::title(reason.mean)),
+          {},
+          {{QStringLiteral("a step, mean"), formatMs(reason.mean.ms)},
+           {QStringLiteral("of the exposed time"), formatPercent(reason.share * 100)},
+           {QStringLiteral("iterations"), QString::number(reason.steps)},
+           {QStringLiteral("worst"), QStringLiteral("%1, rank %2, iteration %3")
+                                         .arg(formatMs(reason.worst.ms))
+                                         .arg(reason.worst.rank)
+                                         .arg(reason.worst.step)}},
+          {QString::fromStdString(analysis::explanation(reason.mean)),
+           QStringLiteral("A click selects the worst of them.")}};
 }
 
 }  // namespace lockstep::ui

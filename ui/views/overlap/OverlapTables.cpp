@@ -147,6 +147,7 @@ class OverlapCauses : public ContentRows {
   }
 };
 
+// Two rows a rank: its medians after the warm-up, and below them those of all iterations.
 class OverlapRanks : public ContentRows {
  public:
   explicit OverlapRanks(const Content& content)

@@ -27,7 +27,6 @@ class OverlapView : public RunView {
   [[nodiscard]] std::shared_ptr<const OverlapContent> content() const { return content_; }
   [[nodiscard]] TableView* stepsTable() const { return stepsTable_; }
   [[nodiscard]] TableView* causesTable() const { return causesTable_; }
-  [[nodiscard]] TableView* ranksTable() const { return ranksTable_; }
   /// The frame as it would be drawn now, for tests and tours. Needs content.
   [[nodiscard]] OverlapScene scene() const;
 
@@ -44,7 +43,6 @@ class OverlapView : public RunView {
   void pointerMoved(const PointerInput& input) override;
   void pointerReleased(const PointerInput& input) override;
   void pointerDoubleClicked(const PointerInput& input) override;
-  void pointerLeft() override;
   void wheelTurned(const WheelInput& input) override;
 
   void makeTables();
@@ -74,7 +72,6 @@ class OverlapView : public RunView {
   double firstStep_ = 0;
   double lastStep_ = 1;
   bool showsAll_ = true;
-  std::optional<QPointF> pointer_;
   std::optional<QPointF> pressed_;
   double pressedFirst_ = 0;
   bool dragged_ = false;

@@ -37,9 +37,7 @@ std::optional<Span> collectiveAt(const RunModel& model, int rank, double ns) {
 void showIteration(const RunModel& model, ViewState& state, int rank, std::uint32_t number,
                    std::optional<double> ns) {
   if (const auto step = model.stepOfAll(number)) {
-    // A margin, so that the ends can be seen as ends.
-    const double margin = kMargin * (step->endNs - step->startNs);
-    state.setRange({step->startNs - margin, step->endNs + margin});
+    state.setRange(TimeRange{step->startNs, step->endNs}.widened(kMargin));
   }
   auto span = ns ? collectiveAt(model, rank, *ns) : std::nullopt;
   if (!span) {

@@ -85,6 +85,7 @@ void CounterMenu::toggleAll() {
   if (state_->counters().isEmpty()) {
     state_->setCounters(before_.isEmpty() ? ViewState::usualCounters() : before_);
   } else {
+    // So that the same key brings them back.
     before_ = state_->counters();
     state_->setCounters({});
   }

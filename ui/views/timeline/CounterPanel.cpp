@@ -21,13 +21,12 @@ constexpr int kRowsInSight = 7;
 
 CounterPanel::CounterPanel(QWidget* parent)
     : RunPart(parent),
-      view_(new TableView(tr("Counters"))),
+      view_(named(new TableView(tr("Counters")), "counterTable")),
       title_(new QLabel),
       export_(barButton(tr("Export…"), {}, tr("Write the table as CSV"))),
       timer_(new QTimer(this)) {
   view_->setRows(std::make_shared<CounterTable>());
   view_->fitTitles();
-  view_->setObjectName(QStringLiteral("counterTable"));
   const int row = view_->verticalHeader()->defaultSectionSize();
   view_->setFixedHeight((kRowsInSight + 1) * row + row / 2);
   const int em = fontMetrics().horizontalAdvance(QLatin1Char('m'));
@@ -35,10 +34,9 @@ CounterPanel::CounterPanel(QWidget* parent)
   view_->horizontalHeader()->setStretchLastSection(false);  // figures stand together
   QToolButton* close = barButton(QStringLiteral("✕"), tr("Close the table of counters"),
                                  tr("Close the table of counters"));
-  auto* head = new QHBoxLayout;
+  QHBoxLayout* head = inRow({{title_, 1}, export_, close});
   head->setContentsMargins(8, 2, 4, 2);
-  addParts(*head, wide(title_), export_, close);
-  inColumn(this, head, view_);
+  fill(this, inColumn({head, view_}, 0));
   timer_->setSingleShot(true);
   connect(timer_, &QTimer::timeout, this, &CounterPanel::refresh);
   connect(close, &QToolButton::clicked, this, &CounterPanel::closeWanted);

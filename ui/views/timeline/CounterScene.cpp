@@ -65,6 +65,7 @@ void CounterLane::draw(DisplayList& list, const TimeAxis& axis, const Palette& p
   };
   Shape pending;
   for (const CounterColumns& columns : counterColumns(model_, series_, facts_.overInterval, axis)) {
+    // To half pixels, so that values that differ by nothing that can be seen are one rectangle.
     const Shape shape{std::max(columns.left, axis.left()), std::min(columns.right, axis.right()),
                       std::round(2 * toY(columns.maximum)) / 2,
                       std::round(2 * toY(columns.minimum)) / 2};
@@ -85,6 +86,7 @@ void CounterLane::draw(DisplayList& list, const TimeAxis& axis, const Palette& p
 
 // The largest value in sight, unless all are alike.
 void CounterLane::drawPeak(DisplayList& list, const TimeAxis& axis, const Palette& palette) const {
+  // Of what is in sight, while the scale is that of all ranks and the whole run.
   const CounterValues values = counterValuesIn(
       series_, facts_.overInterval, model_.toTicks(axis.startNs()), model_.toTicks(axis.endNs()));
   const CounterSeries::Summary sum = series_.summary(values.first, values.last);
@@ -123,36 +125,34 @@ void CounterLane::drawLabel(DisplayList& list, const QRectF& place, const Palett
   const QString high = counterText(facts_.unit, scale_.high);
   const QString low = scale_.low == 0 ? QStringLiteral("0") : counterText(facts_.unit, scale_.low);
   const double taken = textWidth(high, FontRole::kSmall) + 2;
-  list.text(place.adjusted(0, 0, 0, -half), high, palette.textMuted, FontRole::kSmall,
-            Qt::AlignRight | Qt::AlignVCenter);
-  list.text(place.adjusted(0, half, 0, 0), low, palette.textMuted, FontRole::kSmall,
-            Qt::AlignRight | Qt::AlignVCenter);
+  list.note(place.adjusted(0, 0, 0, -half), high, palette, kToTheRight);
+  list.note(place.adjusted(0, half, 0, 0), low, palette, kToTheRight);
   // The name keeps off the longer of the two.
-  list.text(place.adjusted(0, 0, -taken - 4, 0), facts_.title, palette.text, FontRole::kSmall);
+  list.label(place.adjusted(0, 0, -taken - 4, 0), facts_.title, palette);
 }
 
 std::vector<Fact> CounterLane::factsAt(std::size_t index, const TimeAxis& axis, double x) const {
   const MetricPoint& point = series_.points()[index];
   const TimeRange time = timeOfValue(model_, series_, facts_.overInterval, index);
   const auto at = [&](double ns) { return formatTime(ns, 1e6); };
-  std::vector<Fact> facts;
-  facts.push_back({QStringLiteral("Value"), counterText(facts_.unit, point.value)});
+  Facts facts;
+  facts.add("Value", counterText(facts_.unit, point.value));
   if (facts_.overInterval && !time.empty()) {
-    facts.push_back({QStringLiteral("Mean of"),
-                     at(time.startNs) + QStringLiteral(" to ") + at(time.endNs) +
-                         QStringLiteral(" (%1)").arg(formatDuration(time.lengthNs()))});
+    facts.add("Mean of", at(time.startNs) + QStringLiteral(" to ") + at(time.endNs) +
+                             QStringLiteral(" (%1)").arg(formatDuration(time.lengthNs())));
   } else {
-    facts.push_back({QStringLiteral("Taken at"), at(model_.toNs(point.ticks))});
+    facts.add("Taken at", at(model_.toNs(point.ticks)));
   }
-  facts.push_back({QStringLiteral("Iteration"), formatCount(point.step)});
+  facts.add("Iteration", formatCount(point.step));
   const CounterValues here = counterValuesIn(
       series_, facts_.overInterval, model_.toTicks(axis.toNs(x)), model_.toTicks(axis.toNs(x + 1)));
   const CounterSeries::Summary sum = series_.summary(here.first, here.last);
+  // Two may always count in a pixel, the one that ends there and the one that begins.
   if (sum.count > 2) {
-    facts.push_back({QStringLiteral("In this pixel"),
-                     QStringLiteral("%1 values, %2 to %3")
-                         .arg(formatCount(sum.count), counterText(facts_.unit, sum.minimum),
-                              counterText(facts_.unit, sum.maximum))});
+    facts.add("In this pixel",
+              QStringLiteral("%1 values, %2 to %3")
+                  .arg(formatCount(sum.count), counterText(facts_.unit, sum.minimum),
+                       counterText(facts_.unit, sum.maximum)));
   }
   int named = 0;
   for (int rank = 0; rank < model_.rankCount() && named < kOtherRanks; ++rank) {
@@ -169,12 +169,11 @@ std::vector<Fact> CounterLane::factsAt(std::size_t index, const TimeAxis& axis, 
   }
   if (const auto peak = series_.peak(0, series_.size())) {
     const MetricPoint& highest = series_.points()[*peak];
-    facts.push_back(
-        {QStringLiteral("Peak of the run"),
-         QStringLiteral("%1 at %2")
-             .arg(counterText(facts_.unit, highest.value), at(model_.toNs(highest.ticks)))});
+    facts.add("Peak of the run",
+              QStringLiteral("%1 at %2")
+                  .arg(counterText(facts_.unit, highest.value), at(model_.toNs(highest.ticks))));
   }
-  facts.push_back({QStringLiteral("Means"), facts_.meaning});
+  facts.add("Means", facts_.meaning);
   return facts;
 }
 

@@ -52,6 +52,7 @@ QString describeCounters(const RunModel& model, const QStringList& names) {
   QStringList parts;
   for (const QString& name : names) {
     const std::vector<CounterRow> rows = counterRows(model, {name}, std::nullopt);
+    // Of all ranks the one with the largest value; a list of all would be read out to its end.
     const CounterRow* highest = nullptr;
     for (const CounterRow& row : rows) {
       if (row.summary.any() &&
@@ -103,8 +104,7 @@ CounterTable::CounterTable(std::vector<CounterRow> rows)
   time(tr("Last at"), &CounterRow::lastNs);
   figures(
       centred(tr("Values")),
-      [this](std::size_t row) { return static_cast<double>(rows_[row].summary.count); },
-      [](double count) { return formatCount(static_cast<std::uint64_t>(count)); });
+      [this](std::size_t row) { return static_cast<double>(rows_[row].summary.count); }, inCount);
 }
 
 bool CounterTable::continues(const TableRows& before) const {

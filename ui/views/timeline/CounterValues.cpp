@@ -38,6 +38,21 @@ CounterValues valuesOf(const CounterSeries& series, bool overInterval, std::size
 
 }  // namespace
 
+// Note [Which values count]
+//
+// A counter is a list of values with their times; which value counts in between depends on how it
+// was made:
+//
+//   times            10        20        30
+//   values            1         3         2
+//   taken             1111111111333333333 2     a value holds until the next one
+//   mean of           |333333333322222222222    a value is of the time since the one before
+//
+//   in (15, 25]      taken: 1, which still holds, and 3     mean: 3, and 2, which reaches in
+//
+// So over a stretch there count the values whose times lie in it, and one more: of those that are
+// taken the one before, of means the one after (valuesOf). Before the first time and after the last
+// nothing counts, since nothing is known.
 CounterValues counterValuesIn(const CounterSeries& series, bool overInterval,
                               std::uint64_t fromTicks, std::uint64_t toTicks) {
   const auto& points = series.points();
@@ -64,6 +79,8 @@ std::vector<CounterColumns> counterColumns(const RunModel& model, const CounterS
   const double left = std::max(std::floor(firstX), std::floor(axis.left()));
   const double right = std::min(std::max(std::ceil(lastX), left + 1), std::ceil(axis.right()));
   std::size_t end = series.firstAfter(model.toTicks(axis.toNs(left)));
+  // One column of pixels at a time, but for values that last longer than a pixel: with few values
+  // in sight the loop jumps from one to the next, with many it makes a step a pixel.
   for (double x = left; x < right;) {
     const std::size_t begin = firstAfter(series, model.toTicks(axis.toNs(x)), end);
     end = firstAfter(series, model.toTicks(axis.toNs(x + 1)), begin);

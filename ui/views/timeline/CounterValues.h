@@ -16,7 +16,7 @@ namespace lockstep::ui {
 /// Neighbours in a series.
 struct CounterValues {
   std::size_t first = 0;
-  std::size_t last = 0;  ///< behind them
+  std::size_t last = 0;  ///< one past the last
 
   [[nodiscard]] bool empty() const { return first >= last; }
   bool operator==(const CounterValues&) const = default;

@@ -9,7 +9,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr std::size_t kUnpaintedAtMost = 1u << 18;
+constexpr std::size_t kUnpaintedAtMost = 1u << 18;  // more, while nothing is painted, says no more
 
 }  // namespace
 

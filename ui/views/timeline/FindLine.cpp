@@ -9,22 +9,18 @@
 
 namespace lockstep::ui {
 
-FindLine::FindLine(QWidget* parent) : QWidget(parent) {
-  line_ = new QLineEdit;
-  line_->setObjectName(QStringLiteral("findText"));
-  line_->setClearButtonEnabled(true);
-  line_->setPlaceholderText(tr("Find: allreduce  bucket:3  rank:1  kind:wait  step:10..20  >2ms"));
+FindLine::FindLine(QWidget* parent)
+    : QWidget(parent),
+      line_(filterLine("findText",
+                       tr("Find: allreduce  bucket:3  rank:1  kind:wait  step:10..20  >2ms"),
+                       tr("Find in the timeline"))),
+      result_(named(new QLabel, "findResult")),
+      previous_(barButton(QStringLiteral("◀"), tr("Previous match"))),
+      next_(barButton(QStringLiteral("▶"), tr("Next match"))),
+      close_(barButton(QStringLiteral("✕"), tr("Close the search"))) {
   line_->setToolTip(SpanQuery::help());
-  line_->setAccessibleName(tr("Find in the timeline"));
   line_->installEventFilter(this);
-  result_ = new QLabel;
-  result_->setObjectName(QStringLiteral("findResult"));
-  previous_ = barButton(QStringLiteral("◀"), tr("Previous match"));
-  next_ = barButton(QStringLiteral("▶"), tr("Next match"));
-  close_ = barButton(QStringLiteral("✕"), tr("Close the search"));
-  auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(8, 3, 4, 3);
-  addParts(*row, wide(line_), result_, previous_, next_, close_);
+  fill(this, inRow({{line_, 1}, result_, previous_, next_, close_}), {8, 3, 4, 3});
   connect(line_, &QLineEdit::textChanged, this, &FindLine::queryChanged);
   connect(previous_, &QToolButton::clicked, this, [this] { emit goWanted(-1); });
   connect(next_, &QToolButton::clicked, this, [this] { emit goWanted(1); });

@@ -39,11 +39,11 @@ class FindLine : public QWidget {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
-  QLineEdit* line_ = nullptr;
-  QLabel* result_ = nullptr;
-  QToolButton* previous_ = nullptr;
-  QToolButton* next_ = nullptr;
-  QToolButton* close_ = nullptr;
+  QLineEdit* line_;
+  QLabel* result_;
+  QToolButton* previous_;
+  QToolButton* next_;
+  QToolButton* close_;
 };
 
 }  // namespace lockstep::ui

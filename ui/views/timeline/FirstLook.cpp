@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::ui {
@@ -15,8 +16,10 @@ constexpr std::uint32_t kIterationsShown = 3;
 constexpr std::size_t kStepsLookedAt = 4096;
 // Frame beside what is shown, by its length.
 constexpr double kFirstLookMargin = 0.015;
-constexpr std::size_t kFaultsLookedAt = 4096;
+constexpr std::size_t kSpansLookedAt = 65'536;  // of a row
 
+// The earliest fault after the warm-up, on any rank; else the earliest of all. A fault in the
+// warm-up is seen less well, among iterations that are slow without one.
 std::optional<Span> firstFault(const RunModel& model) {
   const std::uint32_t warmUp = model.rebuildStep().value_or(model.firstStep().value_or(0));
   std::optional<Span> first;
@@ -28,11 +31,12 @@ std::optional<Span> firstFault(const RunModel& model) {
   for (int rank = 0; rank < model.rankCount(); ++rank) {
     const Lane* lane = model.lane(laneId(rank, LaneRole::kPhases));
     const std::size_t rows = lane == nullptr ? 0 : lane->rows.size();
-    for (std::size_t row = 0; row < rows; ++row) {
-      const std::size_t count = std::min(lane->rows[row].size(), kFaultsLookedAt);
+    // Faults stand apart from the phases, among what else does: waits for a core, operators.
+    for (std::size_t row = run::factsOf(EventKind::kFault).row; row < rows; ++row) {
+      const std::size_t count = std::min(lane->rows[row].size(), kSpansLookedAt);
       for (std::size_t i = 0; i < count; ++i) {
         if (static_cast<EventKind>(lane->rows[row].at(i).kind) != EventKind::kFault) {
-          break;  // faults have a row of their own
+          continue;
         }
         const Span fault = model.spanAt(lane->id, static_cast<int>(row), i);
         first = !first || comesBefore(fault, *first) ? fault : *first;
@@ -44,6 +48,8 @@ std::optional<Span> firstFault(const RunModel& model) {
 
 }  // namespace
 
+// Of all stretches of three iterations on end, the one whose length is nearest the median: a mean
+// would be drawn away by a few very long ones, and the middle of the run need not be typical.
 TimeRange typicalRange(const RunModel& model) {
   const std::uint32_t after = model.rebuildStep().value_or(0) + 1;
   for (int rank = 0; rank < model.rankCount(); ++rank) {
@@ -66,16 +72,13 @@ TimeRange typicalRange(const RunModel& model) {
     std::vector<double> sorted = lengths;
     const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
     std::nth_element(sorted.begin(), middle, sorted.end());
-    const auto typical = std::min_element(
-        lengths.begin(), lengths.end(),
-        [&](double a, double b) { return std::abs(a - *middle) < std::abs(b - *middle); });
+    const auto typical = std::ranges::min_element(
+        lengths, {}, [&](double length) { return std::abs(length - *middle); });
     const auto i = static_cast<std::size_t>(typical - lengths.begin());
-    const double margin = *typical * kFirstLookMargin;
-    return {steps[i].startNs - margin, steps[i + kIterationsShown - 1].endNs + margin};
+    return TimeRange{steps[i].startNs, steps[i + kIterationsShown - 1].endNs}.widened(
+        kFirstLookMargin);
   }
-  const TimeRange all = model.extent();
-  const double margin = all.lengthNs() * kFirstLookMargin;
-  return {all.startNs - margin, all.endNs + margin};
+  return model.extent().widened(kFirstLookMargin);
 }
 
 std::optional<TimeRange> faultRange(const RunModel& model) {
@@ -85,6 +88,8 @@ std::optional<TimeRange> faultRange(const RunModel& model) {
   }
   const auto stepOf = [&](std::uint32_t number) { return model.step(fault->rank(), number); };
   const auto before = fault->step > 0 ? stepOf(fault->step - 1) : std::nullopt;
+  // From the iteration before to the one after, as far as they are there: how it should be, what
+  // the fault did, and whether the run got over it.
   const auto during = stepOf(fault->step);  // none when the rank did not live to its end
   const auto after = stepOf(fault->step + 1);
   const auto known = before ? before : during;
@@ -94,8 +99,7 @@ std::optional<TimeRange> faultRange(const RunModel& model) {
   const double to = after    ? after->endNs
                     : during ? std::max(during->endNs, fault->endNs())
                              : fault->endNs() + 2 * each;
-  const double margin = (to - from) * kFirstLookMargin;
-  return TimeRange{from - margin, to + margin};
+  return TimeRange{from, to}.widened(kFirstLookMargin);
 }
 
 TimeRange firstLook(const RunModel& model) {

@@ -12,7 +12,7 @@ struct LodItem {
   std::size_t first = 0;
   std::size_t count = 1;
   double left = 0;   ///< px
-  double right = 0;  ///< px; at least kFoldPixels behind `left` for a fold
+  double right = 0;  ///< px; of a fold at least kFoldPixels right of `left`
   [[nodiscard]] bool folded() const { return count > 1; }
 };
 
@@ -23,8 +23,8 @@ inline constexpr double kFoldPixels = 3;
 /// that end within those 3 px; a narrow span with no such neighbour stays single. The cost
 /// grows with the pixels and the logarithm of the spans, after Tracy's timeline.
 ///
-/// `Row` answers size(), startNs(i), endNs(i), firstEndingAfter(ns): the first span that ends
-/// behind a time.
+/// `Row` answers size(), startNs(i), endNs(i), firstEndingAfter(ns): the first span that ends after
+/// a time.
 template <typename Row, typename Draw>
 void forEachVisible(const Row& row, const TimeAxis& axis, Draw draw) {
   const std::size_t size = row.size();

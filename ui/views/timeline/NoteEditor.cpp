@@ -3,6 +3,7 @@
 #include <QAction>
 #include <algorithm>
 
+#include "ui/panels/Labels.h"
 #include "ui/views/timeline/layers/NotesLayer.h"
 
 namespace lockstep::ui {
@@ -24,17 +25,15 @@ double NoteEditor::placeNs() const {
   const auto& selection = timeline_.state().selection();
   const bool seen =
       selection && selection->endNs() >= range.startNs && selection->startNs <= range.endNs;
-  return seen ? std::max(selection->startNs, range.startNs) : (range.startNs + range.endNs) / 2;
+  return seen ? std::max(selection->startNs, range.startNs) : range.middleNs();
 }
 
 void NoteEditor::goToBookmark(int direction) {
   const TimeRange range = timeline_.state().range();
-  const double half = range.lengthNs() / 2;
   // A bookmark that is in the middle was just gone to.
-  const double middle = range.startNs + half;
   const double near = range.lengthNs() * 1e-6;
-  if (const auto mark = notes_.bookmarkFrom(middle + direction * near, direction)) {
-    timeline_.state().setRange({mark->ns - half, mark->ns + half});
+  if (const auto mark = notes_.bookmarkFrom(range.middleNs() + direction * near, direction)) {
+    timeline_.state().setRange(TimeRange::about(mark->ns, range.lengthNs()));
   }
 }
 
@@ -48,6 +47,7 @@ void NoteEditor::editAt(const std::optional<Span>& span, double ns) {
   note.ns = span ? span->startNs : ns;
   note.span = span ? span->id : -1;
   note.lane = span ? span->lane : -1;
+  // One note a span, and one a moment: where there is one it is edited.
   for (const Mark& mark : notes_.marks()) {
     const bool same =
         mark.kind == Mark::Kind::kNote && (span ? mark.span == note.span && mark.lane == note.lane
@@ -68,11 +68,9 @@ void NoteEditor::drop() {
 
 void NoteEditor::edit(const Mark& note) {
   drop();
-  line_ = new QLineEdit(note.text, &view_);
-  QLineEdit* line = line_;
-  line->setObjectName(QStringLiteral("noteText"));
+  QLineEdit* line = named(new QLineEdit(note.text, &view_), "noteText", tr("Text of the note"));
+  line_ = line;
   line->setPlaceholderText(tr("Note; empty removes it"));
-  line->setAccessibleName(tr("Text of the note"));
   const QRectF flag = flagRect(note, timeline_.axis());
   const QPoint origin = canvas_.mapTo(&view_, QPoint(0, 0));
   const int width = 260;
@@ -84,6 +82,7 @@ void NoteEditor::edit(const Mark& note) {
   dismiss->setShortcut(Qt::Key_Escape);
   dismiss->setShortcutContext(Qt::WidgetShortcut);
   line->addAction(dismiss);
+  // What closes the line comes from the line itself: it is deleted once its signal has returned.
   const auto close = [this, line] {
     line->disconnect(this);
     line->hide();

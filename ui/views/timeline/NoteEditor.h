@@ -33,7 +33,8 @@ class NoteEditor : public QObject {
   void editHere();
   void toggleBookmark() { notes_.toggleBookmark(placeNs()); }
   void goToBookmark(int direction);
-  /// Without a last word: losing the focus says that editing is finished.
+  /// Removes the line without keeping what is in it. (A line that only lost the focus would say
+  /// that it is finished, and the note would be kept.)
   void drop();
 
  private:

@@ -89,6 +89,7 @@ bool isTorn(const RunModel& model, const Meeting& meeting) {
 }
 
 QStringList labelsOf(const RunModel& model, const Span& span) {
+  // A bucket is what most spans are told apart by: it is the last that is left out.
   const auto withBucket = [&span](const QString& name) {
     if (!span.hasBucket()) {
       return QStringList{name};

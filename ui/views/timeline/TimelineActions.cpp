@@ -84,7 +84,7 @@ void TimelineView::makeMoreActions() {
   ribbons_->setCheckable(true);
   connect(ribbons_, &QAction::toggled, this, [this](bool shown) {
     controller_.setRibbons(shown);
-    repaintCanvas();
+    repaintSoon();
   });
   ribbons_->setIconText(tr("Ribbons"));
   setTip(ribbons_, tr("Join each collective in sight across the ranks; ▲ marks the late rank"));

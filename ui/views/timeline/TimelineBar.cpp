@@ -61,28 +61,20 @@ class TimelineBar::Legend : public QWidget {
 };
 
 TimelineBar::TimelineBar(QWidget* parent) : RunPart(parent) {
-  colourBy_ = new QComboBox;
-  colourBy_->setObjectName(QStringLiteral("colourBy"));
+  colourBy_ = named(new QComboBox, "colourBy", tr("Colour by"));
   colourBy_->addItem(tr("Colour by phase"), static_cast<int>(ColourBy::kPhase));
   colourBy_->addItem(tr("Colour by bucket"), static_cast<int>(ColourBy::kBucket));
   colourBy_->addItem(tr("Colour by hook"), static_cast<int>(ColourBy::kHook));
   colourBy_->addItem(tr("Colour by wait"), static_cast<int>(ColourBy::kWait));
-  colourBy_->setAccessibleName(tr("Colour by"));
   keepOwnKeys(colourBy_);
   legend_ = new Legend;
-  status_ = new QLabel;
-  status_->setObjectName(QStringLiteral("timelineStatus"));
+  status_ = named(new QLabel, "timelineStatus");
   clear_ = barButton(tr("Clear filter"));
-  row_ = new QHBoxLayout;
+  row_ = inRow({colourBy_, {status_, 1}, clear_});
   row_->setContentsMargins(8, 3, 8, 0);
-  addParts(*row_, colourBy_, wide(status_), clear_);
-  status_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  status_->setAlignment(kToTheRight);
   // A row of its own: what else the bar has to say must not move the lanes above it.
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
-  column->addLayout(row_);
-  column->addWidget(legend_);
+  fill(this, inColumn({row_, legend_}, 0));
   connect(colourBy_, &QComboBox::activated, this, [this](int index) {
     if (state_ != nullptr) {
       state_->setColourBy(static_cast<ColourBy>(colourBy_->itemData(index).toInt()));

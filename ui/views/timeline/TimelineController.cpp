@@ -71,6 +71,15 @@ void TimelineController::setSize(QSizeF size) {
   setScroll(scrollY_);
 }
 
+// Note [Following a live run]
+//
+// While the state follows, each change of the model moves the range to the newest iterations: three
+// of the mean length of the last five, with a little room at the right. The change is silent, so it
+// makes no step to undo, and it does not end the following, as any other change of the range does
+// (ViewState::setRange). That is how a zoom, a pan, a jump or an undo by hand stops it, wherever
+// they come from; nothing here has to look for them.
+//
+//   RunModel::changed ─▶ modelChanged ─▶ follow ─▶ setRange(kSilent) ─▶ rangeChanged ─▶ repaint
 void TimelineController::modelChanged() {
   if (!ready()) {
     return;
@@ -84,6 +93,7 @@ void TimelineController::modelChanged() {
 
 void TimelineController::rangeChanged() {
   if (ready()) {
+    // Rows of groups that met only in the start-up take room only while that is in sight.
     if (startUpInSight() != laidOutStartUp_) {
       relayout();
     }
@@ -170,8 +180,7 @@ void TimelineController::follow() {
 }
 
 void TimelineController::updateIteration() {
-  const TimeRange range = state_->range();
-  const double middle = (range.startNs + range.endNs) / 2;
+  const double middle = state_->range().middleNs();
   std::optional<std::uint32_t> iteration;
   for (int rank = 0; rank < model_->rankCount() && !iteration; ++rank) {
     const auto step = state_->followsLive() ? model_->lastStep(rank) : model_->stepAt(rank, middle);
@@ -217,10 +226,10 @@ void TimelineController::focus() {
   if (selection) {
     const double length = std::max(selection->durationNs, ViewState::kMinimumRangeNs * 10);
     const double middle = selection->startNs + selection->durationNs / 2;
-    const TimeRange wanted{middle - length * (0.5 + kFocusMargin),
-                           middle + length * (0.5 + kFocusMargin)};
+    const TimeRange wanted = TimeRange::about(middle, length * (1 + 2 * kFocusMargin));
     const TimeRange now = state_->range();
     const double near = wanted.lengthNs() * 1e-3;
+    // Asked for again where it is shown already, all is meant: one key goes back and forth.
     if (std::abs(now.startNs - wanted.startNs) > near ||
         std::abs(now.endNs - wanted.endNs) > near) {
       bringIntoSight(*selection);
@@ -232,9 +241,7 @@ void TimelineController::focus() {
 }
 
 void TimelineController::showAll() {
-  const TimeRange all = model_->extent();
-  const double margin = all.lengthNs() * 0.02;
-  show(TimeRange{all.startNs - margin, all.endNs + margin}, ViewState::RangeChange::kJump);
+  show(model_->extent().widened(0.02), ViewState::RangeChange::kJump);
 }
 
 void TimelineController::showStart() {
@@ -255,7 +262,7 @@ void TimelineController::moveIteration(int direction) {
   if (!now) {
     // Before the first or after the last iteration: go to the nearer end of them.
     if (const auto last = model_->lastStep(rank)) {
-      const bool after = (state_->range().startNs + state_->range().endNs) / 2 > last->endNs;
+      const bool after = state_->range().middleNs() > last->endNs;
       const Span first = model_->spanAt(laneId(rank, LaneRole::kPhases), 0, 0);
       goToIteration(after ? last->step : first.step);
     }
@@ -272,18 +279,17 @@ void TimelineController::goToIteration(std::uint32_t iteration) {
   if (!step) {
     return;
   }
-  const double middle = (step->startNs + step->endNs) / 2;
+  const TimeRange all{step->startNs, step->endNs};
   // From far out, come close enough to see the iteration.
-  const double most = (step->endNs - step->startNs) * 20;
-  const double half = std::min(state_->range().lengthNs(), most) / 2;
-  show(TimeRange{middle - half, middle + half}, ViewState::RangeChange::kJump);
+  const double length = std::min(state_->range().lengthNs(), all.lengthNs() * 20);
+  show(TimeRange::about(all.middleNs(), length), ViewState::RangeChange::kJump);
 }
 
 void TimelineController::selectNeighbour(int direction, bool sameKind) {
   const auto& selection = state_->selection();
   if (!selection) {
     // Start in the middle of the first lane that has something there.
-    const double middle = (state_->range().startNs + state_->range().endNs) / 2;
+    const double middle = state_->range().middleNs();
     for (const Lane& lane : model_->lanes()) {
       for (int row = 0; row < static_cast<int>(lane.rows.size()); ++row) {
         if (const auto span = model_->findSpan(lane.id, row, middle)) {
@@ -302,6 +308,8 @@ void TimelineController::selectNeighbour(int direction, bool sameKind) {
 }
 
 void TimelineController::bringIntoSight(const Span& span) {
+  // First it gets a place, then the place is scrolled to, then the time is moved: only by as much
+  // as is needed, and with the scale as it is.
   collapsed_.erase(span.rank());
   if (onlyRank_ && *onlyRank_ != span.rank()) {
     onlyRank_.reset();
@@ -318,12 +326,12 @@ void TimelineController::bringIntoSight(const Span& span) {
   const TimeRange range = state_->range();
   if (span.endNs() < range.startNs || span.startNs > range.endNs) {
     const double middle = span.startNs + std::min(span.durationNs, range.lengthNs()) / 2;
-    show(TimeRange{middle - range.lengthNs() / 2, middle + range.lengthNs() / 2},
-         ViewState::RangeChange::kPan);
+    show(TimeRange::about(middle, range.lengthNs()), ViewState::RangeChange::kPan);
   }
 }
 
 void TimelineController::clear() {
+  // What was laid over the picture last goes first.
   if (mouse_.measured()) {
     mouse_.dropMeasured();
   } else if (state_->filter()) {
@@ -354,8 +362,7 @@ void TimelineController::zoomTo(const std::optional<Span>& span, double ns) {
     focus();
     return;
   }
-  const double half = state_->range().lengthNs() * kCloser / 2;
-  show(TimeRange{ns - half, ns + half}, ViewState::RangeChange::kJump);
+  show(TimeRange::about(ns, state_->range().lengthNs() * kCloser), ViewState::RangeChange::kJump);
 }
 
 void TimelineController::toggleRank(int rank) {

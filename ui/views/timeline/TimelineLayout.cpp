@@ -8,6 +8,7 @@ namespace {
 
 using namespace timeline_metrics;
 
+// By what begins in a row: engine/run/KindFacts.cpp. Marks need less than bars with a text in them.
 double rowHeight(LaneRole role, int row) {
   switch (role) {
     case LaneRole::kPhases:
@@ -60,6 +61,22 @@ bool meets(const RunModel& model, const MeetingTable& table, const TimeRange& wi
 
 }  // namespace
 
+// Note [Lanes of a timeline]
+//
+//   y = 0   World             a row for each group, and more where collectives overlap
+//           Rank 0            header; a click folds the rank to a strip of two rows
+//             phases          0 iterations, 1 phases, 2 what happens in them, 4 faults, core waits
+//             gradients       0 ready, 1 buckets ready, launched, 2 copies in, 3 waits, copies out
+//             hook            encode, communicate, decode
+//             communication   0 queued, 1 to 3 under way, 4 and on: checks, links, kernels
+//             counters        a plot each, in the order that was chosen
+//           Rank 1
+//             …
+//
+// The model puts each span into the first row, from that of its kind on, in which it overlaps
+// nothing (RunModel::addSpan). Rows and lanes without spans take no room, so a lane appears with
+// its first span; all y below it move then. Nothing here knows of scrolling or time: TimelineSight
+// does.
 TimelineLayout::TimelineLayout(const RunModel& model, const std::set<int>& collapsed,
                                const Options& options) {
   placeWorld(model, options);

@@ -51,24 +51,17 @@ const std::vector<Entry>& entries() {
 
 Swatch swatchOf(const Entry& entry, const Palette& palette) {
   const QColor colour = palette.tone(entry.tone);
-  if (!entry.hatched) {
-    return {colour, {}};
-  }
-  switch (entry.tone) {
-    case Tone::kTransfer:
-      return {withAlpha(colour, 0.3f), colour};
-    case Tone::kFault:
-      return {colour, Palette::textOn(colour)};
-    default:
-      return {colour, withAlpha(palette.background, 0.5f)};
-  }
+  return !entry.hatched                  ? Swatch{colour, {}}
+         : entry.tone == Tone::kTransfer ? Swatch{withAlpha(colour, 0.3f), colour}
+         : entry.tone == Tone::kFault    ? Swatch{colour, Palette::textOn(colour)}
+                                         : Swatch{colour, withAlpha(palette.background, 0.5f)};
 }
 
 std::vector<LegendEntry> tones(const Palette& palette, const RunModel& model, ColourBy by) {
   std::vector<LegendEntry> chips;
   for (const Entry& entry : entries()) {
-    const bool held = std::any_of(entry.kinds.begin(), entry.kinds.end(),
-                                  [&](EventKind kind) { return model.holds(kind); });
+    const bool held =
+        std::ranges::any_of(entry.kinds, [&](EventKind kind) { return model.holds(kind); });
     if (held && std::find(entry.by.begin(), entry.by.end(), by) != entry.by.end()) {
       chips.push_back({swatchOf(entry, palette), QString::fromLatin1(entry.text)});
     }

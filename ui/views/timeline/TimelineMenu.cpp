@@ -43,6 +43,7 @@ TimelineMenu::TimelineMenu(TimelineView& view, QPointF position) : QMenu(&view),
 
 void TimelineMenu::add(const QString& text, std::function<void()> act) {
   connect(addAction(text), &QAction::triggered, &view_, [&view = view_, act = std::move(act)] {
+    // The run may have been closed while the menu was open.
     if (view.controller_.ready()) {
       act();
       view.changedByUser();

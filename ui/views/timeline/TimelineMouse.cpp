@@ -16,6 +16,19 @@ constexpr double kScrollANotch = 60;  // px
 
 }  // namespace
 
+// Note [What a drag turns out to be]
+//
+//   pressed                        moved 4 px                         let go
+//   left, in the lanes  kPending ─▶ kMeasure: a band that stays       kPending: it was a click,
+//                                ─▶ kFilter, with Ctrl: a preview     so select what is there
+//                                                                     kFilter: sets the filter
+//   left, on the ruler  kPan     ─▶ moves time and lanes
+//   middle or right     kPan     ─▶ moves time and lanes              right, not moved: the view
+//                                                                     opens its menu (wasClick)
+//   left, on a header   folds the rank at once, and is no drag
+//
+// A filter is set once, at the end, so that it is one step to undo. Nothing is hovered during a
+// drag.
 void TimelineMouse::press(const PointerInput& input) {
   pointer_ = input.position;
   dragFrom_ = input.position;
@@ -64,6 +77,8 @@ void TimelineMouse::panFrom(QPointF delta) {
   timeline_.setScroll(dragScroll_ - delta.y());
   if (std::abs(delta.x()) >= 1) {
     const TimeAxis now = timeline_.axis();
+    // From where the drag began and not from the last move: rounding and the limits of the run do
+    // not add up, and the time under the pointer stays under it.
     timeline_.show(
         TimeAxis(dragRange_.startNs, dragRange_.endNs, now.left(), now.width()).panned(-delta.x()),
         ViewState::RangeChange::kPan);
@@ -129,14 +144,11 @@ void TimelineMouse::updateHover() {
 }
 
 Qt::CursorShape TimelineMouse::cursor() const {
-  switch (drag_) {
-    case Drag::kPan:
-      return Qt::ClosedHandCursor;
-    case Drag::kMeasure:
-    case Drag::kFilter:
-      return Qt::SizeHorCursor;
-    default:
-      break;
+  if (drag_ == Drag::kPan) {
+    return Qt::ClosedHandCursor;
+  }
+  if (drag_ == Drag::kMeasure || drag_ == Drag::kFilter) {
+    return Qt::SizeHorCursor;
   }
   const bool over = pointer_ && (timeline_.headerAt(*pointer_) || timeline_.markAt(*pointer_));
   return over ? Qt::PointingHandCursor : Qt::ArrowCursor;

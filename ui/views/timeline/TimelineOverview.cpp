@@ -6,7 +6,6 @@
 
 #include "ui/stage/Boxes.h"
 #include "ui/stage/Steps.h"
-#include "ui/views/timeline/TimelineLayout.h"
 
 namespace lockstep::ui {
 namespace {
@@ -16,11 +15,11 @@ constexpr double kBandMargin = 0.02;  // beside the whole run
 
 }  // namespace
 
-TimelineOverview::TimelineOverview(QWidget* parent) : RunPart(parent) {
+TimelineOverview::TimelineOverview(QWidget* parent) : CanvasPart(parent) {
   // Cheap by raster, and a second GL surface in the window would cost more than it draws.
   canvas_ = new Canvas(this, this, {Renderer::kRaster, QStringLiteral("overview")});
   canvas_->setMinimumHeight(static_cast<int>(kOverviewHeight));
-  inRow(this, canvas_);
+  fill(this, inRow({canvas_}));
   setFixedHeight(static_cast<int>(kOverviewHeight));
   setAccessibleName(tr("Overview of the whole run"));
   setAccessibleDescription(
@@ -53,11 +52,6 @@ void TimelineOverview::setAnnotations(const Annotations* notes) {
   }
 }
 
-void TimelineOverview::setTheme(Theme theme) {
-  theme_ = theme;
-  repaintSoon();
-}
-
 bool TimelineOverview::ready() const {
   return model_ != nullptr && state_ != nullptr && model_->spanCount() > 0;
 }
@@ -68,7 +62,7 @@ TimeAxis TimelineOverview::axis() const {
 }
 
 void TimelineOverview::paintCanvas(DisplayList& list, QSizeF size) {
-  const Palette& palette = Palette::of(theme_);
+  const Palette& palette = colours();
   const QRectF rect(QPointF(0, 0), size);
   if (!ready()) {
     list.fill(rect, palette.background);
@@ -99,6 +93,7 @@ TimelineOverview::Drag TimelineOverview::partAt(double x) const {
 
 void TimelineOverview::showRange(TimeRange range, ViewState::RangeChange change) {
   const TimeRange all = model_->extent();
+  // As wide as a pixel: of the axis only its limits are wanted.
   const TimeAxis clamped =
       TimeAxis(range.startNs, std::max(range.endNs, range.startNs + TimeAxis::kMinimumNs), 0, 1)
           .clamped(all.startNs, all.endNs);
@@ -116,8 +111,7 @@ void TimelineOverview::pointerPressed(const PointerInput& input) {
   const double ns = now.toNs(std::clamp(input.position.x(), now.left(), now.right()));
   drag_ = partAt(input.position.x());
   if (drag_ == Drag::kNone) {
-    const double half = state_->range().lengthNs() / 2;
-    showRange({ns - half, ns + half}, ViewState::RangeChange::kJump);
+    showRange(TimeRange::about(ns, state_->range().lengthNs()), ViewState::RangeChange::kJump);
     drag_ = Drag::kMove;
   }
   dragFromNs_ = ns;
@@ -158,9 +152,7 @@ void TimelineOverview::pointerReleased(const PointerInput&) {
 
 void TimelineOverview::pointerDoubleClicked(const PointerInput& input) {
   if (ready() && input.button == Qt::LeftButton) {
-    const TimeRange all = model_->extent();
-    const double margin = all.lengthNs() * kBandMargin;
-    showRange({all.startNs - margin, all.endNs + margin}, ViewState::RangeChange::kJump);
+    showRange(model_->extent().widened(kBandMargin), ViewState::RangeChange::kJump);
   }
 }
 
@@ -169,9 +161,8 @@ void TimelineOverview::wheelTurned(const WheelInput& input) {
     return;
   }
   const TimeRange now = state_->range();
-  const double middle = (now.startNs + now.endNs) / 2;
-  const double half = now.lengthNs() / 2 * std::pow(kZoomANotch, input.stepsY);
-  showRange({middle - half, middle + half}, ViewState::RangeChange::kZoom);
+  showRange(TimeRange::about(now.middleNs(), now.lengthNs() * std::pow(kZoomANotch, input.stepsY)),
+            ViewState::RangeChange::kZoom);
 }
 
 }  // namespace lockstep::ui

@@ -5,10 +5,9 @@
 #include <QWidget>
 #include <optional>
 
-#include "ui/canvas/Canvas.h"
-#include "ui/canvas/Palette.h"
 #include "ui/chart/TimeAxis.h"
 #include "ui/model/Annotations.h"
+#include "ui/stage/CanvasPart.h"
 #include "ui/stage/RunPart.h"
 
 namespace lockstep::ui {
@@ -35,19 +34,16 @@ void drawOverview(DisplayList& list, const QRectF& rect, const RunModel& model,
 /// The strip above a timeline: its window is the visible range, and can be dragged, resized at
 /// its edges, and put elsewhere by a click; the wheel zooms it, a double click shows all.
 /// [ui-thread]
-class TimelineOverview : public RunPart, private CanvasClient {
+class TimelineOverview : public CanvasPart<RunPart> {
   Q_OBJECT
 
  public:
   explicit TimelineOverview(QWidget* parent = nullptr);
 
   void setAnnotations(const Annotations* notes);
-  void setTheme(Theme theme);
-  void repaintSoon() { canvas_->repaintSoon(); }
 
   /// Pixels to time, for tests.
   [[nodiscard]] TimeAxis axis() const;
-  [[nodiscard]] Canvas* canvas() const { return canvas_; }
 
  private:
   enum class Drag { kNone, kMove, kLeft, kRight };
@@ -65,8 +61,6 @@ class TimelineOverview : public RunPart, private CanvasClient {
   void showRange(TimeRange range, ViewState::RangeChange change);
 
   QPointer<const Annotations> notes_;
-  Theme theme_ = Theme::kLight;
-  Canvas* canvas_;
   Drag drag_ = Drag::kNone;
   double dragFromNs_ = 0;
   TimeRange dragRange_;

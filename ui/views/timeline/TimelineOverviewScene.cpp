@@ -93,10 +93,14 @@ void drawColumns(DisplayList& list, const QRectF& area, const RunModel& model,
       exposed.add(x, std::round(area.bottom() - height(waited)), area.bottom());
       continue;
     }
+    // The exact sum goes on beside the rounded edges, so that roundings do not add up over the
+    // layers.
     double bottom = area.bottom();
     double exact = area.bottom();
     for (std::size_t i = 0; i < kLayers.size(); ++i) {
       double ticks = sums.of(kLayers[i].activity);
+      // Waiting for buckets is a part of the backward: it is taken from there and drawn from the
+      // top.
       if (kLayers[i].activity == Activity::kBackward) {
         ticks = std::max(0.0, ticks - waited);
       }
@@ -156,10 +160,8 @@ void drawOverview(DisplayList& list, const QRectF& rect, const RunModel& model,
   const TimeRange all = model.extent();
   const bool waits = frame.colourBy == ColourBy::kWait;
   const QRectF label(rect.left() + 10, rect.top() + 5, kLabelWidth - 14, 17);
-  list.text(label, waits ? QStringLiteral("Exposed share") : QStringLiteral("Whole run"),
-            palette.text, FontRole::kBold);
-  list.text(label.translated(0, 18), formatDuration(all.lengthNs()), palette.textMuted,
-            FontRole::kSmall);
+  list.title(label, waits ? QStringLiteral("Exposed share") : QStringLiteral("Whole run"), palette);
+  list.note(label.translated(0, 18), formatDuration(all.lengthNs()), palette);
   const TimeAxis axis = overviewAxis(model, rect);
   const QRectF area(axis.left(), rect.top() + kColumnMargin, axis.width(),
                     rect.height() - 2 * kColumnMargin - 1);

@@ -45,6 +45,7 @@ Picture timelinePicture(const RunModel& model, QSize size, Theme theme,
   for (const QString& name : ViewState::usualCounters()) {
     counters.push_back(name.toStdString());
   }
+  // A picture does not move in time: rows that are empty in its stretch take no room in it.
   const TimelineLayout layout(model, {}, {.within = shown, .counters = counters});
   const std::vector<LegendEntry> entries = timelineLegend(model, ColourBy::kPhase, palette);
   const double legend = kLegendPadding + legendHeight(entries, size.width() - 24);
@@ -60,9 +61,7 @@ Picture timelinePicture(const RunModel& model, QSize size, Theme theme,
 
   DisplayList& list = picture.list;
   drawPictureHead(picture, subtitle(model, shown), palette);
-  DisplayList body;
-  TimelineScene(model, layout, palette, frame).draw(body);
-  list.append(body, QPointF(0, above));
+  list.append(drawn(TimelineScene(model, layout, palette, frame)), QPointF(0, above));
   if (model.spanCount() > 0) {
     OverviewFrame overview;
     overview.shown = shown;

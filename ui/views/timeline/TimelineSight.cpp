@@ -43,6 +43,8 @@ bool TimelineSight::inSight(double layoutTop, double height) const {
 }
 
 QRectF TimelineSight::barRect(double leftX, double rightX, const TimelineLayout::Row& row) const {
+  // Cut off just beyond what is seen: zoomed in, a bar may be millions of pixels long, more than
+  // the floats of a GL canvas can tell apart.
   const double left = std::clamp(leftX, axis.left() - kOutside, axis.right() + kOutside);
   const double right = std::clamp(rightX, axis.left() - kOutside, axis.right() + kOutside);
   return {left, yOf(row.top), std::max(right - left, 1.0), row.height};

@@ -1,6 +1,5 @@
 #include "ui/views/timeline/TimelineView.h"
 
-#include <QAction>
 #include <QScrollBar>
 #include <cmath>
 
@@ -36,17 +35,17 @@ TimelineView::TimelineView(QWidget* parent) : Steered(parent) {
   bar_ = new TimelineBar(this);
   content_ = new QWidget(this);
   content_->setFocusProxy(this);  // its parts hand the focus to what they lie in
-  inColumn(content_, overview_, wide(makeScrollBar()), counterPanel_, findLine_, bar_);
+  fill(content_, inColumn({overview_, {makeScrollBar(), 1}, counterPanel_, findLine_, bar_}, 0));
   setPages(
       tr("No run is open. Start an experiment or open a run file, and its iterations appear here."),
       tr("Run the 2-rank demo"), Offer::kDemo, {content_});
   overview_->setAnnotations(&annotations());
   controller_.setFinder(&finder_);
-  connect(&annotations(), &Annotations::changed, this, [this] { repaintCanvas(); });
+  connect(&annotations(), &Annotations::changed, this, [this] { repaintSoon(); });
   connect(&annotations(), &Annotations::failed, this, &TimelineView::problem);
   connect(&finder_, &SpanFinder::changed, this, [this] {
     findLine_->showResult(finder_);
-    repaintCanvas();
+    repaintSoon();
   });
   connect(findLine_, &FindLine::queryChanged, this,
           [this](const QString& text) { finder_.setQuery(SpanQuery(text)); });
@@ -56,7 +55,7 @@ TimelineView::TimelineView(QWidget* parent) : Steered(parent) {
   connect(scrollBar_, &QScrollBar::valueChanged, this, [this](int value) {
     if (std::abs(controller_.scrollY() - value) >= 1) {
       controller_.setScroll(value);
-      repaintCanvas();
+      repaintSoon();
     }
   });
   makeActions();
@@ -89,11 +88,11 @@ void TimelineView::runChanged() {
   setFrozen(false);
   notes_->open(model_, state_);
   if (state_ != nullptr) {
-    const auto repaint = [this] { repaintCanvas(); };
+    const auto repaint = [this] { repaintSoon(); };
     connect(state_, &ViewState::rangeChanged, this, [this] {
       controller_.rangeChanged();
       updateScrollBar();
-      repaintCanvas();
+      repaintSoon();
     });
     connect(state_, &ViewState::hoveredChanged, this, repaint);
     connect(state_, &ViewState::colourByChanged, this, repaint);
@@ -104,14 +103,14 @@ void TimelineView::runChanged() {
       describe();
     });
     connect(state_, &ViewState::selectionChanged, this, [this] {
-      repaintCanvas();
+      repaintSoon();
       describe();
     });
     connect(state_, &ViewState::followLiveChanged, this, [this] { modelChanged(); });
   }
   if (model_ != nullptr) {
     connect(model_, &RunModel::changed, this, &TimelineView::modelChanged);
-    connect(model_, &RunModel::infoChanged, this, [this] { repaintCanvas(); });
+    connect(model_, &RunModel::infoChanged, this, [this] { repaintSoon(); });
     connect(model_, &RunModel::loaded, this, &TimelineView::modelLoaded);
     connect(model_, &RunModel::liveSpansApplied, this,
             [this](const std::vector<std::uint64_t>& endTicks) {
@@ -161,8 +160,7 @@ void TimelineView::goToIteration(std::uint32_t iteration) {
 
 void TimelineView::goToTime(double ns) {
   if (controller_.ready()) {
-    const double half = state_->range().lengthNs() / 2;
-    state_->setRange({ns - half, ns + half});
+    state_->setRange(TimeRange::about(ns, state_->range().lengthNs()));
     changedByUser();
   }
 }
@@ -180,7 +178,7 @@ void TimelineView::modelChanged() {
   }
   controller_.modelChanged();
   updateScrollBar();
-  repaintCanvas();
+  repaintSoon();
   if (!described_.isValid() || described_.elapsed() > kDescribeEveryMs) {
     describe();
   }
@@ -212,7 +210,7 @@ void TimelineView::changedByUser() {
   if (controller_.ready()) {
     canvas_->setCursor(controller_.mouse().cursor());
   }
-  repaintCanvas();
+  repaintSoon();
 }
 
 void TimelineView::updateScrollBar() {
@@ -226,7 +224,7 @@ void TimelineView::resizeEvent(QResizeEvent* event) {
   updateScrollBar();
 }
 
-// Minimised counts as hidden.
+// Qt hides the widgets of a window that is minimised, too: then nobody looks, and no frame is late.
 void TimelineView::showEvent(QShowEvent* event) {
   RunView::showEvent(event);
   latency_.watch();
@@ -355,6 +353,8 @@ void TimelineView::setFrozen(bool frozen) {
     return;
   }
   if (frozen) {
+    // Following would move the range of a picture that is to stand still; it is taken up again
+    // after.
     followedBeforeFreeze_ = state_->followsLive();
     state_->setFollowLive(false);
     return;
@@ -371,6 +371,7 @@ void TimelineView::find(const QString& text) {
   if (!text.isEmpty()) {
     findLine_->setText(text);
   }
+  // Closing the line dropped the query but left the text in it.
   if (finder_.query().text() != findLine_->text()) {
     finder_.setQuery(SpanQuery(findLine_->text()));
   }

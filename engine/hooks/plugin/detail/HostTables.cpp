@@ -46,14 +46,19 @@ std::vector<at::Tensor> parts(const at::Tensor& whole, const at::Tensor& one, in
   return whole.chunk(size);
 }
 
-/// Checks and queues: `body` gives what starts the operation and how many bytes it carries.
+/// Checks and queues: `body` is given the tensor whose bytes the operation carries, which may be
+/// undefined, and returns what starts it. Everything is checked there, while the plugin gets the
+/// answer; the start comes later, in turn (Note [The order of a plugin's operations]).
 template <typename Body>
-lockstep_status queued(lockstep_run* run, std::uint32_t stage, const char* name, Body body) {
+lockstep_status queued(lockstep_run* run, std::uint32_t stage, const char* name,
+                       const lockstep_buffer* carried, Body body) {
   PluginSession& session = *run->session;
   try {
+    const at::Tensor tensor = carried == nullptr ? at::Tensor() : session.tensorWithin(*carried);
     QueuedOperation operation;
     operation.stage = stage;
-    body(operation, session.callOptions(*run));
+    operation.bytes = tensor.defined() ? static_cast<std::uint64_t>(tensor.nbytes()) : 0;
+    operation.start = body(tensor, session.callOptions(*run));
     return session.queue(run, name, std::move(operation));
   } catch (const std::exception& error) {
     return session.refuse(name, error);
@@ -62,12 +67,8 @@ lockstep_status queued(lockstep_run* run, std::uint32_t stage, const char* name,
 
 lockstep_status allReduce(const lockstep_group* group, lockstep_run* run, std::uint32_t stage,
                           const lockstep_buffer* inout, std::int32_t op) {
-  return queued(run, stage, "all_reduce", [&](QueuedOperation& operation, auto options) {
-    const at::Tensor tensor = run->session->tensorWithin(*inout);
-    operation.bytes = static_cast<std::uint64_t>(tensor.nbytes());
-    // Everything is checked here, while the plugin gets the answer; start() comes later, in turn
-    // (Note [The order of a plugin's operations]).
-    operation.start = [pg = groupOf(group), tensor, reduce = reduceOp(op), options] {
+  return queued(run, stage, "all_reduce", inout, [&](const at::Tensor& tensor, auto options) {
+    return [pg = groupOf(group), tensor, reduce = reduceOp(op), options] {
       return Works{pg->allreduce({tensor}, reduce, options)};
     };
   });
@@ -75,12 +76,10 @@ lockstep_status allReduce(const lockstep_group* group, lockstep_run* run, std::u
 
 lockstep_status allGather(const lockstep_group* group, lockstep_run* run, std::uint32_t stage,
                           const lockstep_buffer* in, const lockstep_buffer* out) {
-  return queued(run, stage, "all_gather", [&](QueuedOperation& operation, auto options) {
+  return queued(run, stage, "all_gather", in, [&](const at::Tensor& input, auto options) {
     const auto pg = groupOf(group);
-    const at::Tensor input = run->session->tensorWithin(*in);
     const at::Tensor output = run->session->tensorWithin(*out);
-    operation.bytes = static_cast<std::uint64_t>(input.nbytes());
-    operation.start = [pg, input, outputs = parts(output, input, pg->size(), "out"), options] {
+    return [pg, input, outputs = parts(output, input, pg->size(), "out"), options] {
       return Works{pg->allgather(outputs, input, options)};
     };
   });
@@ -89,24 +88,18 @@ lockstep_status allGather(const lockstep_group* group, lockstep_run* run, std::u
 lockstep_status reduceScatter(const lockstep_group* group, lockstep_run* run, std::uint32_t stage,
                               const lockstep_buffer* in, const lockstep_buffer* out,
                               std::int32_t op) {
-  return queued(run, stage, "reduce_scatter", [&](QueuedOperation& operation, auto options) {
+  return queued(run, stage, "reduce_scatter", in, [&](const at::Tensor& input, auto options) {
     const auto pg = groupOf(group);
-    const at::Tensor input = run->session->tensorWithin(*in);
     const at::Tensor output = run->session->tensorWithin(*out);
-    operation.bytes = static_cast<std::uint64_t>(input.nbytes());
-    operation.start = [pg, output, inputs = parts(input, output, pg->size(), "in"),
-                       reduce = reduceOp(op), options] {
-      return Works{pg->reduceScatter(output, inputs, reduce, options)};
-    };
+    return [pg, output, inputs = parts(input, output, pg->size(), "in"), reduce = reduceOp(op),
+            options] { return Works{pg->reduceScatter(output, inputs, reduce, options)}; };
   });
 }
 
 lockstep_status broadcast(const lockstep_group* group, lockstep_run* run, std::uint32_t stage,
                           const lockstep_buffer* inout, std::int32_t root) {
-  return queued(run, stage, "broadcast", [&](QueuedOperation& operation, auto options) {
-    const at::Tensor tensor = run->session->tensorWithin(*inout);
-    operation.bytes = static_cast<std::uint64_t>(tensor.nbytes());
-    operation.start = [pg = groupOf(group), tensor, root, options] {
+  return queued(run, stage, "broadcast", inout, [&](const at::Tensor& tensor, auto options) {
+    return [pg = groupOf(group), tensor, root, options] {
       return Works{pg->broadcast({tensor}, root, options)};
     };
   });
@@ -120,15 +113,11 @@ std::vector<std::int64_t> splitsOf(const std::int64_t* splits, int size) {
 lockstep_status allToAll(const lockstep_group* group, lockstep_run* run, std::uint32_t stage,
                          const lockstep_buffer* in, const std::int64_t* inSplits,
                          const lockstep_buffer* out, const std::int64_t* outSplits) {
-  return queued(run, stage, "all_to_all", [&](QueuedOperation& operation, auto options) {
+  return queued(run, stage, "all_to_all", in, [&](const at::Tensor& input, auto options) {
     const auto pg = groupOf(group);
-    const at::Tensor input = run->session->tensorWithin(*in);
-    const at::Tensor output = run->session->tensorWithin(*out);
-    operation.bytes = static_cast<std::uint64_t>(input.nbytes());
-    operation.start = [pg, input, output, sent = splitsOf(inSplits, pg->size()),
-                       received = splitsOf(outSplits, pg->size()), options] {
-      return Works{pg->alltoall(output, input, received, sent, options)};
-    };
+    return [pg, input, output = run->session->tensorWithin(*out),
+            sent = splitsOf(inSplits, pg->size()), received = splitsOf(outSplits, pg->size()),
+            options] { return Works{pg->alltoall(output, input, received, sent, options)}; };
   });
 }
 
@@ -146,9 +135,8 @@ void requirePeer(const process_group::ProcessGroup& group, int peer, const char*
 lockstep_status exchange(const lockstep_group* group, lockstep_run* run, std::uint32_t stage,
                          const lockstep_buffer* out, std::int32_t to, const lockstep_buffer* in,
                          std::int32_t from) {
-  return queued(run, stage, "exchange", [&](QueuedOperation& operation, auto options) {
+  return queued(run, stage, "exchange", out, [&](const at::Tensor& sent, auto options) {
     const auto pg = groupOf(group);
-    const at::Tensor sent = out == nullptr ? at::Tensor() : run->session->tensorWithin(*out);
     const at::Tensor received = in == nullptr ? at::Tensor() : run->session->tensorWithin(*in);
     if (sent.defined()) {
       requirePeer(*pg, to, "to");
@@ -157,8 +145,7 @@ lockstep_status exchange(const lockstep_group* group, lockstep_run* run, std::ui
     if (received.defined()) {
       requirePeer(*pg, from, "from");
     }
-    operation.bytes = sent.defined() ? static_cast<std::uint64_t>(sent.nbytes()) : 0;
-    operation.start = [pg, sent, to, received, from, options] {
+    return [pg, sent, to, received, from, options] {
       Works works;
       if (sent.defined()) {
         works.push_back(pg->send(sent, to, 0, options));

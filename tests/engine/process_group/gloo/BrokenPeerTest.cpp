@@ -41,7 +41,7 @@ TEST(GlooBrokenPeer, EndsTheGroupWhenItSendsNonsense) {
       return;
     }
     // A rank that speaks Gloo, and on the slot of control messages says what was never sent.
-    auto transport = gloo::Transport::connect(*store, {{"default", 1, 2, 20s}, {}});
+    auto transport = gloo::Transport::connect(store, {"default", 1, 2, 20s}, {});
     ASSERT_TRUE(transport.ok()) << transport.error().message();
     std::array<std::uint8_t, 512> message{};
     message.fill(0x77);

@@ -53,9 +53,9 @@ struct FullConnection {
 };
 
 TEST(Connections, WaitUntilThePeersHostHasWhatWasSent) {
-  const Connections before = Connections::open();
+  const Connections before = openConnections();
   const FullConnection connection;
-  const Connections made = Connections::open().without(before);
+  const Connections made = openConnections(before);
   std::latch waits(1);
   std::atomic<bool> reads = false;
   std::thread peer([&] {
@@ -65,7 +65,7 @@ TEST(Connections, WaitUntilThePeersHostHasWhatWasSent) {
   });
   waits.count_down();
   const auto begin = Clock::now();
-  made.awaitDelivery(kNever);
+  awaitDelivery(made, kNever);
   EXPECT_TRUE(reads);
   EXPECT_LT(Clock::now() - begin, kNever);
   peer.join();
@@ -74,20 +74,20 @@ TEST(Connections, WaitUntilThePeersHostHasWhatWasSent) {
 TEST(Connections, WaitForAPeerThatDoesNotReadForAsLongAsTheyAreTold) {
   const FullConnection connection;
   const auto begin = Clock::now();
-  Connections::open().awaitDelivery(milliseconds(20));
+  awaitDelivery(openConnections(), milliseconds(20));
   EXPECT_GE(Clock::now() - begin, milliseconds(20));
 }
 
 TEST(Connections, DoNotWaitForOthersNorForThoseThatAreClosed) {
   const FullConnection another;
-  const Connections before = Connections::open();
+  const Connections before = openConnections();
   Connections made;
   {
     const FullConnection closed;
-    made = Connections::open().without(before);
+    made = openConnections(before);
   }
   const auto begin = Clock::now();
-  made.awaitDelivery(kNever);
+  awaitDelivery(made, kNever);
   EXPECT_LT(Clock::now() - begin, kNever);
 }
 

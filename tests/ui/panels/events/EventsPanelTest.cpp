@@ -177,6 +177,14 @@ TEST_F(EventsPanelTest, TheSelectionIsThatOfAllViews) {
   EXPECT_FALSE(table()->currentIndex().isValid()) << "it is not listed";
 }
 
+TEST_F(EventsPanelTest, WhatIsSelectedWhileItIsHiddenIsChosenOnceItIsShown) {
+  openSmall();
+  panel_.hide();
+  state_.select(panel_.model().spanAt(2));
+  panel_.show();
+  EXPECT_EQ(table()->currentIndex().row(), 2);
+}
+
 TEST_F(EventsPanelTest, EnterShowsAnEventInTheTimeline) {
   openSmall();
   const QSignalSpy asked(&panel_, &EventsPanel::timelineRequested);

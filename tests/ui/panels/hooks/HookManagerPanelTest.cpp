@@ -15,6 +15,8 @@
 #include <QTableView>
 #include <QTest>
 #include <QUrl>
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 
@@ -22,6 +24,7 @@
 #include "tests/ui/panels/hooks/MadeUpHooks.h"
 #include "ui/panels/hooks/DisabledHooks.h"
 #include "ui/panels/hooks/HookDetails.h"
+#include "ui/panels/hooks/HookLoader.h"
 
 namespace lockstep::ui {
 namespace {
@@ -139,6 +142,44 @@ TEST_F(HookManagerPanelTest, ARefusedLibraryIsNotCopiedAndSaysWhy) {
   EXPECT_THAT(panel_->message().toStdString(), HasSubstr("it has no entry"));
 }
 
+TEST_F(HookManagerPanelTest, ALibraryThatWasRefusedAndMendedIsListedOnce) {
+  open();
+  const QString path =
+      QString::fromStdString(hooks_.addRefused("elsewhere/bad.so", "it has no entry").string());
+  const auto rows = [&](const char* id) {
+    const auto& all = panel_->hooks().rows();
+    return std::count_if(all.begin(), all.end(), [&](const auto& row) { return row.id == id; });
+  };
+  for (int times = 0; times < 2; ++times) {
+    panel_->load({path});
+    ASSERT_TRUE(QTest::qWaitFor([&] { return rows("bad") > 0; }, kPatienceMs));
+    ASSERT_TRUE(settled());
+    EXPECT_EQ(rows("bad"), 1);
+  }
+  hooks_.addAt("elsewhere/bad.so", "good");
+  panel_->load({path});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return rows("good") > 0; }, kPatienceMs));
+  EXPECT_EQ(rows("bad"), 0);
+}
+
+TEST_F(HookManagerPanelTest, WithoutAFolderOfTheUsersNothingWaitsForOne) {
+  const std::string home = getenv("HOME");
+  const std::string data = getenv("XDG_DATA_HOME");
+  for (const char* variable : {"HOME", "XDG_DATA_HOME", "LOCKSTEP_HOOKS"}) {
+    unsetenv(variable);
+  }
+  QWidget window;
+  HookLoader loader({}, {}, &window);
+  setenv("HOME", home.c_str(), 1);
+  setenv("XDG_DATA_HOME", data.c_str(), 1);
+  QSignalSpy said(&loader, &HookLoader::said);
+  loader.load({"a.so", "b.so"});
+  ASSERT_EQ(said.count(), 1);
+  EXPECT_THAT(said[0][0].toString().toStdString(), HasSubstr("There is no folder for hooks"));
+  loader.hold(false);  // as after a scan
+  EXPECT_EQ(said.count(), 1);
+}
+
 TEST_F(HookManagerPanelTest, AnotherFileOfTheSameNameIsReplacedOnlyWhenTheUserSaysSo) {
   hooks_.add("mine", "1.0");
   open();
@@ -206,6 +247,18 @@ TEST_F(HookManagerPanelTest, AChangedLibraryIsNoLongerVerified) {
   press("hookReload");
   ASSERT_TRUE(settled());
   EXPECT_EQ(row("mine").state, State::kReady);
+}
+
+TEST_F(HookManagerPanelTest, ALibraryThatChangesWhileItIsVerifiedIsNotVerified) {
+  const auto path = hooks_.add("mine");
+  const auto kUser = plugin::PluginFolder::Kind::kUser;
+  FoundHooks found;
+  found.setLibraries({plugin::scanLibrary(path.string(), kUser, hooks_.options().scan)});
+  const QString library = QString::fromStdString(path.string());
+  found.setVerifying(library);
+  hooks_.add("mine", "1.0.1");
+  found.setVerdicts(library, {{"mine", {true, {}, {}}}}, {});
+  EXPECT_EQ(found.row(0).state, State::kReady);
 }
 
 TEST_F(HookManagerPanelTest, CancelEndsTheVerificationAndAllThatItStarted) {

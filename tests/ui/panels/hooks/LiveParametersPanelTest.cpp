@@ -139,6 +139,20 @@ TEST_F(LiveParametersPanelTest, LeavingTheBoxUnchangedSendsNothing) {
   EXPECT_EQ(sent().size(), 1u);
 }
 
+TEST_F(LiveParametersPanelTest, LeavingTheBoxOfAValueWithManyDigitsSendsNothing) {
+  open();
+  change("set.7.hook.density", "0.00123456789");
+  ASSERT_TRUE(
+      QTest::qWaitFor([this] { return stateOf("hook.density") == "0.00123456789 from step 7 on"; },
+                      kLivePatienceMs));
+  emit density()->editingFinished();
+  EXPECT_EQ(stateOf("hook.density"), "0.00123456789 from step 7 on");
+  EXPECT_EQ(density()->text(), "0.00123456789");
+  type(0.1 + 0.2);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return !sent().empty(); }, kLivePatienceMs));
+  EXPECT_EQ(sent()[0], (experiment::SettingChange{"hook.density", "0.3"}));
+}
+
 TEST_F(LiveParametersPanelTest, ARefusedChangeIsASentenceAndTheOldValueComesBack) {
   open();
   refusal_ = "this run takes no commands";

@@ -232,6 +232,28 @@ TEST_F(SetupPanelTest, AChoiceShowsTheKeysThatHaveAMeaningForIt) {
   EXPECT_EQ(panel_->draft().text().value("model.kind"), "\"deep_linear\"");
 }
 
+TEST_F(SetupPanelTest, AWrongChoiceOfTheFileIsOfferedUntilAnotherIsChosen) {
+  openFile("[model]\nkind = \"mpl\"\n");
+  auto* kind = field("model.kind")->findChild<QComboBox*>();
+  EXPECT_EQ(kind->currentText(), "mpl");
+  kind->setCurrentText("deep_linear");
+  emit kind->textActivated("deep_linear");
+  EXPECT_EQ(kind->currentText(), "deep_linear");
+  EXPECT_EQ(kind->findText("mpl"), -1);
+}
+
+TEST_F(SetupPanelTest, TheFilterTakesWordsInAnyOrderForFaultsAndSweepsToo) {
+  openFile("[train]\nsteps = 5\n[sweep]\n\"ddp.bucket_cap_mb\" = [4]\n");
+  auto* faults = panel_->findChild<FieldGroup*>("group:Faults");
+  auto* sweep = panel_->findChild<FieldGroup*>("group:Sweep");
+  auto* search = find<QLineEdit>("setupSearch");
+  search->setText("cap bucket");
+  EXPECT_TRUE(sweep->isVisible());
+  search->setText("milliseconds faults");
+  EXPECT_TRUE(faults->isVisible());
+  EXPECT_FALSE(sweep->isVisible());
+}
+
 TEST_F(SetupPanelTest, AHooksParametersComeFromItsPlugin) {
   openFile();
   type("hook.name", "sparse");
@@ -364,6 +386,21 @@ TEST_F(SetupPanelTest, ASweepRunsThroughTheQueueEachRunAsAFileOfItsOwn) {
   EXPECT_EQ(second.experiment.ddp.bucketCapMb, 0.5);
   EXPECT_EQ(second.experiment.name, "e bucket_cap_mb=0.5");
   EXPECT_EQ(second.experiment.sweep.run, "bucket_cap_mb=0.5");
+}
+
+TEST_F(SetupPanelTest, ASweepOfOneValueIsCheckedBeforeItRunsToo) {
+  openFile("[train]\nsteps = 5\n[sweep]\n\"ddp.bucket_cap_mb\" = [4]\n");
+  EXPECT_EQ(reason(), "Checking the runs of the sweep…");
+  EXPECT_TRUE(find<QLabel>("aboutSweep")->text().startsWith("One run with these values."));
+  panel_->run();  // no plugin has answered yet
+  EXPECT_TRUE(run_.isEmpty());
+  ASSERT_TRUE(waitUntil([&] { return runButton()->isEnabled(); })) << reason().toStdString();
+  panel_->draft().edit("vary", [](auto& text) { text.set("sweep.ddp.bucket_cap_mb", "[8]"); });
+  panel_->run();  // the answer is that for 4
+  EXPECT_TRUE(run_.isEmpty());
+  ASSERT_TRUE(waitUntil([&] { return runButton()->isEnabled(); })) << reason().toStdString();
+  panel_->run();
+  EXPECT_EQ(experiment::parseFile(run_.toStdString()).experiment.ddp.bucketCapMb, 8);
 }
 
 TEST_F(SetupPanelTest, AWrongValueOfASweepIsToldInItsRowAndNotUnderTheKey) {

@@ -7,7 +7,6 @@
 #include "tests/ui/views/buckets/BucketRun.h"
 #include "ui/views/buckets/BucketFacts.h"
 #include "ui/views/buckets/BucketStory.h"
-#include "ui/views/buckets/BucketsSentence.h"
 
 namespace lockstep::ui {
 namespace {

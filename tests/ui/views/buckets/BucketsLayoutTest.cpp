@@ -6,7 +6,6 @@
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/views/buckets/BucketRun.h"
 #include "ui/views/buckets/BucketsScene.h"
-#include "ui/views/buckets/ShownTime.h"
 
 namespace lockstep::ui {
 namespace {

@@ -276,6 +276,34 @@ TEST_P(BucketsViewTest, FollowsALiveRunToTheLastIterationThatAllRanksEnded) {
   EXPECT_TRUE(QTest::qWaitFor([&] { return story().step == 29u; }, 10'000));
 }
 
+TEST_P(BucketsViewTest, AReplayOfALiveRunGoesOnThoughOtherIterationsEnd) {
+  trace::RunUpdate all = test::demoRun({.steps = 30});
+  all.info->state = trace::RunState::kRunning;
+  trace::RunUpdate later;
+  const auto begun = [](const trace::SpanRow& span) { return span.step < 20; };
+  std::copy_if(all.spans.begin(), all.spans.end(), std::back_inserter(later.spans),
+               [&](const auto& span) { return !begun(span); });
+  std::erase_if(all.spans, [&](const auto& span) { return !begun(span); });
+  open(all);
+  state_.setFollowLive(true);
+  ASSERT_EQ(story().step, 19u);
+  view_->setReplayPart(0.5);
+  const auto at = view_->controller()->replayNs();
+  model_.applyUpdate(later);
+  ASSERT_TRUE(QTest::qWaitFor(
+      [&] {
+        const auto last = model_.lastStep(0);
+        return last && last->step == 29u;
+      },
+      10'000));
+  emit model_.loaded();
+  EXPECT_EQ(story().step, 19u);
+  EXPECT_EQ(view_->controller()->replayNs(), at);
+  trigger("End");
+  emit model_.loaded();
+  EXPECT_EQ(story().step, 29u);
+}
+
 TEST_P(BucketsViewTest, SaysWhatToDoWithoutARun) {
   view_->setRun({});
   QSignalSpy wanted(view_.get(), &BucketsView::demoRequested);

@@ -191,6 +191,26 @@ TEST_F(CompareViewTest, ClosingATabLeavesTheOthers) {
   EXPECT_TRUE(says("Pick two runs"));
 }
 
+TEST_F(CompareViewTest, TheRunAndTheKindThatWereChosenStayWhenARunBeforeItGoes) {
+  open();
+  addSlower();
+  view_->addRun(write("c.lockstep", test::slower(2.5)));
+  view_->addRun(write("d.lockstep", test::slower(3.5)));
+  ASSERT_TRUE(compared());
+  view_->otherTabs()->setCurrentIndex(1);
+  QComboBox* kinds = view_->distribution()->kinds();
+  ASSERT_GT(kinds->count(), 1);
+  kinds->setCurrentIndex(1);
+  const QString kind = kinds->currentText();
+  emit view_->otherTabs()->tabCloseRequested(0);
+  ASSERT_TRUE(compared());
+  EXPECT_EQ(view_->other(), 1u);
+  EXPECT_EQ(view_->otherTabs()->currentIndex(), 0);
+  EXPECT_TRUE(view_->otherTabs()->tabToolTip(0).contains("c.lockstep"));
+  EXPECT_TRUE(view_->otherTabs()->tabText(0).startsWith("B  "));
+  EXPECT_EQ(kinds->currentText(), kind);
+}
+
 TEST_F(CompareViewTest, AReasonLeadsToItsBucketInBothTimelines) {
   open();
   addSlower();

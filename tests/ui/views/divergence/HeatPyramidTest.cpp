@@ -72,6 +72,19 @@ TEST(StepSeriesTest, ALongSeriesKeepsItsExtremes) {
   EXPECT_EQ(most, 1000);
 }
 
+TEST(StepSeriesTest, AValueOfALongSeriesIsNeverOneOfALaterStep) {
+  std::vector<SeriesPoint> points;
+  for (std::uint32_t step = 0; step < 100'000; ++step) {
+    points.push_back({step, static_cast<double>(step)});
+  }
+  const StepSeries series(0, points);
+  for (std::uint32_t step = 0; step < 100'000; step += 7) {
+    ASSERT_LE(*series.at(step), step);
+    ASSERT_GT(*series.at(step), static_cast<double>(step) - 25);
+  }
+  EXPECT_EQ(series.at(99'999), 99'999);
+}
+
 TEST(StepSeriesTest, SaysFromWhereOnAValueWasNoNumber) {
   const StepSeries series(1, {{5, 2}, {3, 1}, {7, std::nan("")}, {9, 4}});
   EXPECT_EQ(series.firstNotFinite(), 7u);

@@ -93,6 +93,13 @@ TEST_F(HooksSceneTest, MarksWhereALiveParameterWasChanged) {
   EXPECT_THAT(texts(), Contains("105 now, all ranks"));
 }
 
+TEST_F(HooksSceneTest, StepsAreWrittenInFullHoweverManyThereAre) {
+  auto longRun = std::make_shared<HookRun>(*run());
+  longRun->steps = 1'400'001;
+  show({longRun});
+  EXPECT_THAT(texts(), Contains("1000000"));
+}
+
 TEST_F(HooksSceneTest, TheHistogramFollowsThePickAndNamesItsQuantiles) {
   frame_.picked = HookPick{0, HookPhase::kEncode};
   show({run()});

@@ -76,6 +76,17 @@ TEST(FirstLook, TakesTheFirstFaultAfterTheWarmUpOfAllRanks) {
   EXPECT_NEAR(range.endNs, 400, 10);
 }
 
+TEST(FirstLook, FindsAFaultBehindAWaitForACoreInTheSameRow) {
+  RunModel model;
+  Feed feed;
+  feed.nextId = 500;
+  sixSteps(model).applyUpdate(feed.span(3, EventKind::kOffCore, 110, 120, 1).take());
+  addFault(model, 3, 310, 350, 3);
+  const TimeRange range = firstLook(model);
+  EXPECT_NEAR(range.startNs, 200, 10);
+  EXPECT_NEAR(range.endNs, 500, 10);
+}
+
 TEST(FirstLook, ShowsWhereARankWasKilledThoughThatIterationHasNoEnd) {
   RunModel model;
   addFault(sixSteps(model), 1, 601, 601, 6);

@@ -26,6 +26,7 @@ void GroundLayer::drawBands(DisplayList& list, const TimelineLayout::RankBox& ra
       list.fill(QRectF(kLabelWidth, sight_.yOf(lane.top), axis_.width(), lane.height),
                 shaded ? palette_.lane : palette_.background);
     }
+    // For lanes out of sight too: else the bands would change places while one scrolls.
     shaded = !shaded;
   }
   for (const auto& box : rank.counters) {
@@ -37,6 +38,7 @@ void GroundLayer::drawBands(DisplayList& list, const TimelineLayout::RankBox& ra
 
 void GroundLayer::drawGrid(DisplayList& list) const {
   const QRectF area = sight_.lanesArea();
+  // Down to the end of the last rank: below it nothing has a time.
   const double bottom = std::min(area.bottom(), sight_.yOf(layout_.height() - kRankGap));
   const TimeMarks marks(sight_);
   for (const TimeAxis::Tick& tick : marks.ticks()) {

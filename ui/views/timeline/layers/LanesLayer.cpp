@@ -70,7 +70,8 @@ void LanesLayer::drawLane(DisplayList& list, const TimelineLayout::LaneBox& box)
   drawGaps(list, box);
 }
 
-// The longest of a few of its spans: a fold takes its colour.
+// A fold takes the colour of its longest span, which is what fills it. Of a few samples, evenly
+// spread: a look at all would cost spans and not pixels.
 Span LanesLayer::longestOf(const Lane& lane, int row, std::size_t first, std::size_t count) const {
   const run::SpanStore& store = lane.rows[static_cast<std::size_t>(row)];
   std::size_t longest = first;
@@ -86,6 +87,20 @@ Span LanesLayer::longestOf(const Lane& lane, int row, std::size_t first, std::si
   return model_.spanAt(lane.id, row, longest);
 }
 
+// Note [From spans to rectangles]
+//
+// A row may have millions of spans in sight and has a thousand pixels. forEachVisible
+// (LevelOfDetail.h) hands out spans and folds of several, from left to right, with no more than one
+// or two in 3 px:
+//
+//   zoomed out   ▓▓▓▓▓▓▓▓▓ ▓▓▓▓▓▓▓    folds; neighbours that touch and look alike become one
+//   closer       ▓▓▓ [██] ▓▓▓ [█]     bars where there is room, folds in between
+//   close        [forward ][backward  ▼ ▷ ]
+//
+// Two things cannot be drawn before the next item is known: a fold, which may go on in it, and a
+// mark, whose text needs to know how much room there is. They wait in `pending` and `mark`, and
+// `flush` draws them. The cost of a row is that of its items, each a binary search and a few reads:
+// pixels and not spans.
 void LanesLayer::drawRow(DisplayList& list, const Lane& lane,
                          const TimelineLayout::Row& row) const {
   const LodRow lod{lane.rows[static_cast<std::size_t>(row.row)], model_};
@@ -144,10 +159,8 @@ void LanesLayer::drawMatches(DisplayList& list, const Lane& lane,
     return;
   }
   const auto firstFrom = [&](double ns) {
-    return std::partition_point(matches->begin(), matches->end(),
-                                [ticks = model_.toTicks(ns)](const SpanFinder::Match& match) {
-                                  return match.startTicks < ticks;
-                                });
+    return std::ranges::lower_bound(*matches, model_.toTicks(ns), {},
+                                    &SpanFinder::Match::startTicks);
   };
   constexpr double kTick = 3;
   for (auto match = firstFrom(axis_.startNs()); match != matches->end();) {

@@ -9,6 +9,8 @@ MeetingBar drawMeetingBar(DisplayList& list, const QRectF& body, double arrivedX
   const MeetingBar bar{{body.topLeft(), QPointF(arrivedX, body.bottom())},
                        {QPointF(arrivedX, body.top()), body.bottomRight()},
                        mixed(fill, palette.background, 0.3)};
+  // Where a rank has no record, the last arrival that is known may not be the last: no parts are
+  // drawn.
   if (torn) {
     list.fill(body, bar.pale, radius(body));
     list.outline(body, fill, radius(body));

@@ -26,6 +26,7 @@ void PointerLayer::draw(DisplayList& list) const {
                  colourOf(*frame_.hovered, frame_.colourBy, palette_),
                  factsOf(model_, *frame_.hovered), palette_);
   } else if (!frame_.measured) {
+    // The layer of counters lies far below; its card must not.
     CountersLayer(sight_, palette_).drawCard(list, *frame_.pointer);
   }
 }

@@ -4,7 +4,7 @@
 
 namespace lockstep::ui {
 
-/// What the pointer is told: the time under it, and a card about the span or the counter there.
+/// What is shown at the pointer: the time under it, and a card about the span or the counter there.
 class PointerLayer : public TimelineLayer {
  public:
   using TimelineLayer::TimelineLayer;

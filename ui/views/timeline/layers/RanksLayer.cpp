@@ -46,6 +46,7 @@ void RanksLayer::drawNames(DisplayList& list, const TimelineLayout::RankBox& ran
   const QRectF column(0, sight_.yOf(rank.top), kLabelWidth, rank.height);
   list.fill(column, palette_.surface);
   for (const auto& lane : rank.lanes) {
+    // Its strip is too low for names.
     if (rank.collapsed) {
       break;
     }
@@ -68,10 +69,10 @@ void RanksLayer::drawHeader(DisplayList& list, const TimelineLayout::RankBox& ra
   } else {
     list.polygon({{7, y - 2.5}, {16, y - 2.5}, {11.5, y + 3}}, palette_.textMuted);
   }
-  list.text(QRectF(24, header.top(), kLabelWidth - 28, header.height()),
-            QStringLiteral("Rank %1").arg(rank.rank), palette_.text, FontRole::kBold);
-  list.text(QRectF(kLabelWidth + 8, header.top(), axis_.width() - 16, header.height()),
-            factsOf(rank.rank).join(QStringLiteral(" · ")), palette_.textMuted, FontRole::kSmall);
+  list.title(QRectF(24, header.top(), kLabelWidth - 28, header.height()),
+             QStringLiteral("Rank %1").arg(rank.rank), palette_);
+  list.note(QRectF(kLabelWidth + 8, header.top(), axis_.width() - 16, header.height()),
+            factsOf(rank.rank).join(QStringLiteral(" · ")), palette_);
 }
 
 QStringList RanksLayer::factsOf(int rank) const {
@@ -94,6 +95,7 @@ QStringList RanksLayer::factsOf(int rank) const {
     }
   }
   if (const std::size_t steps = model_.stepCount(rank); steps > 0) {
+    // After what became of the rank, before where it ran and what it sent.
     facts.insert(facts.isEmpty() ? 0 : 1, formatCounted(steps, "iteration"));
   }
   return facts;

@@ -15,6 +15,19 @@ constexpr std::size_t kRibbonsAtMost = 300;
 
 }  // namespace
 
+// Note [Ribbons]
+//
+// A ribbon joins the bars of one collective from rank to rank, downwards; where it leans, ranks
+// came at different times:
+//
+//   rank 0    ┌─────────────┐
+//              ╲             ╲
+//   rank 1      └────┐────────┐
+//                    ▲ the last to come
+//
+// Each costs a few lines a rank, so they are for few: where more than 300 are in sight, or most are
+// too narrow to be seen, a sentence takes their place. The selected one is drawn last and in any
+// case. A rank that is folded or hidden has no bar, and its neighbours are joined past it.
 void RibbonsLayer::draw(DisplayList& list) const {
   const Meeting* selected = frame_.selection ? model_.meetingOf(*frame_.selection) : nullptr;
   list.clip(sight_.lanesArea());
@@ -40,6 +53,8 @@ void RibbonsLayer::drawAll(DisplayList& list, const Meeting* selected) const {
     std::size_t looked = 0;
     for (std::size_t i = table.firstEndingAfter(model_.toTicks(axis_.startNs()));
          i < all.size() && past <= MeetingTable::kReorderedAtMost; ++i) {
+      // Meetings are in the order of their numbers and only nearly in that of time: beyond the
+      // right edge as many are looked at as may have changed places.
       past += all[i].firstStart > endTicks ? 1 : 0;
       const double ns = model_.toNs(all[i].lastEnd) - model_.toNs(all[i].firstStart);
       if (past == 0 && all[i].count >= 2 && &all[i] != selected && ns >= leastNs) {
@@ -52,9 +67,9 @@ void RibbonsLayer::drawAll(DisplayList& list, const Meeting* selected) const {
     }
   }
   if (tooMany) {
-    list.text(QRectF(axis_.left() + 8, sight_.lanesArea().top() + 4, axis_.width() - 16, 16),
-              QStringLiteral("Zoom in to see ribbons: too many collectives are in sight."),
-              palette_.text, FontRole::kBold);
+    list.title(QRectF(axis_.left() + 8, sight_.lanesArea().top() + 4, axis_.width() - 16, 16),
+               QStringLiteral("Zoom in to see ribbons: too many collectives are in sight."),
+               palette_);
     return;
   }
   for (const Meeting* meeting : wide) {

@@ -25,10 +25,10 @@ void RulerLayer::draw(DisplayList& list) const {
   drawTimes(list, marks);
   list.unclip();
   list.fill(QRectF(0, kRulerHeight - 1, frame_.size.width(), 1), palette_.gridStrong);
-  list.text(QRectF(10, 0, kLabelWidth - 14, kIterationHeight), QStringLiteral("Iteration"),
-            palette_.textMuted, FontRole::kSmall);
-  list.text(QRectF(10, kIterationHeight, kLabelWidth - 14, kRulerHeight - kIterationHeight - 6),
-            QStringLiteral("Time"), palette_.textMuted, FontRole::kSmall);
+  list.note(QRectF(10, 0, kLabelWidth - 14, kIterationHeight), QStringLiteral("Iteration"),
+            palette_);
+  list.note(QRectF(10, kIterationHeight, kLabelWidth - 14, kRulerHeight - kIterationHeight - 6),
+            QStringLiteral("Time"), palette_);
   list.fill(QRectF(kLabelWidth - 1, 0, 1, kRulerHeight), palette_.gridStrong);
 }
 
@@ -42,8 +42,8 @@ void RulerLayer::drawTimes(DisplayList& list, const TimeMarks& marks) const {
     const QString text = tick.major ? marks.label(tick.ns, step) : QString();
     const double half = textWidth(text, FontRole::kSmall) / 2 + 2;
     if (tick.major && x - half >= axis_.left() && x + half <= axis_.right()) {
-      list.text(QRectF(x - half, kIterationHeight + 1, 2 * half, 15), text, palette_.textMuted,
-                FontRole::kSmall, Qt::AlignCenter);
+      list.note(QRectF(x - half, kIterationHeight + 1, 2 * half, 15), text, palette_,
+                Qt::AlignCenter);
     }
   }
 }
@@ -54,8 +54,8 @@ void RulerLayer::drawNumbers(DisplayList& list, const TimeMarks& marks) const {
     list.fill(QRectF(std::round(left), 4, 1, kIterationHeight - 4), palette_.gridStrong);
     const QString number = QString::number(step.step);
     if (left + 4 + textWidth(number, FontRole::kSmall) <= axis_.right()) {  // else cut: 7 of 70
-      list.text(QRectF(left + 4, 2, TimeMarks::kNumberDistance - 6, kIterationHeight - 3), number,
-                palette_.text, FontRole::kSmall);
+      list.label(QRectF(left + 4, 2, TimeMarks::kNumberDistance - 6, kIterationHeight - 3), number,
+                 palette_);
     }
   }
 }
@@ -75,7 +75,7 @@ void RulerLayer::drawBoxes(DisplayList& list, const TimeMarks& marks) const {
                              .arg(formatDuration(step.endNs - step.startNs));
     const bool roomy = textWidth(full, FontRole::kSmall) + 12 < box.width();
     if (textWidth(number, FontRole::kSmall) + kBoxPadding < box.width()) {
-      list.text(box, roomy ? full : number, palette_.text, FontRole::kSmall, Qt::AlignCenter);
+      list.label(box, roomy ? full : number, palette_, Qt::AlignCenter);
     }
   }
 }

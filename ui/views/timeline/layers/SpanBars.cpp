@@ -65,6 +65,7 @@ void SpanBars::drawCollective(DisplayList& list, const Span& span, const QRectF&
                               ? body.left()
                               : std::clamp(axis_.toX(lastNs), body.left(), body.right());
   const MeetingBar drawn = drawMeetingBar(list, body, arrivedX, torn, fill, palette_);
+  // The text goes to the transfer unless the wait has much more room.
   const bool roomAfter =
       drawn.transfer.width() >= drawn.waiting.width() || drawn.transfer.width() > 90;
   if (torn) {
@@ -106,6 +107,7 @@ void SpanBars::drawText(DisplayList& list, const Span& span, const QRectF& bar,
   }
   const FontRole font = bar.height() > 20 ? FontRole::kNormal : FontRole::kSmall;
   const QStringList labels = labelsOf(model_, span);
+  // The only form there is stands even where it is cut off; of several, only one that fits.
   QString label = labels.size() == 1 ? labels.front() : QString();
   double taken = 0;
   for (const QString& form : labels) {
@@ -170,8 +172,7 @@ void SpanBars::drawBucketMark(DisplayList& list, const Span& span, double x, con
   const QString text = QStringLiteral("b%1").arg(span.bucket);
   const double width = textWidth(text, FontRole::kSmall);
   if (roomRight - x > width + h + 3) {
-    list.text(QRectF(x + h, row.top() - 2, width + 2, row.height() + 3), text, palette_.textMuted,
-              FontRole::kSmall);
+    list.note(QRectF(x + h, row.top() - 2, width + 2, row.height() + 3), text, palette_);
   }
 }
 
@@ -204,6 +205,7 @@ void SpanBars::drawFold(DisplayList& list, const SpanFold& fold, const QRectF& r
   }
   const QColor fill = mixed(fold.colour, palette_.background, 0.7);
   list.fill(bar, fill);
+  // A zigzag, so that a fold is not taken for one long span.
   constexpr double kZigzag = 4;
   if (bar.width() < 4 * kZigzag) {
     return;

@@ -20,6 +20,7 @@ TimeMarks::TimeMarks(const TimelineSight& sight)
   // Far into a run the labels are long; they never touch.
   const QString longest = label(axis_.endNs(), stepNs());
   distance_ = std::max(distance_, textWidth(longest, FontRole::kSmall) + 24);
+  // The iterations of the first rank that has any: all ranks go through them together, nearly.
   for (int rank = 0; rank < sight.model.rankCount(); ++rank) {
     const Lane* lane = sight.model.lane(laneId(rank, LaneRole::kPhases));
     if (lane != nullptr && !lane->rows.empty() && !lane->rows[0].empty()) {
@@ -39,6 +40,9 @@ void TimeMarks::findIterations(const RunModel& model, int rank, const run::SpanS
   if (from >= to) {
     return;
   }
+  // By the mean length of those in sight. Where they are too narrow, every k-th has its number, k
+  // being 1, 2 or 5 times a power of ten and the numbers multiples of k: so the same ones stay
+  // marked while the timeline is moved.
   const double nsEach = (model.toNs(steps.endAt(to - 1)) - model.toNs(steps.startAt(from))) /
                         static_cast<double>(to - from);
   const double pixelsEach = std::max(nsEach / axis_.nsPerPixel(), 1e-6);

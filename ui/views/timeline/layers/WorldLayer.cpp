@@ -76,11 +76,25 @@ void WorldLayer::draw(DisplayList& list) const {
   list.clip(sight_.belowRuler());
   const QRectF place(0, sight_.yOf(world.top), kLabelWidth, world.height);
   list.fill(place, palette_.surface);
-  list.text(place.adjusted(10, 0, -6, 0), QStringLiteral("World"), palette_.text, FontRole::kBold);
+  list.title(place.adjusted(10, 0, -6, 0), QStringLiteral("World"), palette_);
   list.fill(QRectF(kLabelWidth - 1, place.top(), 1, place.height()), palette_.gridStrong);
   list.unclip();
 }
 
+// Note [All ranks in one row]
+//
+// A bar of World is a collective from its first arrival to its last end. Up to the last arrival it
+// is hatched: nothing can be transferred before; a tick marks each rank's arrival, that of the last
+// in another colour.
+//
+//   first            last arrival       last end
+//   ├┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┤███████████████████┤   b3 · rank 1 last, 4.2 ms
+//   ▏      ▏         ▎ arrivals
+//
+// Collectives in flight together have rows of their own (Meeting::row). Those too narrow to be seen
+// are folded over all rows of the group, and show what is lost by waiting: the band is divided by
+// its share of the time. Meetings are in the order of their numbers, nearly that of time, so the
+// walk goes on beyond the right edge for as many as may have changed places (kReorderedAtMost).
 void WorldLayer::drawGroup(DisplayList& list, std::uint8_t group,
                            const std::vector<TimelineLayout::WorldRow>& rows) const {
   const QRectF band(axis_.left(), sight_.yOf(rows.front().top), axis_.width(),
@@ -130,6 +144,7 @@ void WorldLayer::drawFold(DisplayList& list, const MeetingTable& table, std::siz
     const auto length = static_cast<double>(all[i].lastEnd - all[i].firstStart);
     waiting += static_cast<double>(all[i].lastStart - all[i].firstStart);
     whole += length;
+    // Colours of buckets repeat after eight: so the colour with the most time is found.
     ofBucket[all[i].bucket % ofBucket.size()] += length;
   }
   const auto most = static_cast<std::size_t>(std::max_element(ofBucket.begin(), ofBucket.end()) -

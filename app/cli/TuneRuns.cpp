@@ -1,0 +1,168 @@
+#include "app/cli/TuneRuns.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "app/cli/Complaint.h"
+#include "app/cli/ProgressLine.h"
+#include "engine/analysis/Compare.h"
+#include "engine/analysis/RunMeans.h"
+#include "engine/base/NumberText.h"
+#include "engine/base/Try.h"
+#include "engine/cost/Sample.h"
+#include "engine/experiment/Parse.h"
+#include "engine/launch/Supervisor.h"
+
+namespace lockstep::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Where the run files of the rounds lie; gone in the end where nobody asked for them.
+class RunFolder {
+ public:
+  explicit RunFolder(const fs::path& asked)
+      : path_(asked.empty()
+                  ? fs::temp_directory_path() / fmt::format("lockstep-tune-{}", ::getpid())
+                  : asked),
+        isKept_(!asked.empty()) {}
+  ~RunFolder() {
+    std::error_code ignored;
+    if (!isKept_) {
+      fs::remove_all(path_, ignored);
+    }
+  }
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+
+  [[nodiscard]] fs::path file(int round, std::size_t number) const {
+    return path_ / fmt::format("round-{}-settings-{}.lockstep", round + 1, number);
+  }
+
+ private:
+  fs::path path_;
+  bool isKept_;
+};
+
+/// The experiment for a few steps, and nothing but steps.
+experiment::Experiment shortened(experiment::Experiment experiment, int steps) {
+  experiment.train.epochs.reset();
+  experiment.train.steps = steps;
+  experiment.train.evaluateAtEnd = false;
+  experiment.train.evaluateEvery = 0;
+  experiment.train.checkpoint.clear();
+  experiment.train.checkpointEvery = 0;
+  experiment.train.resumeFrom.clear();
+  experiment.sweep = {};
+  return experiment;
+}
+
+base::Result<double> medianStepMs(const fs::path& runFile) {
+  const analysis::RunData data = LOCKSTEP_TRY(analysis::readRunData(runFile));
+  const auto median = cost::median(
+      analysis::iterationSamples(data, analysis::analyse(data), analysis::Metric::kStep));
+  if (!median) {
+    return base::Error{base::ExitCode::kBadInput, "nothing measured", runFile.string()};
+  }
+  return *median;
+}
+
+base::Result<double> runOnce(const experiment::Experiment& experiment, const fs::path& runFile,
+                             bool quiet) {
+  launch::LaunchOptions options;
+  options.experiment = experiment;
+  options.experimentToml = experiment::toToml(experiment);
+  options.runFile = runFile;
+  options.announce = [](const std::string& text) { complain(text); };
+  ProgressLine line(stderr, ProgressLine::styleFor(stderr, quiet));
+  const auto outcome = launch::superviseRun(
+      options, [&line](const launch::LaunchProgress& progress) { line.show(progress); });
+  line.clear();
+  if (!outcome.ok()) {
+    return outcome.error();
+  }
+  if (outcome.value().stopped || outcome.value().exitCode != base::ExitCode::kOk) {
+    return base::Error{
+        outcome.value().exitCode,
+        outcome.value().failure.empty() ? "stopped" : outcome.value().failure,
+        runFile.string()};
+  }
+  return medianStepMs(runFile);
+}
+
+std::string ratioText(const MeasuredSettings& of) {
+  return fmt::format("{:.3f} of those with the run's own settings ({:.3f} to {:.3f})",
+                     of.ratio->mean, of.ratio->low, of.ratio->high);
+}
+
+}  // namespace
+
+base::Result<std::vector<MeasuredSettings>> runInRounds(
+    const experiment::Experiment& own, const std::vector<analysis::TunedSettings>& others,
+    const RoundsOptions& options) {
+  const RunFolder folder(options.folder);
+  std::vector<MeasuredSettings> measured{{{}, {}}};
+  for (const analysis::TunedSettings& settings : others) {
+    measured.push_back({settings, {}});
+  }
+  for (int round = 0; round < options.rounds; ++round) {
+    for (std::size_t place = 0; place < measured.size(); ++place) {
+      const std::size_t number = round % 2 == 0 ? place : measured.size() - 1 - place;
+      MeasuredSettings& one = measured[number];
+      if (!options.quiet) {
+        complain(fmt::format("round {} of {}: {}", round + 1, options.rounds, one.settings.text()));
+      }
+      const double ms = LOCKSTEP_TRY(runOnce(shortened(one.settings.appliedTo(own), options.steps),
+                                             folder.file(round, number), options.quiet));
+      one.stepMs.push_back(ms);
+    }
+  }
+  const double tail =
+      analysis::kSignificant / 2 / static_cast<double>(std::max<std::size_t>(others.size(), 1));
+  for (std::size_t number = 1; number < measured.size(); ++number) {
+    measured[number].ratio =
+        analysis::pairedRatio(measured[0].stepMs, measured[number].stepMs, tail);
+  }
+  return measured;
+}
+
+const MeasuredSettings* winnerOf(const std::vector<MeasuredSettings>& measured) {
+  const MeasuredSettings* winner = nullptr;
+  for (const MeasuredSettings& one : measured) {
+    if (one.isFaster() && (winner == nullptr || one.ratio->mean < winner->ratio->mean)) {
+      winner = &one;
+    }
+  }
+  return winner;
+}
+
+std::string verdictText(const std::vector<MeasuredSettings>& measured) {
+  const std::string how = fmt::format("{} in alternation, 99 % for all together",
+                                      base::countedText(measured.front().stepMs.size(), "round"));
+  if (const MeasuredSettings* const winner = winnerOf(measured)) {
+    return fmt::format("\"{}\" won: its steps took {}; {}.", winner->settings.text(),
+                       ratioText(*winner), how);
+  }
+  const MeasuredSettings* best = nullptr;
+  for (const MeasuredSettings& one : measured) {
+    if (one.ratio && (best == nullptr || one.ratio->mean < best->ratio->mean)) {
+      best = &one;
+    }
+  }
+  if (best == nullptr) {
+    return "Nothing can be told: it takes two rounds to tell chance from effect.";
+  }
+  if (best->ratio->low > 1) {
+    return fmt::format(
+        "The run's own settings won: the steps of the next best, \"{}\", took {}; {}.",
+        best->settings.text(), ratioText(*best), how);
+  }
+  return fmt::format("No difference beyond noise: the steps of \"{}\", the best, took {}; {}.",
+                     best->settings.text(), ratioText(*best), how);
+}
+
+}  // namespace lockstep::cli

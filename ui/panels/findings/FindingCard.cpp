@@ -1,0 +1,122 @@
+#include "ui/panels/findings/FindingCard.h"
+
+#include <QFontDatabase>
+#include <QPainter>
+#include <QPushButton>
+
+#include "ui/panels/CurrentPalette.h"
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
+#include "ui/panels/findings/FindingsLine.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int kBand = 4;
+constexpr int kMarkSide = 10;
+constexpr QMargins kMargins{kBand + kMarkSide + 18, 8, 10, 8};
+
+void say(QLabel* label, const QString& text) {
+  label->setText(text);
+  label->setVisible(!text.isEmpty());
+}
+
+/// A label that wraps and is as high as its words are at the width that it gets.
+QLabel* words(QLabel* label) {
+  QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Minimum);
+  policy.setHeightForWidth(true);
+  label->setSizePolicy(policy);
+  label->setWordWrap(true);
+  label->setTextFormat(Qt::PlainText);
+  label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  label->setFocusPolicy(Qt::NoFocus);
+  return label;
+}
+
+}  // namespace
+
+FindingCard::FindingCard(QWidget* parent)
+    : QWidget(parent),
+      title_(words(named(bold(), "findingTitle"))),
+      saving_(named(bold(), "findingSaving")),
+      sentence_(words(wrapped({}, "findingSentence"))),
+      interval_(named(new QLabel, "findingInterval")),
+      remedy_(words(wrapped({}, "findingRemedy"))),
+      place_(words(muted({}, "findingPlace"))),
+      settings_(words(wrapped({}, "findingSettings"))),
+      apply_(named(new QPushButton(tr("Apply and run")), "applyFinding")),
+      show_(named(new QPushButton(tr("Show")), "showFinding")) {
+  setObjectName("findingCard");
+  title_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+  saving_->setAlignment(Qt::AlignRight);
+  interval_->setAlignment(Qt::AlignRight);
+  interval_->setForegroundRole(QPalette::PlaceholderText);
+  settings_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+  for (QPushButton* button : {apply_, show_}) {
+    button->setAutoDefault(true);
+  }
+  auto* head = inRow({{title_, 1}, inColumn({saving_, interval_, Part::rest()}, 0)}, 12);
+  fill(this, inColumn({head, sentence_, remedy_, settings_,
+                       inRow({{place_, 1}, {apply_, 0, Qt::AlignBottom}, {show_, 0, Qt::AlignBottom}})},
+                      4),
+       kMargins);
+  connect(apply_, &QPushButton::clicked, this, &FindingCard::applyRequested);
+  connect(show_, &QPushButton::clicked, this, &FindingCard::showRequested);
+}
+
+void FindingCard::setFinding(const diagnosis::Finding& finding, double stepMs) {
+  tone_ = toneOf(finding);
+  title_->setText(titleOf(finding));
+  title_->show();
+  say(saving_, savingOf(finding));
+  say(interval_, intervalOf(finding, stepMs));
+  say(sentence_, QString::fromStdString(finding.sentence));
+  say(remedy_, QString::fromStdString(finding.remedy));
+  QStringList settings;
+  for (const diagnosis::Setting& setting : finding.settings) {
+    settings << settingOf(setting);
+  }
+  say(settings_, settings.join(QLatin1Char('\n')));
+  say(place_, placeOf(finding.place));
+  apply_->setVisible(!settings.isEmpty());
+  applyTip_ = tr("Runs a copy of the experiment with %1, and compares it with this run")
+                  .arg(settings.join(QStringLiteral(", ")));
+  blockApply(blocked_);
+  show_->show();
+  show_->setToolTip(tr("Shows where it can be seen"));
+  setAccessibleName(title_->text());
+  update();
+}
+
+void FindingCard::setNothing(FindingTone tone, const QString& sentence) {
+  tone_ = tone;
+  for (QWidget* part : std::initializer_list<QWidget*>{title_, saving_, interval_, remedy_,
+                                                       settings_, place_, apply_, show_}) {
+    part->hide();
+  }
+  say(sentence_, sentence);
+  setAccessibleName(sentence);
+  update();
+}
+
+void FindingCard::blockApply(const QString& reason) {
+  blocked_ = reason;
+  apply_->setEnabled(reason.isEmpty());
+  apply_->setToolTip(reason.isEmpty() ? applyTip_ : reason);
+}
+
+void FindingCard::paintEvent(QPaintEvent* /*event*/) {
+  QPainter painter(this);
+  const QColor ink = inkOf(tone_);
+  QColor wash = ink;
+  wash.setAlphaF(0.06F);
+  painter.fillRect(rect(), palette().color(QPalette::Base));
+  painter.fillRect(rect(), wash);
+  painter.fillRect(QRect(0, 0, kBand, height()), ink);
+  painter.fillRect(QRect(0, height() - 1, width(), 1), currentPalette().gridStrong);
+  const int line = fontMetrics().height();
+  drawMark(painter, tone_,
+           QRectF(kBand + 9, kMargins.top() + (line - kMarkSide) / 2.0, kMarkSide, kMarkSide));
+}
+
+}  // namespace lockstep::ui

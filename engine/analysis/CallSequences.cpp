@@ -276,7 +276,7 @@ std::vector<CallSequence> callSequences(const RunData& data, bool complete) {
     rankOf[track.id] = track.rank;
     everybody.insert(track.rank);
   }
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> calls;  // when they begin, and where they are
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> calls;  // begin, and where
   std::map<int, std::vector<Interval>> lost;
   data.spans.eachOf(
       [](EventKind kind) { return run::has(kind, run::kOfCall) || kind == EventKind::kGap; }, 0,
@@ -298,9 +298,9 @@ std::vector<CallSequence> callSequences(const RunData& data, bool complete) {
   for (const auto& [ticks, call] : calls) {
     const SpanRow& span = data.spans[call];
     Stream& stream = streams[{trace::groupOf(span.detail), span.kind == EventKind::kChecked}];
-    stream.records.push_back(
-        {stream.numbers(trace::collectiveSequence(span.value)), rankOf.at(span.track),
-         span.kind == EventKind::kCollectiveQueued, call});
+    stream.records.push_back({stream.numbers(trace::collectiveSequence(span.value)),
+                              rankOf.at(span.track), span.kind == EventKind::kCollectiveQueued,
+                              call});
   }
   std::map<int, Intervals> gaps;
   for (auto& [rank, pieces] : lost) {

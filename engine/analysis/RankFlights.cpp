@@ -27,7 +27,7 @@ void gatherFlights(const RunAnalysis& run, Ranks& ranks) {
 }
 
 void gatherSpans(const RunData& data, Ranks& ranks) {
-  // Most spans are of single parameters, of the hook or of collectives, and none of these is wanted.
+  // Most spans are of parameters, of the hook or of collectives, and none of these is wanted.
   const auto looksAt = [](EventKind kind) {
     return run::factsOf(kind).value != run::ValueIs::kParameter &&
            !run::has(kind, run::kHookPhase) && !run::has(kind, run::kOfCall);

@@ -54,14 +54,14 @@ struct RecordedSteps {
   std::vector<RecordedStep> steps;
 };
 
-/// Returns the experiment of a run; none: it cannot be read. That of a job of PyTorch is the default
-/// one: nobody said its caps and its link. `path` is the run's file. [any-thread]
+/// Returns the experiment of a run; none: it cannot be read. That of a job of PyTorch is the
+/// default one: nobody said its caps and its link. `path` is the run's file. [any-thread]
 std::optional<experiment::Experiment> experimentOf(const trace::RunInfo& info,
                                                    const std::filesystem::path& path);
 
 /// Returns at most the last 64 steps after the first one that used the last buckets, which is
-/// unlike the rest. `experiment` is experimentOf() the run; `path` is named in errors: the run names
-/// no buckets; its experiment cannot be read; it is not one of DDP. [any-thread]
+/// unlike the rest. `experiment` is experimentOf() the run; `path` is named in errors: the run
+/// names no buckets; its experiment cannot be read; it is not one of DDP. [any-thread]
 base::Result<RecordedSteps> recordedSteps(const RunData& data, const trace::RunInfo& info,
                                           const std::vector<trace::RankInfo>& ranks,
                                           std::optional<experiment::Experiment> experiment,

@@ -20,8 +20,8 @@ class LineClock {
   /// `inFlight`: how many travel at once, latency included; 0: no limit.
   explicit LineClock(std::size_t inFlight) : inFlight_(inFlight) {}
 
-  /// Returns when the line is done with a transfer to which all ranks had come at `metNs`. `movedNs`:
-  /// its bytes are not all there before that, whatever the line says.
+  /// Returns when the line is done with a transfer to which all ranks had come at `metNs`.
+  /// `movedNs`: its bytes are not all there before that, whatever the line says.
   double carry(double metNs, double bytesNs, double latencyNs,
                double movedNs = -std::numeric_limits<double>::infinity()) {
     double start = metNs;

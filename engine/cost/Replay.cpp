@@ -17,8 +17,8 @@ constexpr double kLongAgo = -std::numeric_limits<double>::infinity();
 /// What one rank does in a replay; a bucket's part for each bucket.
 using Parts = std::vector<BucketPart>;
 
-/// A line's clock. Beneath a modelled line a backend moves the data, with a clock of its own: what of
-/// the bytes is done last counts, and the latency comes after.
+/// A line's clock. Beneath a modelled line a backend moves the data, with a clock of its own: what
+/// of the bytes is done last counts, and the latency comes after.
 class Carrier {
  public:
   explicit Carrier(const Line& line) : line_(line), clock_(line.inFlight) {
@@ -257,7 +257,8 @@ StepOutcome ReplayedSteps::next(const StepRecord& step, const StepRecord& change
   for (double& ns : later) {
     ns -= all;
   }
-  StepOutcome outcome = replay(later.empty() ? changed : laterBy(changed, later), habits_, line_, plan_);
+  StepOutcome outcome =
+      replay(later.empty() ? changed : laterBy(changed, later), habits_, line_, plan_);
   endNs_.clear();
   for (const RankOutcome& rank : outcome.ranks) {
     endNs_.push_back(rank.endNs);

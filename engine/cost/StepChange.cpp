@@ -7,6 +7,20 @@
 namespace lockstep::cost {
 namespace {
 
+/// Moves the moments of what a rank does by itself; results of buckets and the end of its step
+/// stay.
+template <typename Moved>
+void moveOwnWork(RankStep& rank, const Moved& moved) {
+  for (double& filled : rank.filledNs) {
+    filled = moved(filled);
+  }
+  rank.lastGradientNs = moved(rank.lastGradientNs);
+  rank.waitsNs = moved(rank.waitsNs);
+  for (Stretch& stretch : rank.computing) {
+    stretch = {moved(stretch.begin), moved(stretch.end)};
+  }
+}
+
 /// A rank that takes results before it waits for them has them by then.
 void keepWaitsBehind(StepRecord& step, std::size_t r) {
   double taken = -std::numeric_limits<double>::infinity();
@@ -40,7 +54,7 @@ void takePartOut(RankStep& rank, const RankExcess::Part& part, double ns) {
 /// leaves 0..5, 5..7 and 7..11.
 void scaleComputing(RankStep& rank, double factor) {
   const std::vector<Stretch> computing = rank.computing;
-  const auto moved = [&](double at) {
+  moveOwnWork(rank, [&](double at) {
     double before = 0;
     for (const Stretch& one : computing) {
       if (one.begin < at) {
@@ -48,31 +62,15 @@ void scaleComputing(RankStep& rank, double factor) {
       }
     }
     return at - (1 - factor) * before;
-  };
-  for (double& filled : rank.filledNs) {
-    filled = moved(filled);
-  }
-  rank.lastGradientNs = moved(rank.lastGradientNs);
-  rank.waitsNs = moved(rank.waitsNs);
-  for (Stretch& stretch : rank.computing) {
-    stretch = {moved(stretch.begin), moved(stretch.end)};
-  }
+  });
 }
 
 }  // namespace
 
 void takeOut(RankStep& rank, double untilNs, double ns) {
-  const auto moved = [&](double at) {
+  moveOwnWork(rank, [&](double at) {
     return at >= untilNs ? at - ns : std::min(at, std::max(untilNs - ns, at - ns));
-  };
-  for (double& filled : rank.filledNs) {
-    filled = moved(filled);
-  }
-  rank.lastGradientNs = moved(rank.lastGradientNs);
-  rank.waitsNs = moved(rank.waitsNs);
-  for (Stretch& stretch : rank.computing) {
-    stretch = {moved(stretch.begin), moved(stretch.end)};
-  }
+  });
 }
 
 StepRecord changedStep(const StepRecord& step, const StepChange& change) {

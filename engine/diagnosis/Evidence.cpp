@@ -36,8 +36,9 @@ StepValues::StepValues(const std::map<std::uint32_t, double>& byStep) {
 
 std::optional<std::uint32_t> StepValues::largest() const {
   const auto most = std::max_element(values.begin(), values.end());
-  return most == values.end() ? std::nullopt
-                              : std::optional(steps[static_cast<std::size_t>(most - values.begin())]);
+  return most == values.end()
+             ? std::nullopt
+             : std::optional(steps[static_cast<std::size_t>(most - values.begin())]);
 }
 
 StepValues Evidence::longestCoreWaitsMs() const {
@@ -91,8 +92,8 @@ Evidence evidenceOf(Recording recording, const std::filesystem::path& path) {
   if (evidence.experiment && !evidence.experiment->hook.isOwn()) {
     evidence.hook = analysis::hookTimes(data, evidence.run);
   }
-  evidence.recorded = analysis::recordedSteps(data, evidence.info, evidence.ranks,
-                                              std::move(experiment), path);
+  evidence.recorded =
+      analysis::recordedSteps(data, evidence.info, evidence.ranks, std::move(experiment), path);
   evidence.forecaster =
       evidence.recorded.ok()
           ? cost::Forecaster::make(analysis::recordedRun(evidence.recorded.value().steps,

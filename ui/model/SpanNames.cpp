@@ -284,8 +284,8 @@ QString meaningOf(const Span& span) {
        "The thread was ready to run, and another one had the core. The kernel tells for how long "
        "and not when: it was somewhere in this span."},
       {kGradientCheck,
-       "This rank's own gradient is measured before it is averaged "
-       "(capture.gradient_check_every)."},
+       "This rank's own gradient is measured before it is averaged, or the bucket that the hook gave "
+       "back (capture.gradient_check_every)."},
       {kShaped, "What the modelled link adds to the backend's own time ([link])."},
       {kNcclCall,
        "From the call of NCCL's function until its kernel was on the stream. Where NCCL does not "

@@ -20,8 +20,11 @@ std::vector<Finding> judgeSearch(const Evidence& evidence) {
     return {};
   }
   evidence.data.eachSpanOf(
-      [](EventKind kind) { return kind == EventKind::kSearchUnused || kind == EventKind::kUsedMap; },
-      evidence.run.warmUp.firstMeasured, [&](int, const trace::SpanRow& span) {
+      [](EventKind kind) {
+        return kind == EventKind::kSearchUnused || kind == EventKind::kUsedMap;
+      },
+      evidence.run.warmUp.firstMeasured,
+      [&](int, const trace::SpanRow& span) {
         ms[span.step] += evidence.data.clock.durationNs(span.durationTicks) / 1e6;
       });
   for (auto& [step, sum] : ms) {

@@ -28,9 +28,13 @@ struct Timed {
   double slowestNs = 0;
 };
 
-/// By the rank where a link begins, for messages of the largest size that all links carried; empty
-/// where there is none.
-std::vector<Timed> linksOf(const Evidence& evidence, std::uint64_t& bytes) {
+/// The links of the ring, for messages of the largest size that all of them carried.
+struct Ring {
+  std::uint64_t bytes = 0;
+  std::vector<Timed> links;  ///< by the rank where one begins; empty: not timed
+};
+
+Ring ringOf(const Evidence& evidence) {
   std::vector<std::map<std::uint64_t, Timed>> links(evidence.ranks.size());
   for (const trace::RankInfo& rank : evidence.ranks) {
     const auto text = rank.environment.find("next_peer");
@@ -47,16 +51,15 @@ std::vector<Timed> linksOf(const Evidence& evidence, std::uint64_t& bytes) {
   if (links.empty() || links.front().empty()) {
     return {};
   }
-  bytes = links.front().rbegin()->first;
-  std::vector<Timed> timed;
+  Ring ring{links.front().rbegin()->first, {}};
   for (const auto& link : links) {
-    const auto found = link.find(bytes);
+    const auto found = link.find(ring.bytes);
     if (found == link.end()) {
       return {};
     }
-    timed.push_back(found->second);
+    ring.links.push_back(found->second);
   }
-  return timed;
+  return ring;
 }
 
 struct Slow {
@@ -86,8 +89,8 @@ std::optional<Slow> slowRank(const std::vector<Timed>& links) {
 
 std::vector<Finding> judgeRankLink(const Evidence& evidence) {
   using analysis::TailCause;
-  std::uint64_t bytes = 0;
-  const auto slow = slowRank(linksOf(evidence, bytes));
+  const Ring ring = ringOf(evidence);
+  const auto slow = slowRank(ring.links);
   // What is no cost to the run is no finding: its transfers have to be exposed.
   std::map<std::uint32_t, std::pair<double, int>> exposed;  // by step: sum, ranks
   for (const analysis::StepOverlap& step : evidence.steps) {
@@ -117,7 +120,7 @@ std::vector<Finding> judgeRankLink(const Evidence& evidence) {
   finding.sentence = fmt::format(
       "Before the first step a message of {} took {} or more to and from rank {}, and {} at most "
       "between all others: every transfer goes over it and waits for it.",
-      base::bytesText(static_cast<double>(bytes)), base::durationText(slow->ns), slow->rank,
+      base::bytesText(static_cast<double>(ring.bytes)), base::durationText(slow->ns), slow->rank,
       base::durationText(slow->othersNs));
   finding.remedy = fmt::format(
       "Look at the network of rank {}'s host: its port, its cable, who else sends there; or run "

@@ -142,23 +142,24 @@ ProcessGroup::WorkPtr Pipeline::submit(Call call, std::vector<at::Tensor> output
 
 // Note [What the thread of a pipeline does next]
 //
-//   1  end what has left its last stage, or has failed and the parts know     settle
-//   2  enter the next stage with the first operation that may                enterStage
+//   1  enter the next stage with the first operation that may                enterStage
+//   2  end what has left its last stage, or has failed and the parts know     settle
 //   3  tell the parts that the group is broken, when its moment is over       tellParts
 //   4  fail what waits in the queue longer than its time                      failOne
 //   5  sleep until something changes, 50 ms at most while a call is open
 //
-// In this order: what has ended leaves the stages to others, and no failure is reported while
-// something may still end well. Each step gives the lock up for what may call back (the calls of
-// the parts, futures, aborts) and looks at everything anew.
+// In this order: the other ranks wait for this one's part in a stage, and not behind the callbacks
+// of what has ended here; no failure is reported while something may still end well. Each step
+// gives the lock up for what may call back (the calls of the parts, futures, aborts) and looks at
+// everything anew.
 //
 // `until` is the end of the thread, or of a wait in one of its callbacks, which runs the same loop.
 void Pipeline::run(Lock& lock, const std::function<bool()>& until) {
   while (!until()) {
-    if (const JourneyPtr over = nextOver()) {
-      settle(over, lock);
-    } else if (const JourneyPtr next = nextToEnter()) {
+    if (const JourneyPtr next = nextToEnter()) {
       enterStage(next, lock);
+    } else if (const JourneyPtr over = nextOver()) {
+      settle(over, lock);
     } else if (mayTellParts(Clock::now())) {
       tellParts(lock);
     } else if (const JourneyPtr late = expired(Clock::now())) {

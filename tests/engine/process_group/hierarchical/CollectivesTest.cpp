@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <latch>
 #include <map>
 #include <mutex>
 #include <random>
@@ -246,6 +247,40 @@ TEST(Hierarchical, CallbacksMayWaitForLaterOperations) {
     });
     ASSERT_TRUE(done.waitFor(std::chrono::seconds(20)));
     EXPECT_TRUE(at::equal(second, filled(10, 8)));
+  });
+}
+
+// Rank 1 has three operations under way and learns of the end of two; whoever sees the second end
+// waits until the third has ended at rank 0, which needs rank 1's part in it.
+TEST(Hierarchical, CallbacksOfWhatHasEndedDoNotHoldUpLaterOperations) {
+  constexpr std::chrono::seconds kLimit(20);
+  std::latch listening(2);
+  std::latch secondEnded(1);
+  base::Future<bool> thirdEnded;
+  runOnHosts({0, 1}, [&](ProcessGroup& group) {
+    std::vector<at::Tensor> tensors{filled(10, 1), filled(10, 2), filled(10, 3)};
+    if (group.rank() == 0) {
+      listening.arrive_and_wait();
+      group.allreduce({tensors[0]});
+      group.allreduce({tensors[1]})->wait();
+      secondEnded.count_down();
+      group.allreduce({tensors[2]})->wait();
+      thirdEnded.setValue(true);
+      return;
+    }
+    std::latch called(1);
+    ProcessGroup::WorkPtr first = group.allreduce({tensors[0]});
+    first->future().whenComplete([&](const auto&) { called.wait(); });
+    ProcessGroup::WorkPtr second = group.allreduce({tensors[1]});
+    second->future().whenComplete(
+        [&](const auto&) { EXPECT_TRUE(thirdEnded.waitFor(kLimit)) << "the third was held up"; });
+    listening.arrive_and_wait();
+    secondEnded.wait();
+    ProcessGroup::WorkPtr third = group.allreduce({tensors[2]});
+    called.count_down();
+    third->wait();
+    EXPECT_TRUE(at::equal(tensors[2], filled(10, 6)));
+    second->wait();
   });
 }
 

@@ -20,6 +20,7 @@ void addRun(CLI::App& app, Command& chosen);
 void addRecord(CLI::App& app, Command& chosen);
 void addCapture(CLI::App& app, Command& chosen);
 void addJoin(CLI::App& app, Command& chosen);
+void addFollow(CLI::App& app, Command& chosen);
 void addInfo(CLI::App& app, Command& chosen);
 void addCompare(CLI::App& app, Command& chosen);
 void addDiagnose(CLI::App& app, Command& chosen);

@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
   cli::addRecord(app, chosen);
   cli::addCapture(app, chosen);
   cli::addJoin(app, chosen);
+  cli::addFollow(app, chosen);
   cli::addInfo(app, chosen);
   cli::addDiagnose(app, chosen);
   cli::addCompare(app, chosen);
@@ -62,7 +63,7 @@ int main(int argc, char** argv) {
     const auto extras = app.remaining();
     cli::complain(
         (extras.empty() ? "a command is needed" : "no command \"" + extras.front() + "\"") +
-        "; there are list, validate, run, record, join, info, compare, whatif, tune, simulate, "
+        "; there are list, validate, run, record, join, follow, info, compare, whatif, tune, simulate, "
         "export, import, hooks, set, stop and copy, see lockstep --help");
     return static_cast<int>(base::ExitCode::kBadInput);
   }

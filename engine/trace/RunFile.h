@@ -22,6 +22,8 @@ namespace lockstep::trace {
 /// supervisor is gone is read as kRecorderDied.
 enum class RunState { kStarting, kRunning, kFinished, kFailed, kStopped, kDiverged, kRecorderDied };
 std::string_view name(RunState state);  // "starting", "running", "finished", "failed", ...
+/// Whether it is kStarting or kRunning: more may come.
+bool isLive(RunState state);
 /// Whether the file itself says that nothing more will come.
 bool hasEnded(RunState state);
 

@@ -28,7 +28,7 @@ base::Status settle(const std::filesystem::path& path) {
   sqlite::Database& database = *opened;
   database.execute("PRAGMA journal_mode=DELETE");
   RunInfo info = tables::readInfo(database);
-  if (tables::isLive(info.state)) {
+  if (isLive(info.state)) {
     info.failure =
         supervisorGone(info) ? info.failure : "this is a copy that was taken while the run went on";
     info.state = RunState::kRecorderDied;

@@ -64,7 +64,7 @@ class Reader final : public RunFileReader {
 
   base::Result<RunUpdate> poll(std::size_t maxSpans) override {
     // Asked before reading: what a supervisor that is gone now ever wrote is read below.
-    const bool gone = !ended_ && tables::isLive(info_.state) && supervisorGone(info_);
+    const bool gone = !ended_ && isLive(info_.state) && supervisorGone(info_);
     LOCKSTEP_TRY(connect());
     RunUpdate update;
     database_->execute("BEGIN");
@@ -238,7 +238,7 @@ class Reader final : public RunFileReader {
     if (update.info.has_value()) {
       // The file may have got an end between the question and the reading: then it counts.
       info_ = *update.info;
-      ended_ = !tables::isLive(info_.state);
+      ended_ = !isLive(info_.state);
     }
     if (gone && !ended_) {
       noteGone(info_);

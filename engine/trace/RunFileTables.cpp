@@ -50,8 +50,12 @@ std::string_view name(RunState state) {
   return "unknown";
 }
 
+bool isLive(RunState state) {
+  return state == RunState::kStarting || state == RunState::kRunning;
+}
+
 bool hasEnded(RunState state) {
-  return !tables::isLive(state) && state != RunState::kRecorderDied;
+  return !isLive(state) && state != RunState::kRecorderDied;
 }
 
 namespace tables {
@@ -109,10 +113,6 @@ std::map<int, Environment> readEnvironments(Database& database) {
 }
 
 }  // namespace
-
-bool isLive(RunState state) {
-  return state == RunState::kStarting || state == RunState::kRunning;
-}
 
 void writeInfo(Database& database, const RunInfo& info) {
   Statement insert(database, "INSERT OR REPLACE INTO meta VALUES(?, ?)");

@@ -14,9 +14,6 @@ namespace lockstep::trace::tables {
 // The small tables of a run file, each written and read here and nowhere else. Errors stick in
 // the database.
 
-/// Says whether a run in this state has not ended, by what its file says.
-bool isLive(RunState state);
-
 void writeInfo(sqlite::Database& database, const RunInfo& info);
 RunInfo readInfo(sqlite::Database& database);
 

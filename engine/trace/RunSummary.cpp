@@ -34,7 +34,7 @@ base::Result<RunSummary> readSummary(Database& database, const std::filesystem::
   if (!database.ok()) {
     return database.status().error();
   }
-  if (gone && tables::isLive(summary.info.state)) {
+  if (gone && isLive(summary.info.state)) {
     noteGone(summary.info);
   }
   return summary;

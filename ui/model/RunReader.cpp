@@ -11,10 +11,6 @@ constexpr std::size_t kSpansAChunk = 50'000;
 constexpr std::size_t kChunksAhead = 4;
 constexpr std::chrono::milliseconds kPollEvery{50};
 
-bool isLive(trace::RunState state) {
-  return state == trace::RunState::kStarting || state == trace::RunState::kRunning;
-}
-
 }  // namespace
 
 RunReader::RunReader(std::filesystem::path path) : path_(std::move(path)) {}
@@ -100,7 +96,7 @@ void RunReader::run() {
     }
     if (caughtUp) {
       caughtUpOnce = true;
-      if (!isLive(state)) {
+      if (!trace::isLive(state)) {
         // Once more after the end was seen, for rows that were written beside it.
         if (sawEnd) {
           return;

@@ -88,6 +88,10 @@ bool GrowingAnalysis::take(const RunData& data) {
     takeSpan(*rank, number, span);
   });
   lastSpan_ = last;
+  for (; sums_ < data.sums.size(); ++sums_) {
+    const trace::StepSumsRow& sums = data.sums[sums_];
+    late_ = !ranks_[sums.rank].steps.add(sums) || late_;
+  }
   return !late_ && spans_ == data.spans.size();
 }
 

@@ -63,6 +63,7 @@ class GrowingAnalysis {
   std::int64_t lastSpan_ = -1;  // SpanRow::id; what is above has not been taken
   std::size_t spans_ = 0;       // that were taken
   bool late_ = false;           // one of them belongs to what is closed
+  std::size_t sums_ = 0;        // that were taken
   std::size_t tracks_ = 0;      // that were known
   bool nobodys_ = false;        // spans of tracks that were not
   double openNs_ = 2e9;         // for so long after its end a step stays open

@@ -24,19 +24,15 @@ struct HeadroomSamples {
 
   void add(const StepOverlap& of, double coreWaitMs) {
     coreWait.push_back(coreWaitMs);
-    // `surely` above 0: transfer is more than kBottleneckShare of the step, even if another run had
-    // less of it by kRunsDiffer and all waits for cores were in it. `atMost` below 0: it is less
-    // than that share, even if there were more of it by as much. Between the two nothing is said.
-    const double moved = of.transferMs + of.undividedMs;
-    const double bound = kBottleneckShare * of.times.stepMs;
-    surely.push_back(moved / kRunsDiffer - coreWaitMs - bound);
-    atMost.push_back(moved * kRunsDiffer + coreWaitMs - bound);
     step.push_back(of.times.stepMs);
     forward.push_back(of.times.forwardMs);
     backward.push_back(of.times.backwardMs);
     optimizer.push_back(of.times.optimizerMs);
-    idle.push_back(of.idleMs);
-    noop.push_back(of.times.stepMs - of.transferMs - of.undividedMs);
+    // Of a step whose sums alone are there the exposed part cannot be divided.
+    const bool divided = trace::isTypical(of.times.kept);
+    if (divided) {
+      addTransfer(of, coreWaitMs);
+    }
     // The lists from here on may be shorter: a step without communication has no part in them.
     if (!of.times.overlapPercent) {
       return;
@@ -44,14 +40,28 @@ struct HeadroomSamples {
     overlapPercent.push_back(*of.times.overlapPercent);
     inFlight.push_back(of.times.inFlightMs);
     exposed.push_back(of.times.exposedMs);
-    waiting.push_back(of.waitingMs);
-    transfer.push_back(of.transferMs);
-    if (of.carriedMs) {
-      addHeadroom(of, *of.carriedMs);
+    if (divided) {
+      waiting.push_back(of.waitingMs);
+      transfer.push_back(of.transferMs);
+      if (of.carriedMs) {
+        addHeadroom(of, *of.carriedMs);
+      }
     }
   }
 
  private:
+  void addTransfer(const StepOverlap& of, double coreWaitMs) {
+    // `surely` above 0: transfer is more than kBottleneckShare of the step, even if another run had
+    // less of it by kRunsDiffer and all waits for cores were in it. `atMost` below 0: it is less
+    // than that share, even if there were more of it by as much. Between the two nothing is said.
+    const double moved = of.transferMs + of.undividedMs;
+    const double bound = kBottleneckShare * of.times.stepMs;
+    surely.push_back(moved / kRunsDiffer - coreWaitMs - bound);
+    atMost.push_back(moved * kRunsDiffer + coreWaitMs - bound);
+    idle.push_back(of.idleMs);
+    noop.push_back(of.times.stepMs - of.transferMs - of.undividedMs);
+  }
+
   void addHeadroom(const StepOverlap& of, double carriedMs) {
     // min(b, c): no more than all of the backward can hide, and no more than all that is carried.
     const double most = std::min(of.backwardComputingMs, carriedMs);
@@ -82,9 +92,9 @@ RankOverlap mediansOf(int rank, HeadroomSamples samples) {
   of.forwardMs = *median(std::move(samples.forward));
   of.backwardMs = *median(std::move(samples.backward));
   of.optimizerMs = *median(std::move(samples.optimizer));
-  of.idleMs = *median(std::move(samples.idle));
+  of.idleMs = median(std::move(samples.idle)).value_or(0);
   of.coreWaitMs = *median(std::move(samples.coreWait));
-  of.noopMs = *median(std::move(samples.noop));
+  of.noopMs = median(std::move(samples.noop)).value_or(of.stepMs);
   of.noopFasterPercent = of.noopMs > 0 ? 100 * (of.stepMs / of.noopMs - 1) : 0;
   of.overlapPercent = median(std::move(samples.overlapPercent));
   of.inFlightMs = median(std::move(samples.inFlight));

@@ -79,7 +79,7 @@ class RunTotals {
     std::uint64_t waiting = 0;
   };
 
-  void addSteps(const StepStretch& stretch);
+  void addSteps(const StepStretch& stretch, const std::vector<CollectiveTimes>& sampled);
   void addWaits(const std::vector<CollectiveTimes>& collectives);
   [[nodiscard]] RankAnalysis figuresOf(int number, const OfRank& rank,
                                        const base::ClockCalibration& clock) const;

@@ -57,6 +57,9 @@ class Division {
     of_.backwardComputingMs = toMs(length(backward_));
     measureCarried(flying);
     divideExposed();
+    if (of_.times.kept < trace::KeptDetail::kWhole) {
+      takeSums();
+    }
     std::stable_sort(of_.tail.begin(), of_.tail.end(),
                      [](const TailItem& a, const TailItem& b) { return a.ms > b.ms; });
     return std::move(of_);
@@ -89,6 +92,20 @@ class Division {
       if (rank_.flights[i].endTicks > window_.begin) {
         visit(rank_.flights[i]);
       }
+    }
+  }
+
+  /// Of a step whose spans were left out the recorder's sums hold; what of the exposed part has no
+  /// spans to divide it by stays undivided, and has no cause.
+  void takeSums() {
+    const StepTimes& sums = of_.times;
+    const double divided = of_.noCoreMs + of_.waitingMs + of_.transferMs;
+    of_.aloneMs = sums.computingMs - sums.overlapMs;
+    of_.undividedMs = std::max(0.0, sums.exposedMs - divided);
+    of_.otherMs = std::max(0.0, sums.stepMs - of_.aloneMs - sums.inFlightMs);
+    if (sums.kept == trace::KeptDetail::kSums) {
+      of_.tail.clear();
+      of_.carriedMs.reset();
     }
   }
 

@@ -185,9 +185,10 @@ std::vector<TailReason> tailReasons(const std::vector<StepOverlap>& steps,
   std::uint32_t measured = 0;
   double totalMs = 0;
   for (const StepOverlap& step : steps) {
-    // A step without communication has no exposed time to explain, and does not dilute the means.
+    // A step without communication has no exposed time to explain, one without spans nothing to
+    // explain it by, and neither dilutes the means.
     if (step.times.step < firstMeasured || step.times.incomplete || !step.times.overlapPercent ||
-        (rank && step.times.rank != *rank)) {
+        !trace::isTypical(step.times.kept) || (rank && step.times.rank != *rank)) {
       continue;
     }
     measured += 1;

@@ -94,7 +94,7 @@ std::vector<Finding> judgeRankLink(const Evidence& evidence) {
   // What is no cost to the run is no finding: its transfers have to be exposed.
   std::map<std::uint32_t, std::pair<double, int>> exposed;  // by step: sum, ranks
   for (const analysis::StepOverlap& step : evidence.steps) {
-    if (slow && evidence.isMeasured(step.times)) {
+    if (slow && evidence.isMeasured(step.times) && trace::isTypical(step.times.kept)) {
       auto& [sum, ranks] = exposed[step.times.step];
       ranks += 1;
       for (const analysis::TailItem& item : step.tail) {

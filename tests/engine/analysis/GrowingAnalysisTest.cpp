@@ -199,6 +199,21 @@ TEST(GrowingAnalysisTest, SaysTheSameWhereARankJoinsAndADeviceBeginsToCompute) {
   EXPECT_EQ(feed(run, 1'700), 2);
 }
 
+TEST(GrowingAnalysisTest, SaysTheSameWhereSumsStandInForSpansAndSomeComeLate) {
+  HandMadeRun run = trained(2, 300);
+  arrive(run);
+  const int restarts = feed(run, 2'222, [](RunData& data, std::size_t first) {
+    trace::StepSumsRow sums;
+    sums.kept = trace::KeptDetail::kPhases;
+    sums.step = static_cast<std::uint32_t>(first / 100);  // far behind at the end
+    sums.rank = static_cast<int>(first % 3);              // of whom one has no spans
+    sums.inFlight = 10'000;
+    sums.overlap = first % 10'000;
+    data.sums.push_back(sums);
+  });
+  EXPECT_GE(restarts, 1);
+}
+
 TEST(GrowingMedianTest, IsTheMedianOfAllValuesWhicheverWayTheyCame) {
   std::mt19937 random(3);
   for (const std::size_t first : {0u, 1u, 2u, 700u, 5'000u}) {

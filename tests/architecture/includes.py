@@ -10,7 +10,7 @@ import sys
 
 # A room of engine/ may include the rooms before it; those up to `plugin` see no libtorch. The
 # kernels are a leaf that plugins use, too.
-ENGINE = ["kernels", "observer", "base", "trace", "run", "buckets", "experiment", "cost", "analysis", "diagnosis", "simulate", "export", "import", "store", "relay",
+ENGINE = ["kernels", "observer", "base", "trace", "run", "buckets", "experiment", "cost", "analysis", "diagnosis", "simulate", "export", "import", "capture", "store", "relay",
           "launch", "plugin", "device", "process_group", "optim", "hooks", "ddp", "data_parallel", "train"]
 WITHOUT_TORCH = ENGINE[:ENGINE.index("plugin") + 1]
 UI = ["model", "canvas", "chart", "table", "panels", "stage", "views", "shell"]

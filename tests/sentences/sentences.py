@@ -31,6 +31,7 @@ import cpp_text
 
 SPEAKERS = """
 engine/analysis/*.cpp
+engine/capture/*.cpp
 engine/cost/*.cpp
 engine/diagnosis/*.cpp
 engine/diagnosis/rules/*.cpp

@@ -235,6 +235,15 @@ TEST(InfoText, SaysWhatComparingTheCallsCostAndNamesEachLayout) {
   EXPECT_THAT(text, HasSubstr("\nbuckets from step 1 (rebuild)\n"));
 }
 
+TEST(InfoText, SaysWhatTheRunFileDoesNotHold) {
+  RunReport report = reportOf(2);
+  EXPECT_THAT(infoText(report), Not(HasSubstr("left out")));
+  report.info.environment[trace::kLeftOut] = "of 90 of 100 steps there are sums alone";
+  EXPECT_THAT(infoText(report),
+              HasSubstr("left out       of 90 of 100 steps there are sums alone\n"));
+  EXPECT_THAT(summaryText(report, "a"), HasSubstr("left out       of 90 of 100 steps"));
+}
+
 TEST(InfoText, SaysWhyAJobHasNoBuckets) {
   RunReport report = reportOf(2);
   report.ranks.front().environment[trace::kNoBuckets] =

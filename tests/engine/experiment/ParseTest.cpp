@@ -223,7 +223,7 @@ TEST(Parse, NamesTheKeysOfATableWhenNothingIsNear) {
   EXPECT_THAT(mistakesIn("[capture]\nzebra = 1\n[train]\nsteps = 1\n"),
               ElementsAre("e.toml:2:1: capture.zebra: unknown key; the keys of [capture] are "
                           "enabled, ring_events, counters_hz, fingerprint_every, "
-                          "gradient_check_every"));
+                          "gradient_check_every, detail, limit_mb"));
 }
 
 TEST(Parse, SaysThatATableIsNoValueAndAValueNoTable) {

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,8 +14,7 @@
 #include "engine/base/NumberText.h"
 #include "engine/base/Try.h"
 #include "engine/cost/ForecastText.h"
-#include "engine/cost/LinkSettings.h"
-#include "engine/simulate/Scaling.h"
+#include "engine/simulate/RecordedQuestion.h"
 #include "engine/simulate/ScalingText.h"
 #include "engine/simulate/SimulatedRun.h"
 #include "engine/trace/RunFile.h"
@@ -46,36 +44,21 @@ struct Asked {
   simulate::SimulatedRunFacts facts;
 };
 
-/// By rank; empty where all are on one host.
-std::vector<int> recordedHosts(const trace::RunSummary& summary, int ranks) {
-  std::vector<int> hosts(static_cast<std::size_t>(ranks), trace::kRecordingHost);
-  for (const trace::RankInfo& rank : summary.ranks) {
-    if (rank.rank >= 0 && rank.rank < ranks) {
-      hosts[static_cast<std::size_t>(rank.rank)] = rank.host;
-    }
-  }
-  const bool one = std::equal(hosts.begin() + 1, hosts.end(), hosts.begin());
-  return one ? std::vector<int>() : hosts;
-}
-
 base::Result<Asked> asked(const SimulateOptions& options) {
   Asked asked;
-  simulate::ScalingQuestion& question = asked.question;
-  question.ranks = LOCKSTEP_TRY(ranksFrom(options.ranks));
+  const std::vector<int> ranks = LOCKSTEP_TRY(ranksFrom(options.ranks));
+  std::optional<simulate::LinkCost> link;
   if (!options.link.empty()) {
-    question.link = LOCKSTEP_TRY(linkFrom(options.link));
+    link = LOCKSTEP_TRY(linkFrom(options.link));
   }
-  LOCKSTEP_TRY(canBeShown(options.show, question.ranks.back()));
+  LOCKSTEP_TRY(canBeShown(options.show, ranks.back()));
   auto recorded = LOCKSTEP_TRY(analysis::readStepsOfAnyRun(options.path));
   const auto summary = LOCKSTEP_TRY(trace::readRunSummary(options.path));
-  const int own = recorded.settings.worldSize;
-  LOCKSTEP_TRY(noneFewer(question.ranks, own));
-  question.run = analysis::recordedRun(recorded.steps, recorded.settings);
-  question.share = analysis::shareOf(recorded.steps);
-  if (recorded.settings.experiment.link.shapes()) {
-    question.settings = cost::linkOptions(recorded.settings.experiment.link);
-  }
-  question.hosts = recordedHosts(summary, own);
+  LOCKSTEP_TRY(noneFewer(ranks, recorded.settings.worldSize));
+  simulate::ScalingQuestion& question = asked.question;
+  question = simulate::questionOf(recorded, summary.ranks);
+  question.ranks = ranks;
+  question.link = link;
   if (options.ranksPerNode > 0) {
     question.ranksPerNode = options.ranksPerNode;
   }
@@ -91,15 +74,6 @@ base::Result<Asked> asked(const SimulateOptions& options) {
                  question.ranks.back(),
                  options.show};
   return asked;
-}
-
-/// The recorded ranks first, which are no forecast, as the simulation has them.
-std::vector<RanksForecast> rowsFromOwn(const Simulated& told) {
-  std::vector<RanksForecast> rows = told.rows;
-  if (rows.front().extrapolated) {
-    rows.insert(rows.begin(), told.scaling.simulated());
-  }
-  return rows;
 }
 
 /// "runs/big.lockstep: 4,096 ranks, of which 3 are shown, as its ranks 0 to 2: ranks 0, 17, 2044";
@@ -134,7 +108,7 @@ std::string textOf(const Simulated& told) {
       "nine of ten runs are expected. {}\n\n{}\n{}\n",
       scaling.recorded().steps, scaling.recorded().ranks, scaling.question().steps,
       scaling.question().seed, cost::costText(scaling.fit()), table.text(),
-      simulate::breakingText(told.breaks, rowsFromOwn(told)));
+      simulate::breakingText(told.breaks, simulate::rowsFromOwn(scaling, told.rows)));
   if (const std::string tail = simulate::tailText(scaling, told.rows); !tail.empty()) {
     text += tail + "\n";
   }
@@ -155,7 +129,8 @@ base::Result<int> printSimulation(const SimulateOptions& options) {
     told.shown = LOCKSTEP_TRY(simulate::writeSimulatedRun(told.scaling, what.facts));
   }
   told.rows = told.scaling.forecast();
-  told.breaks = simulate::breakingPoint(rowsFromOwn(told), options.efficiencyPercent / 100);
+  told.breaks = simulate::breakingPoint(simulate::rowsFromOwn(told.scaling, told.rows),
+                                        options.efficiencyPercent / 100);
   fmt::print("{}", options.json ? toJson(told) : textOf(told));
   return 0;
 }

@@ -78,7 +78,6 @@ app/cli/Tune.cpp
 app/cli/TuneRuns.cpp
 app/cli/TuneText.cpp
 app/cli/WhatIf.cpp
-app/cli/WhatIfChange.cpp
 ui/model/SpanFacts.cpp
 ui/panels/findings/FindingWords.cpp
 ui/shell/JobEnding.cpp

@@ -1,11 +1,11 @@
-#include "app/cli/WhatIfChange.h"
+#include "engine/diagnosis/WantedChange.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "app/cli/ForecastJson.h"
+#include "engine/analysis/HookTimes.h"
 #include "engine/analysis/RecordedHook.h"
 #include "engine/analysis/WhatIfCap.h"
 #include "engine/analysis/WhatIfLink.h"
@@ -14,36 +14,39 @@
 #include "engine/diagnosis/StepSaving.h"
 #include "engine/experiment/LinkPresets.h"
 
-namespace lockstep::cli {
+namespace lockstep::diagnosis {
 namespace {
 
-base::Result<std::uint64_t> capOf(double mebibytes, const char* option) {
+base::Result<std::uint64_t> capOf(double mebibytes, const char* key) {
   const auto bytes = buckets::capBytes(mebibytes);
-  return bytes.ok() ? bytes : base::Error{base::ExitCode::kBadInput, bytes.error().what, option};
+  return bytes.ok() ? bytes : base::Error{base::ExitCode::kBadInput, bytes.error().what, key};
 }
 
 base::Status changeBuckets(const WantedChange& wanted, const analysis::RecordedSteps& recorded,
-                           const std::string& path, ReadyChange& ready) {
+                           ReadyChange& ready) {
   const auto caps = analysis::capsOf(recorded.settings.experiment.ddp);
   buckets::BucketCaps others = caps;
   if (wanted.capMb) {
     others.list.clear();
-    others.capBytes = LOCKSTEP_TRY(capOf(*wanted.capMb, "--bucket-cap-mb"));
+    others.capBytes = LOCKSTEP_TRY(capOf(*wanted.capMb, "ddp.bucket_cap_mb"));
     ready.parts.push_back(fmt::format("cap {:.4g} MiB", *wanted.capMb));
   }
   if (!wanted.capListMb.empty()) {
     others.list.clear();
     for (const double mebibytes : wanted.capListMb) {
-      const std::uint64_t cap = LOCKSTEP_TRY(capOf(mebibytes, "--bucket-cap-mb-list"));
+      const std::uint64_t cap = LOCKSTEP_TRY(capOf(mebibytes, "ddp.bucket_cap_mb_list"));
       others.list.push_back(cap);
     }
     ready.parts.push_back(fmt::format("caps {:.4g} MiB", fmt::join(wanted.capListMb, ", ")));
   }
   auto plan = analysis::planWithCaps(recorded.parameters, recorded.layout, caps, others);
   if (!plan.ok()) {
-    return cannotTell(path, plan.error());
+    return plan.error();
   }
   ready.change.buckets = std::move(plan).value();
+  experiment::DdpConfig& ddp = ready.experiment->ddp;
+  ddp.bucketCapMb = wanted.capMb.value_or(ddp.bucketCapMb);
+  ddp.bucketCapMbList = wanted.capListMb;
   return {};
 }
 
@@ -82,11 +85,11 @@ void nameLink(const WantedChange& wanted, ReadyChange& ready) {
 }
 
 base::Status changeRank(int rank, const analysis::RecordedSteps& recorded,
-                        const analysis::LastSteps& last, ReadyChange& ready) {
+                        const analysis::RunData& data, ReadyChange& ready) {
   if (rank < 0 || rank >= recorded.settings.worldSize) {
     return base::Error{base::ExitCode::kBadInput, fmt::format("it has no rank {}", rank), ""};
   }
-  const auto work = diagnosis::rankWork(last.data, recorded.layout.step + 1);
+  const auto work = diagnosis::rankWork(data, recorded.layout.step + 1);
   ready.change.without = diagnosis::rankExcess(rank, diagnosis::excessOf(work, rank));
   ready.parts.push_back(fmt::format("rank {} like the others", rank));
   return {};
@@ -96,24 +99,21 @@ base::Status changeRank(int rank, const analysis::RecordedSteps& recorded,
 
 base::Result<ReadyChange> readyChange(const WantedChange& wanted,
                                       const analysis::RecordedSteps& recorded,
-                                      const analysis::LastSteps& last, const std::string& path) {
+                                      const analysis::RunData& data) {
   ReadyChange ready;
-  const auto told = [&path](const base::Status& status) {
-    return status.ok() ? status : base::Status(cannotTell(path, status.error()));
-  };
+  ready.experiment = recorded.settings.experiment;
   if (wanted.capMb || !wanted.capListMb.empty()) {
-    LOCKSTEP_TRY(changeBuckets(wanted, recorded, path, ready));
+    LOCKSTEP_TRY(changeBuckets(wanted, recorded, ready));
   }
-  ready.link = otherLink(wanted, recorded.settings.experiment.link);
+  const experiment::LinkConfig link = otherLink(wanted, recorded.settings.experiment.link);
   nameLink(wanted, ready);
-  LOCKSTEP_TRY(told(analysis::changeLink(recorded.settings, ready.link, ready.change)));
+  LOCKSTEP_TRY(analysis::changeLink(recorded.settings, link, ready.change));
+  ready.experiment->link = link;
   if (!wanted.hookOf.empty()) {
-    const auto hook = analysis::readRecordedHook(wanted.hookOf);
-    if (!hook.ok()) {
-      return hook.error().where.empty() ? cannotTell(path, hook.error()) : hook.error();
-    }
-    LOCKSTEP_TRY(told(analysis::changeHook(recorded.settings, hook.value(), ready.change)));
-    ready.hook = hook.value().settings.experiment.hook.name;
+    const auto hook = LOCKSTEP_TRY(analysis::readRecordedHook(wanted.hookOf));
+    LOCKSTEP_TRY(analysis::changeHook(recorded.settings, hook, ready.change));
+    ready.experiment->hook = hook.settings.experiment.hook;
+    ready.hook = ready.experiment->hook.name;
     ready.parts.push_back("hook " + ready.hook);
   }
   if (wanted.computeFactor) {
@@ -121,20 +121,27 @@ base::Result<ReadyChange> readyChange(const WantedChange& wanted,
     ready.parts.push_back(fmt::format("computing x {:g}", *wanted.computeFactor));
   }
   if (wanted.withoutExcessOf) {
-    LOCKSTEP_TRY(told(changeRank(*wanted.withoutExcessOf, recorded, last, ready)));
+    LOCKSTEP_TRY(changeRank(*wanted.withoutExcessOf, recorded, data, ready));
+  }
+  if (wanted.computeFactor || wanted.withoutExcessOf) {
+    ready.experiment.reset();
+  } else {
+    ready.experiment->sweep = {};  // it is no run of the sweep that this one was of
+    ready.experiment->name += fmt::format(" {}", fmt::join(ready.parts, ", "));
   }
   return ready;
 }
 
 cost::RecordedRun recordedRunOf(const analysis::RecordedSteps& recorded,
-                                const analysis::LastSteps& last) {
+                                const analysis::RunData& data, const analysis::RunAnalysis* known) {
   cost::RecordedRun run = analysis::recordedRun(recorded.steps, recorded.settings);
   if (!run.hook) {
-    const auto analysis = analysis::analyse(last.data);
-    const auto work = analysis::hookWork(recorded, analysis::hookTimes(last.data, analysis));
+    const auto times = known != nullptr ? analysis::hookTimes(data, *known)
+                                        : analysis::hookTimes(data, analysis::analyse(data));
+    const auto work = analysis::hookWork(recorded, times);
     run.hook = work.ok() ? std::optional(work.value()) : std::nullopt;
   }
   return run;
 }
 
-}  // namespace lockstep::cli
+}  // namespace lockstep::diagnosis

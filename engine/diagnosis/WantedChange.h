@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "engine/analysis/RecordedSteps.h"
+#include "engine/analysis/RunAnalysis.h"
 #include "engine/base/Result.h"
 #include "engine/cost/StepChange.h"
+#include "engine/experiment/Experiment.h"
 
-namespace lockstep::cli {
+namespace lockstep::diagnosis {
 
-/// What `lockstep whatif` is asked to change; what is none stays.
+/// What of a run is to be another one; what is none stays.
 struct WantedChange {
   std::optional<double> capMb;
   std::vector<double> capListMb;
@@ -21,6 +23,8 @@ struct WantedChange {
   std::string hookOf;  ///< a run file
   std::optional<double> computeFactor;
   std::optional<int> withoutExcessOf;  ///< a rank
+
+  bool operator==(const WantedChange&) const = default;
 };
 
 /// The same as a replay takes it.
@@ -28,17 +32,21 @@ struct ReadyChange {
   cost::StepChange change;
   std::vector<std::string> parts;  ///< "cap 4 MiB", "10 Gbit/s", "2 in flight"
   std::string hook;                ///< name of the other one
-  experiment::LinkConfig link;     ///< the run's, with what is changed
+  /// The run's with what is changed, named after it; none: no setting makes it so.
+  std::optional<experiment::Experiment> experiment;
 };
 
-/// Returns what is wanted of the run of `last`. Errors: those of other runs' files; of options;
-/// and, with `path` as their place, clauses that say why the run cannot tell.
+/// Returns what is wanted of the run that `recorded` and `data` are of. Errors: those of other
+/// runs' files and of settings, with their place; and, without one, clauses that end "this run
+/// cannot tell, because ...". [any-thread]
 base::Result<ReadyChange> readyChange(const WantedChange& wanted,
                                       const analysis::RecordedSteps& recorded,
-                                      const analysis::LastSteps& last, const std::string& path);
+                                      const analysis::RunData& data);
 
 /// Returns a run as a forecast takes it, with what its own hook works where it has one of its own.
+/// `known` is the analysis of `data`, where there is one already. [any-thread]
 cost::RecordedRun recordedRunOf(const analysis::RecordedSteps& recorded,
-                                const analysis::LastSteps& last);
+                                const analysis::RunData& data,
+                                const analysis::RunAnalysis* known = nullptr);
 
-}  // namespace lockstep::cli
+}  // namespace lockstep::diagnosis

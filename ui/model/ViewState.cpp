@@ -230,6 +230,13 @@ void ViewState::setIteration(std::optional<std::uint32_t> iteration) {
   }
 }
 
+void ViewState::setForecast(std::shared_ptr<const ForecastIteration> forecast) {
+  if (forecast != forecast_) {
+    forecast_ = std::move(forecast);
+    emit forecastChanged();
+  }
+}
+
 // Without entries for undo: what they hold is about a run that is gone.
 void ViewState::reset() {
   undo_.clear();
@@ -239,6 +246,7 @@ void ViewState::reset() {
   setHovered(std::nullopt);
   setFollowLive(false);
   setIteration(std::nullopt);
+  setForecast(nullptr);
 }
 
 }  // namespace lockstep::ui

@@ -4,9 +4,11 @@
 #include <QStringList>
 #include <QUndoStack>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "ui/model/ForecastIteration.h"
 #include "ui/model/Span.h"
 
 namespace lockstep::ui {
@@ -14,7 +16,7 @@ namespace lockstep::ui {
 enum class ColourBy { kPhase, kBucket, kHook, kWait };
 
 /// What all views of one run share: visible time, the time that statistics are about, selection,
-/// hover, colouring, counters, following. Views read it and change it through its verbs; changes of
+/// hover, colouring, counters, following, what is forecast. Views read it and change it through its verbs; changes of
 /// range, filter, selection, colouring and counters can be undone. [ui-thread]
 class ViewState : public QObject {
   Q_OBJECT
@@ -45,6 +47,10 @@ class ViewState : public QObject {
   /// The iteration at the middle of the visible range, set by the timeline; nothing before the
   /// first one.
   [[nodiscard]] std::optional<std::uint32_t> iteration() const { return iteration_; }
+  /// What somebody asked: an iteration with something changed. Null: nobody did.
+  [[nodiscard]] const std::shared_ptr<const ForecastIteration>& forecast() const {
+    return forecast_;
+  }
   [[nodiscard]] QUndoStack& undoStack() { return undo_; }
 
   /// Sets the visible range; a range that is too narrow is widened about its middle. Any
@@ -59,6 +65,7 @@ class ViewState : public QObject {
   void setCounters(const QStringList& names);
   void setFollowLive(bool follow);
   void setIteration(std::optional<std::uint32_t> iteration);
+  void setForecast(std::shared_ptr<const ForecastIteration> forecast);
 
   /// Shows again what was seen before, as a browser does: the ranges that were jumped, zoomed or
   /// moved to, apart from undo. Nothing happens at either end.
@@ -79,6 +86,7 @@ class ViewState : public QObject {
   void countersChanged();
   void followLiveChanged(bool follow);
   void iterationChanged();
+  void forecastChanged();
 
  private:
   struct Values {
@@ -103,6 +111,7 @@ class ViewState : public QObject {
   std::optional<Span> hovered_;
   bool followLive_ = false;
   std::optional<std::uint32_t> iteration_;
+  std::shared_ptr<const ForecastIteration> forecast_;
   QUndoStack undo_;
 
   std::vector<TimeRange> back_;

@@ -38,11 +38,13 @@ void TimelineController::setModel(const RunModel* model) {
 
 void TimelineController::relayout() {
   if (model_ != nullptr) {
+    const ForecastIteration* forecast = state_ == nullptr ? nullptr : state_->forecast().get();
     layout_ = TimelineLayout(*model_, collapsed_,
                              {.within = std::nullopt,
                               .scale = rowScale_,
                               .onlyRank = onlyRank_,
                               .startUp = startUpInSight(),
+                              .forecastRows = forecast == nullptr ? 0 : forecast->rows,
                               .counters = counterNames()});
     laidOutStartUp_ = startUpInSight();
   }
@@ -59,7 +61,7 @@ std::vector<std::string> TimelineController::counterNames() const {
   return names;
 }
 
-void TimelineController::countersChanged() {
+void TimelineController::lanesChanged() {
   relayout();
   if (ready()) {
     mouse_.updateHover();
@@ -129,6 +131,7 @@ TimelineFrame TimelineController::frame() const {
   frame.ribbons = ribbons_;
   frame.notes = notes_;
   frame.found = finder_;
+  frame.forecast = state_->forecast().get();
   return frame;
 }
 

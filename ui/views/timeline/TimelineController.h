@@ -33,8 +33,8 @@ class TimelineController {
   /// The visible range moved, whoever moved it: an undo, the inspector, another view.
   void rangeChanged();
 
-  /// Other counters are to be shown.
-  void countersChanged();
+  /// Other counters are to be shown, or another forecast.
+  void lanesChanged();
 
   /// The last iterations that were recorded; an evaluation after them left out. Needs a model
   /// with spans.

@@ -64,6 +64,7 @@ bool meets(const RunModel& model, const MeetingTable& table, const TimeRange& wi
 // Note [Lanes of a timeline]
 //
 //   y = 0   World             a row for each group, and more where collectives overlap
+//           Forecast          where somebody asked What if: rows of buckets
 //           Rank 0            header; a click folds the rank to a strip of two rows
 //             phases          0 iterations, 1 phases, 2 what happens in them, 4 faults, core waits
 //             gradients       0 ready, 1 buckets ready, launched, 2 copies in, 3 waits, copies out
@@ -80,6 +81,7 @@ bool meets(const RunModel& model, const MeetingTable& table, const TimeRange& wi
 TimelineLayout::TimelineLayout(const RunModel& model, const std::set<int>& collapsed,
                                const Options& options) {
   placeWorld(model, options);
+  placeForecast(options);
   for (int rank = 0; rank < model.rankCount(); ++rank) {
     if (options.onlyRank && rank != *options.onlyRank) {
       continue;
@@ -155,6 +157,21 @@ void TimelineLayout::placeWorld(const RunModel& model, const Options& options) {
     world_.height = y + kLanePadding - kRowGap;
     height_ = world_.height + kRankGap;
   }
+}
+
+void TimelineLayout::placeForecast(const Options& options) {
+  if (options.forecastRows == 0) {
+    return;
+  }
+  forecast_.top = height_;
+  double y = height_ + kLanePadding;
+  for (std::size_t row = 0; row < options.forecastRows; ++row) {
+    const double height = std::round(kWorldRow * options.scale);
+    forecast_.rows.push_back({static_cast<int>(row), y, height});
+    y += height + kRowGap;
+  }
+  forecast_.height = y + kLanePadding - kRowGap - forecast_.top;
+  height_ = forecast_.top + forecast_.height + kRankGap;
 }
 
 std::optional<TimelineLayout::WorldRow> TimelineLayout::worldHit(double y) const {

@@ -64,6 +64,12 @@ class TimelineLayout {
     double height = 0;
     std::vector<WorldRow> rows;  ///< empty in a run without collectives of several ranks
   };
+  /// An iteration as it is forecast, under World.
+  struct ForecastBox {
+    double top = 0;
+    double height = 0;
+    std::vector<Row> rows;  ///< empty: none is
+  };
   struct CounterHit {
     int rank = 0;
     CounterBox box;
@@ -79,6 +85,7 @@ class TimelineLayout {
     double scale = 1;  ///< of the height of rows
     std::optional<int> onlyRank = std::nullopt;  ///< leaves out all others
     bool startUp = true;  ///< false: no room for groups that met only before the first iteration
+    std::size_t forecastRows = 0;  ///< of an iteration that is forecast; 0: none is
     std::vector<std::string> counters = {};  ///< plotted under each rank that is not collapsed
   };
 
@@ -90,6 +97,7 @@ class TimelineLayout {
 
   /// All ranks together, above them.
   [[nodiscard]] const WorldBox& world() const { return world_; }
+  [[nodiscard]] const ForecastBox& forecast() const { return forecast_; }
   [[nodiscard]] const std::vector<RankBox>& ranks() const { return ranks_; }
   [[nodiscard]] double height() const { return height_; }
 
@@ -101,9 +109,11 @@ class TimelineLayout {
 
  private:
   void placeWorld(const RunModel& model, const Options& options);
+  void placeForecast(const Options& options);
   void placeCounters(const RunModel& model, const Options& options, RankBox& box);
 
   WorldBox world_;
+  ForecastBox forecast_;
   std::vector<RankBox> ranks_;
   double height_ = 0;
 };

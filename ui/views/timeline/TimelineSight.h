@@ -27,6 +27,7 @@ struct TimelineFrame {
   std::optional<TimeRange> filter;    ///< what statistics are about; all else is dimmed
   bool ribbons = false;               ///< joins every collective in sight across ranks
   const Annotations* notes = nullptr;
+  const ForecastIteration* forecast = nullptr;  ///< is drawn where the layout has room for it
   const SpanFinder* found = nullptr;  ///< what is searched for: all else is dimmed
 };
 

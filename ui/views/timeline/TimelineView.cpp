@@ -78,7 +78,7 @@ void TimelineView::runChanged() {
   latency_.clear();
   controller_.setState(state_);
   controller_.setModel(model_);
-  controller_.countersChanged();
+  controller_.lanesChanged();
   for (RunPart* part : std::initializer_list<RunPart*>{overview_, bar_, counterPanel_}) {
     part->setRun({model_, state_, analyser_});
   }
@@ -98,9 +98,14 @@ void TimelineView::runChanged() {
     connect(state_, &ViewState::colourByChanged, this, repaint);
     connect(state_, &ViewState::filterChanged, this, repaint);
     connect(state_, &ViewState::countersChanged, this, [this] {
-      controller_.countersChanged();
+      controller_.lanesChanged();
       changedByUser();
       describe();
+    });
+    connect(state_, &ViewState::forecastChanged, this, [this] {
+      controller_.lanesChanged();
+      updateScrollBar();
+      repaintSoon();
     });
     connect(state_, &ViewState::selectionChanged, this, [this] {
       repaintSoon();

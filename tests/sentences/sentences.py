@@ -85,7 +85,6 @@ ui/shell/RunEnding.cpp
 ui/views/buckets/BucketFacts.cpp
 ui/views/buckets/BucketStory.cpp
 ui/views/buckets/BucketTexts.cpp
-ui/views/buckets/WhatIf.cpp
 ui/views/compare/CompareResult.cpp
 ui/views/compare/CompareScene.cpp
 ui/views/divergence/ParameterWords.cpp
@@ -93,6 +92,11 @@ ui/views/divergence/SequenceWords.cpp
 ui/views/live/LiveContent.cpp
 ui/views/overlap/OverlapSide.cpp
 ui/views/overlap/OverlapWords.cpp
+ui/views/whatif/ForecastHistory.cpp
+ui/views/whatif/HistoryWords.cpp
+ui/views/whatif/ScalingCurve.cpp
+ui/views/whatif/WhatIf.cpp
+ui/views/whatif/WhatIfRun.cpp
 """.split()
 
 # Sources of SPEAKERS that say nothing about a run.

@@ -11,6 +11,7 @@
 #include "ui/views/live/LivePicture.h"
 #include "ui/views/overlap/OverlapPicture.h"
 #include "ui/views/timeline/TimelinePicture.h"
+#include "ui/views/whatif/WhatIfPicture.h"
 
 namespace lockstep::ui {
 namespace {
@@ -41,6 +42,10 @@ const std::map<QString, Draw>& analysedViews() {
       {QStringLiteral("hooks"),
        [](const Runs& runs, QSize size, Theme theme, Step) {
          return hooksPicture(*runs[0].model, *runs[0].analysed, size, theme);
+       }},
+      {QStringLiteral("whatif"),
+       [](const Runs& runs, QSize size, Theme theme, Step) {
+         return whatIfPicture(*runs[0].model, runs[0].analysed, size, theme);
        }},
       {QStringLiteral("compare"), [](const Runs& runs, QSize size, Theme theme, Step) {
          return comparePicture(*runs[0].model, *runs[0].analysed, *runs[1].model, *runs[1].analysed,

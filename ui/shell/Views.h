@@ -9,6 +9,7 @@
 #include "ui/views/live/LiveView.h"
 #include "ui/views/overlap/OverlapView.h"
 #include "ui/views/timeline/TimelineView.h"
+#include "ui/views/whatif/WhatIfView.h"
 
 namespace lockstep::ui {
 
@@ -26,9 +27,10 @@ struct Views {
   DivergenceView* divergence;
   HooksView* hooks;
   CompareView* compare;
+  WhatIfView* whatIf;
 
   [[nodiscard]] QList<RunView*> all() const {
-    return {live, timeline, buckets, overlap, divergence, hooks, compare};
+    return {live, timeline, buckets, overlap, divergence, hooks, compare, whatIf};
   }
 };
 

@@ -21,15 +21,10 @@ namespace lockstep::ui {
 struct BucketStory {
   std::uint32_t step = 0;
   bool observed = false;  ///< of a job that was only recorded: a limit of 0 is one not known
-  bool simulated = false;  ///< nothing was measured (trace::RunKind::kSimulated)
   bool preview = false;  ///< the layout was computed from shapes; nothing has been measured
   trace::BucketsMessage layout;
   std::vector<trace::ParametersMessage::Parameter> parameters;
   std::optional<experiment::DdpConfig> config;  ///< none: it cannot be read
-  /// With `recorded` what a forecast is made of. Null where it cannot be read.
-  std::shared_ptr<const analysis::RecordedSettings> settings;
-  base::Result<analysis::RecordedStep> recorded =
-      base::Error{base::ExitCode::kBadInput, "nothing was measured yet", ""};
   std::vector<analysis::BucketCap> caps;     ///< by bucket
   std::vector<analysis::ReadyOrder> orders;  ///< by rank
   std::vector<analysis::BucketLife> lives;   ///< by bucket
@@ -82,7 +77,6 @@ class BucketStories {
   const RunModel& model_;
   std::string toml_;
   std::optional<experiment::DdpConfig> config_;
-  std::shared_ptr<const analysis::RecordedSettings> settings_;
   bool dataParallel_ = false;
 };
 

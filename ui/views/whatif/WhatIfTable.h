@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "ui/table/TableRows.h"
-#include "ui/views/buckets/WhatIf.h"
+#include "ui/views/whatif/WhatIf.h"
 
 namespace lockstep::ui {
 

@@ -4,6 +4,7 @@
 #include <QWidget>
 #include <optional>
 
+#include "engine/diagnosis/WantedChange.h"
 #include "engine/experiment/Experiment.h"
 
 class QComboBox;
@@ -22,10 +23,8 @@ class WhatIfLinks : public QWidget {
   void setOwn(const experiment::LinkConfig* own);
   void reset();
 
-  /// The link with what was chosen; none: the run's own.
-  [[nodiscard]] std::optional<experiment::LinkConfig> wanted() const;
-  /// What was chosen, "10 Gbit/s Ethernet, 8 ranks, 2 in flight"; empty: the run's own.
-  [[nodiscard]] QString text() const;
+  /// Says in `wanted` what was chosen; nothing where it is the run's own.
+  void addTo(diagnosis::WantedChange& wanted) const;
 
   [[nodiscard]] QComboBox* links() const { return links_; }
   [[nodiscard]] QComboBox* inFlight() const { return inFlight_; }

@@ -1,4 +1,4 @@
-#include "ui/views/buckets/WhatIfTable.h"
+#include "ui/views/whatif/WhatIfTable.h"
 
 #include <utility>
 
@@ -35,7 +35,7 @@ class WhatIfRows : public ColumnRows {
     time(tr("Ended"), &cost::BucketMoments::endedNs);
   }
   [[nodiscard]] std::size_t size() const override {
-    return told_ == nullptr ? 0 : told_->plan.size();
+    return told_ == nullptr || !told_->known() ? 0 : told_->plan.size();
   }
   [[nodiscard]] QString tip(std::size_t, std::size_t) const override { return {}; }
 

@@ -1,8 +1,7 @@
-#include "ui/views/buckets/WhatIfLinks.h"
+#include "ui/views/whatif/WhatIfLinks.h"
 
 #include <QComboBox>
 #include <QSignalBlocker>
-#include <QStringList>
 #include <array>
 
 #include "engine/experiment/LinkPresets.h"
@@ -44,10 +43,10 @@ WhatIfLinks::WhatIfLinks(QWidget* parent)
   inFlight_->setToolTip(tr("How many buckets travel at once on a modelled link"));
   for (QComboBox* box : {links_, inFlight_}) {
     box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    box->setMinimumWidth(90);  // in a narrow window
     connect(box, &QComboBox::activated, this, &WhatIfLinks::changed);
   }
-  fill(this, inRow({labelOf(links_, tr("and the &link")), links_, inFlight_, Part::rest()}, 6),
-       {8, 0, 4, 2});
+  fill(this, inRow({labelOf(links_, tr("the &link")), links_, inFlight_}, 6));
 }
 
 void WhatIfLinks::setOwn(const experiment::LinkConfig* own) {
@@ -86,32 +85,18 @@ void WhatIfLinks::reset() {
   inFlight_->setCurrentIndex(0);
 }
 
-std::optional<experiment::LinkConfig> WhatIfLinks::wanted() const {
-  if (!own_ || (links_->currentIndex() <= 0 && inFlight_->currentIndex() <= 0)) {
-    return std::nullopt;
-  }
-  experiment::LinkConfig link = *own_;
+void WhatIfLinks::addTo(diagnosis::WantedChange& wanted) const {
   if (links_->currentIndex() > 0) {
     const QVariant chosen = links_->currentData();
-    const auto* preset = experiment::findLinkPreset(chosen.toString().toStdString());
-    link.bandwidthGbps =
-        preset != nullptr ? preset->bandwidthGbps() : own_->bandwidthGbps * chosen.toDouble();
-    link.latencyUs = preset != nullptr ? preset->latencyUs() : own_->latencyUs;
-  }
-  if (inFlight_->currentIndex() > 0) {
-    link.inFlight = inFlight_->currentData().toInt();
-  }
-  return link;
-}
-
-QString WhatIfLinks::text() const {
-  QStringList parts;
-  for (const QComboBox* box : {links_, inFlight_}) {
-    if (box->currentIndex() > 0) {
-      parts << box->currentText();
+    if (chosen.typeId() == QMetaType::QString) {
+      wanted.link = chosen.toString().toStdString();
+    } else {
+      wanted.bandwidthGbps = own_->bandwidthGbps * chosen.toDouble();
     }
   }
-  return parts.join(QStringLiteral(", "));
+  if (inFlight_->currentIndex() > 0) {
+    wanted.inFlight = inFlight_->currentData().toInt();
+  }
 }
 
 }  // namespace lockstep::ui

@@ -88,6 +88,9 @@ struct DdpConfig {
   bool divideByInitialWorldSize = true;  ///< join
   bool throwOnEarlyTermination = false;  ///< join
 
+  /// Whether mixed precision is asked for: buckets, or parameters, have another dtype then.
+  [[nodiscard]] bool mixesPrecision() const;
+
   bool operator==(const DdpConfig&) const = default;
 };
 

@@ -10,6 +10,7 @@
 #include "engine/analysis/SlowLink.h"
 #include "engine/base/NumberText.h"
 #include "engine/cost/Probe.h"
+#include "engine/diagnosis/StepSaving.h"
 #include "engine/diagnosis/rules/Judges.h"
 
 namespace lockstep::diagnosis {
@@ -126,7 +127,7 @@ std::vector<Finding> judgeRankLink(const Evidence& evidence) {
       "Look at the network of rank {}'s host: its port, its cable, who else sends there; or run "
       "without it.",
       slow->rank);
-  finding.savingMs = interval;
+  finding.savingMs = savingOfTime(evidence, *interval);
   finding.atMost = true;
   finding.place.rank = slow->rank;
   return {finding};

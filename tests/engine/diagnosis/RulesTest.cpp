@@ -62,6 +62,11 @@ TEST(LateRankTest, NamesThePartOfItsWorkThatTakesLonger) {
   ASSERT_TRUE(finding.savingMs);
   EXPECT_TRUE(finding.atMost);
   EXPECT_EQ(finding.savingMs->mean, 20);
+  for (auto& [step, parts] : evidence.work[1].steps) {
+    parts[{WorkPart::Kind::kForward, 0}] = 51;
+  }
+  EXPECT_EQ(only(judgeLateRank(evidence)).savingMs->mean, 21)
+      << "the others come late, too, after they waited";
 }
 
 TEST(LateRankTest, NamesTheGradientOrTheWholeBackward) {
@@ -221,7 +226,9 @@ TEST(SearchTest, IsNeedlessOnlyWhereItFoundNothing) {
       "for parameters that take no part, and asks the other ranks, for 6.00 ms (6.00 to 6.00); "
       "in 20 steps it found none. | Set ddp.find_unused_parameters = false.");
   evidence.stepMs = 1000;
-  EXPECT_EQ(only(judgeSearch(evidence)).weight, Weight::kNote);
+  const Finding note = only(judgeSearch(evidence));
+  EXPECT_EQ(note.weight, Weight::kNote);
+  EXPECT_FALSE(note.savingMs) << "two runs differ by more";
   addSpan(evidence, trace::EventKind::kMarkedUnused, 7, 700'000, 0);
   EXPECT_TRUE(judgeSearch(evidence).empty());
 }

@@ -11,6 +11,7 @@
 #include "app/cli/SimulateJson.h"
 #include "app/cli/SimulateOptions.h"
 #include "app/cli/TextTable.h"
+#include "engine/analysis/RecordedHook.h"
 #include "engine/analysis/RecordedSteps.h"
 #include "engine/base/NumberText.h"
 #include "engine/base/Try.h"
@@ -31,6 +32,7 @@ struct SimulateOptions {
   std::string ranks;
   int ranksPerNode = 0;
   std::string link;
+  std::string hookOf;
   std::string algorithm = "auto";
   std::size_t steps = 64;
   std::uint64_t seed = 0;
@@ -44,6 +46,7 @@ struct SimulateOptions {
 struct Asked {
   simulate::ScalingQuestion question;
   simulate::SimulatedRunFacts facts;
+  std::string hook;  ///< name of the other one
 };
 
 /// By rank; empty where all are on one host.
@@ -56,6 +59,29 @@ std::vector<int> recordedHosts(const trace::RunSummary& summary, int ranks) {
   }
   const bool one = std::equal(hosts.begin() + 1, hosts.end(), hosts.begin());
   return one ? std::vector<int>() : hosts;
+}
+
+/// Takes the hook of the run that was named.
+base::Status takeHook(const SimulateOptions& options, const analysis::RecordedSettings& settings,
+                      Asked& asked) {
+  const auto told = [&options](const base::Error& why) {
+    return why.where.empty() ? cannotTell(options.path, why) : why;
+  };
+  const auto hook = analysis::readRecordedHook(options.hookOf);
+  if (!hook.ok()) {
+    return told(hook.error());
+  }
+  cost::StepChange change;
+  if (const auto same = analysis::changeHook(settings, hook.value(), change); !same.ok()) {
+    return told(same.error());
+  }
+  asked.question.hook = change.hook;
+  asked.hook = hook.value().settings.experiment.hook.name;
+  if (!asked.question.run.hook) {
+    const auto own = analysis::readRecordedHook(options.path);
+    asked.question.run.hook = own.ok() ? std::optional(own.value().work) : std::nullopt;
+  }
+  return {};
 }
 
 base::Result<Asked> asked(const SimulateOptions& options) {
@@ -76,6 +102,9 @@ base::Result<Asked> asked(const SimulateOptions& options) {
     question.settings = cost::linkOptions(recorded.settings.experiment.link);
   }
   question.hosts = recordedHosts(summary, own);
+  if (!options.hookOf.empty()) {
+    LOCKSTEP_TRY(takeHook(options, recorded.settings, asked));
+  }
   if (options.ranksPerNode > 0) {
     question.ranksPerNode = options.ranksPerNode;
   }
@@ -129,10 +158,11 @@ std::string textOf(const Simulated& told) {
                of.extrapolated ? "extrapolated" : ""});
   }
   std::string text = fmt::format(
-      "Simulated from {} steps of {} ranks: medians over {} steps each, seed {}; in brackets, "
+      "Simulated from {} steps of {} ranks{}: medians over {} steps each, seed {}; in brackets, "
       "where "
       "nine of ten runs are expected. {}\n\n{}\n{}\n",
-      scaling.recorded().steps, scaling.recorded().ranks, scaling.question().steps,
+      scaling.recorded().steps, scaling.recorded().ranks,
+      told.hook.empty() ? "" : ", with the hook " + told.hook, scaling.question().steps,
       scaling.question().seed, cost::costText(scaling.fit()), table.text(),
       simulate::breakingText(told.breaks, rowsFromOwn(told)));
   if (const std::string tail = simulate::tailText(scaling, told.rows); !tail.empty()) {
@@ -150,7 +180,7 @@ base::Result<int> printSimulation(const SimulateOptions& options) {
   if (!made.ok()) {
     return cannotTell(options.path, made.error());
   }
-  Simulated told{options.path, std::move(made).value(), {}, {}, options.out, {}};
+  Simulated told{options.path, std::move(made).value(), {}, {}, what.hook, options.out, {}};
   if (!options.out.empty()) {  // first, since it fails sooner than forecasts are made
     told.shown = LOCKSTEP_TRY(simulate::writeSimulatedRun(told.scaling, what.facts));
   }
@@ -178,6 +208,8 @@ void addSimulate(CLI::App& app, Command& chosen) {
   command->add_option("--link", options->link,
                       "The link between nodes: a preset of link.preset, or LATENCY,BANDWIDTH in "
                       "microseconds and Gbit/s; without it that of the run");
+  command->add_option("--hook-of", options->hookOf,
+                      "A run with another hook, of as many ranks: what it sends and works");
   command
       ->add_option("--algorithm", options->algorithm,
                    "Of the allreduce; auto: the fastest of the others for each bucket")

@@ -16,23 +16,25 @@ constexpr double kLongestOpenNs = 60e9;
 GrowingAnalysis::GrowingAnalysis()
     : calls_(trace::EventKind::kCollective), checks_(trace::EventKind::kChecked) {}
 
-RunAnalysis GrowingAnalysis::refresh(const RunData& data, bool more) {
-  if (std::optional<RunAnalysis> run = goOn(data, more)) {
+RunAnalysis GrowingAnalysis::refresh(const RunData& data, bool more,
+                                     std::vector<RankActivity>* activity) {
+  if (std::optional<RunAnalysis> run = goOn(data, more, activity)) {
     return *std::move(run);
   }
   GrowingAnalysis again;
   again.openNs_ = late_ ? std::min(2 * openNs_, kLongestOpenNs) : openNs_;
   again.restarts_ = restarts_ + 1;
   *this = std::move(again);
-  return *goOn(data, more);
+  return *goOn(data, more, activity);
 }
 
 /// Nothing where what is closed is not right any more.
-std::optional<RunAnalysis> GrowingAnalysis::goOn(const RunData& data, bool more) {
+std::optional<RunAnalysis> GrowingAnalysis::goOn(const RunData& data, bool more,
+                                                 std::vector<RankActivity>* activity) {
   if (!take(data)) {
     return std::nullopt;
   }
-  StepStretch open = gather(data);
+  StepStretch open = gather(data, activity);
   for (const StepTicks& step : open.steps) {
     firstStep_ = std::min(firstStep_.value_or(step.step), step.step);
     std::uint64_t& latest = ranks_[step.rank].latestEnd;
@@ -99,11 +101,18 @@ void GrowingAnalysis::takeSpan(OfRank& rank, int number, const trace::SpanRow& s
   late_ = late_ || !(activity && steps && calls && checks);
 }
 
-StepStretch GrowingAnalysis::gather(const RunData& data) {
+StepStretch GrowingAnalysis::gather(const RunData& data, std::vector<RankActivity>* activity) {
   StepStretch open;
+  if (activity != nullptr) {
+    activity->clear();
+  }
   for (auto& [number, rank] : ranks_) {
-    const auto steps = rank.steps.measure(rank.activity.activity(number));
+    RankActivity of = rank.activity.activity(number);
+    const auto steps = rank.steps.measure(of);
     open.steps.insert(open.steps.end(), steps.begin(), steps.end());
+    if (activity != nullptr) {
+      activity->push_back(std::move(of));
+    }
   }
   open.collectives = calls_.gather(data.doubt, data.clock.nsPerTick);
   open.checks = checks_.gather(data.doubt, data.clock.nsPerTick);

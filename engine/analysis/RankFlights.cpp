@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "engine/analysis/RankActivity.h"
 #include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 
@@ -104,11 +103,12 @@ std::optional<std::uint16_t> RankFlights::ahead(std::uint32_t step, std::uint16_
   return found;
 }
 
-std::map<int, RankFlights> rankFlights(const RunData& data, const RunAnalysis& run) {
+std::map<int, RankFlights> rankFlights(const RunData& data, const RunAnalysis& run,
+                                       std::vector<RankActivity> activities) {
   Ranks ranks;
   gatherSpans(data, ranks);
   gatherFlights(run, ranks);
-  for (RankActivity& activity : rankActivity(data)) {
+  for (RankActivity& activity : activities) {
     RankFlights& rank = ranks[activity.rank];
     rank.inFlight = std::move(activity.inFlight);
     rank.computing = std::move(activity.computing);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/analysis/Intervals.h"
+#include "engine/analysis/RankActivity.h"
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/analysis/RunData.h"
 
@@ -56,7 +57,9 @@ struct RankFlights {
   [[nodiscard]] std::optional<std::uint16_t> ahead(std::uint32_t step, std::uint16_t bucket) const;
 };
 
-/// Returns one entry a rank. `run` is the analysis of `data` and outlives what is returned.
-std::map<int, RankFlights> rankFlights(const RunData& data, const RunAnalysis& run);
+/// Returns one entry a rank. `run` is the analysis of `data` and outlives what is returned;
+/// `activities` are rankActivity() of it.
+std::map<int, RankFlights> rankFlights(const RunData& data, const RunAnalysis& run,
+                                       std::vector<RankActivity> activities);
 
 }  // namespace lockstep::analysis

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <future>
 #include <map>
 #include <utility>
 
@@ -14,6 +15,8 @@ namespace {
 
 using BucketKey = RankFlights::BucketKey;
 using Ranks = std::map<int, RankFlights>;
+
+constexpr std::size_t kWorthTwoThreads = 1000;
 
 // Note [Dividing a step]
 // The rule is Note [Tail]; this is how its parts find each other. A step of 10 ms with two buckets:
@@ -325,12 +328,28 @@ class Division {
 }  // namespace
 
 std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run) {
-  const Ranks ranks = rankFlights(data, run);
-  std::vector<StepOverlap> all;
-  all.reserve(run.stepRows.size());
+  return stepOverlaps(data, run, rankActivity(data));
+}
+
+std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run,
+                                      std::vector<RankActivity> activity) {
+  const Ranks ranks = rankFlights(data, run, std::move(activity));
+  std::vector<StepOverlap> all(run.stepRows.size());
+  std::size_t filled = 0;
   for (const StepTimes& times : run.steps()) {
-    all.push_back(Division(ranks, run, times, data.clock).divide());
+    all[filled++].times = times;
   }
+  // Each step is divided by itself, and of a long run that takes as long as the rest.
+  const auto divide = [&](std::size_t from, std::size_t to) {
+    for (std::size_t step = from; step < to; ++step) {
+      all[step] = Division(ranks, run, all[step].times, data.clock).divide();
+    }
+  };
+  const std::size_t half = all.size() / 2;
+  const auto when = half < kWorthTwoThreads ? std::launch::deferred : std::launch::async;
+  auto second = std::async(when, divide, half, all.size());
+  divide(0, half);
+  second.get();
   judgeTransfers(all, data, run.warmUp.firstMeasured);
   return all;
 }

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/analysis/RankActivity.h"
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/analysis/RunData.h"
 #include "engine/analysis/StepTimes.h"
@@ -33,5 +34,8 @@ struct StepOverlap {
 
 /// Returns one entry for each of `run.steps()`, in their order. `run` is the analysis of `data`.
 std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run);
+/// The same where rankActivity() of the data is known already.
+std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run,
+                                      std::vector<RankActivity> activity);
 
 }  // namespace lockstep::analysis

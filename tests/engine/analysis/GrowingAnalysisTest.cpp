@@ -7,6 +7,8 @@
 #include <random>
 
 #include "engine/analysis/GrowingMedian.h"
+#include "engine/analysis/RankActivity.h"
+#include "engine/analysis/StepOverlap.h"
 #include "engine/trace/Event.h"
 #include "tests/engine/analysis/HandMadeRun.h"
 
@@ -128,6 +130,32 @@ TEST(GrowingAnalysisTest, SaysTheSameAsOfAllAtOnceAndAnalysesNothingTwice) {
   EXPECT_EQ(feed(run, 2'777), 0);
   EXPECT_EQ(analyse(run.data()).lateRank, 1) << "the verdicts are in what is compared";
   EXPECT_TRUE(analyse(run.data()).checks.has_value());
+}
+
+TEST(GrowingAnalysisTest, HandsOutTheActivityThatItFoundOnTheWay) {
+  const RunData data = trained(3, 700).data();
+  std::vector<RankActivity> found;
+  const RunAnalysis run = GrowingAnalysis().refresh(data, false, &found);
+  expectSame(run, analyse(data));
+  const std::vector<RankActivity> whole = rankActivity(data);
+  ASSERT_EQ(found.size(), whole.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_EQ(found[i].rank, whole[i].rank);
+    EXPECT_EQ(found[i].inFlight, whole[i].inFlight);
+    EXPECT_EQ(found[i].computing, whole[i].computing);
+    EXPECT_EQ(found[i].offCore, whole[i].offCore);
+  }
+  // So many that two threads divide them.
+  const std::vector<StepOverlap> steps = stepOverlaps(data, run, found);
+  ASSERT_EQ(steps.size(), 2100u);
+  auto expected = run.steps();
+  auto times = expected.begin();
+  for (const StepOverlap& step : steps) {
+    EXPECT_EQ(step.times.rank, (*times).rank);
+    EXPECT_EQ(step.times.step, (*times).step);
+    EXPECT_GT(step.aloneMs, 0);
+    ++times;
+  }
 }
 
 TEST(GrowingAnalysisTest, SaysTheSameWhereSpansComeLate) {

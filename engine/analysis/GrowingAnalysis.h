@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "engine/analysis/NewSpans.h"
 #include "engine/analysis/RunTotals.h"
 
 namespace lockstep::analysis {
@@ -60,12 +61,9 @@ class GrowingAnalysis {
   Clocks clocks_;
   std::uint32_t next_ = 0;  // the steps below it are closed
   std::optional<std::uint32_t> firstStep_;
-  std::int64_t lastSpan_ = -1;  // SpanRow::id; what is above has not been taken
-  std::size_t spans_ = 0;       // that were taken
-  bool late_ = false;           // one of them belongs to what is closed
-  std::size_t tracks_ = 0;      // that were known
-  bool nobodys_ = false;        // spans of tracks that were not
-  double openNs_ = 2e9;         // for so long after its end a step stays open
+  NewSpans spans_;
+  bool late_ = false;    // one of them belongs to what is closed
+  double openNs_ = 2e9;  // for so long after its end a step stays open
   int restarts_ = 0;
 };
 

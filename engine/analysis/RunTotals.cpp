@@ -39,7 +39,7 @@ void RunTotals::addSteps(const StepStretch& stretch) {
     rank.measured += 1;
     rank.ticks += step.duration();
     const auto add = [&](Figure figure, auto value) {
-      rank.values[figure].push_back(static_cast<double>(value));
+      rank.medians.add(figure, static_cast<double>(value));
     };
     add(kStep, step.duration());
     add(kForward, step.forward);
@@ -125,19 +125,13 @@ void RunTotals::add(StepStretch stretch) {
 
 void RunTotals::settle() {
   for (auto& [number, rank] : ranks_) {
-    for (std::size_t figure = 0; figure < kFigures; ++figure) {
-      (*medians_)[number][figure].add(std::exchange(rank.values[figure], {}));
-    }
+    rank.medians.settle();
   }
 }
 
 RankAnalysis RunTotals::figuresOf(int number, const OfRank& rank,
                                   const base::ClockCalibration& clock) const {
-  const auto settled = medians_->find(number);
-  const auto median = [&](Figure figure) {
-    return settled == medians_->end() ? analysis::median(rank.values[figure])
-                                      : settled->second[figure].with(rank.values[figure]);
-  };
+  const auto median = [&](Figure figure) { return rank.medians.median(figure); };
   const auto medianMs = [&](Figure figure) {
     std::optional<double> ticks = median(figure);
     return ticks ? std::optional(*ticks * clock.nsPerTick / 1e6) : std::nullopt;

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <utility>
 
 #include "engine/analysis/Intervals.h"
-#include "engine/analysis/RankFlights.h"
-#include "engine/analysis/SlowLink.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
 namespace {
@@ -325,14 +325,66 @@ class Division {
 }  // namespace
 
 std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run) {
-  const Ranks ranks = rankFlights(data, run);
-  std::vector<StepOverlap> all;
-  all.reserve(run.stepRows.size());
-  for (const StepTimes& times : run.steps()) {
-    all.push_back(Division(ranks, run, times, data.clock).divide());
-  }
-  judgeTransfers(all, data, run.warmUp.firstMeasured);
+  OverlapNews news = GrowingOverlaps().refresh(data, run);
+  std::vector<StepOverlap> all = std::move(news.closed);
+  std::move(news.open.begin(), news.open.end(), std::back_inserter(all));
+  std::stable_sort(all.begin(), all.end(), [](const StepOverlap& a, const StepOverlap& b) {
+    return a.times.rank < b.times.rank;
+  });
   return all;
+}
+
+OverlapNews GrowingOverlaps::refresh(const RunData& data, const RunAnalysis& run) {
+  std::optional<OverlapNews> news = look(data, run);
+  if (!news) {
+    *this = GrowingOverlaps();
+    news = look(data, run);
+  }
+  return *std::move(news);
+}
+
+/// Nothing where what was said of closed steps is not right any more.
+std::optional<OverlapNews> GrowingOverlaps::look(const RunData& data, const RunAnalysis& run) {
+  const bool goesOn = goOn(data, run, [&](int rank, const trace::SpanRow& span) {
+    shaped_ = shaped_ || span.kind == trace::EventKind::kShaped;
+    return pieces_.add(rank, span, basis_.nsPerTick());
+  });
+  if (!goesOn) {
+    return std::nullopt;
+  }
+  OverlapNews news;
+  news.anew = next_ == 0;
+  base::ClockCalibration clock = data.clock;
+  clock.nsPerTick = basis_.nsPerTick();
+  const Ranks ranks = pieces_.gather(run, clock.nsPerTick);
+  for (const auto& [rank, steps] : run.stepRows.lists()) {
+    std::size_t& closed = closed_[rank];
+    for (std::size_t i = closed; i < steps.size(); ++i) {
+      const StepTimes times = timesOf(steps[i], clock.nsPerTick, basis_.stolenShare());
+      const bool over = times.step < run.closed.next;
+      (over ? news.closed : news.open).push_back(Division(ranks, run, times, clock).divide());
+      closed += over ? 1 : 0;
+    }
+  }
+  transfers_.add(news.closed, run.warmUp.firstMeasured);
+  TransferSamples all = transfers_;
+  all.add(news.open, run.warmUp.firstMeasured);
+  const bool telling = all.telling();
+  if (!news.anew && telling != telling_) {
+    return std::nullopt;
+  }
+  telling_ = telling;
+  if (telling) {
+    // Ranks on several hosts have clocks in doubt.
+    const bool crossesLink = shaped_ || !data.doubt.none();
+    markTransfers(news.closed, crossesLink);
+    markTransfers(news.open, crossesLink);
+  }
+  if (run.closed.next > next_) {
+    next_ = run.closed.next;
+    pieces_.forget(next_, run, ranks);
+  }
+  return news;
 }
 
 }  // namespace lockstep::analysis

@@ -33,6 +33,7 @@ struct StepTimes {
   double overlapMostMs = 0;   ///< moment, overlapMs is one of what it may be
   std::optional<double> overlapPercent;  ///< none: nothing was in flight
   bool incomplete = false;               ///< events of this rank were dropped in this step
+  bool operator==(const StepTimes&) const = default;
 };
 
 /// The same as it is measured. In ticks: a better calibration of the clock changes none of it, and

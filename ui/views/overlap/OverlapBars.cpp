@@ -140,7 +140,7 @@ void OverlapScene::drawBar(DisplayList& list, const Row& row, const Bar& bar) co
         palette_.text);
   }
   // Only where the bar is one step: of a mean over many it could not be said.
-  if (bar.begin + 1 == bar.end && content_.steps[row.rank->first + bar.begin].times.incomplete &&
+  if (bar.begin + 1 == bar.end && row.rank->steps[bar.begin].times.incomplete &&
       bar.right - bar.left > 3) {
     list.hatch(QRectF(bar.left, row.plot.top(), bar.right - bar.left, 8), palette_.warning);
   }

@@ -34,7 +34,7 @@ Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size
              picture.title + QStringLiteral(": overlap"), palette);
   const QSizeF rest(picture.size.width(), picture.size.height() - kPictureTitle);
   DisplayList body;
-  if (content->steps.empty()) {
+  if (content->rows == 0) {
     body.fill(QRectF(QPointF(0, 0), rest), palette.background);
     drawMessage(body, QRectF(QPointF(0, 0), rest), QStringLiteral("This run recorded no iteration"),
                 QStringLiteral("Capture was off, or the run ended before its first iteration."),

@@ -67,8 +67,7 @@ void OverlapScene::layOut() {
     side_ = QRectF(right, kHeader, kSide, size.height() - kHeader);
     // The ladder gives way to the causes: at least one of them stays.
     const double room = side_.height() - kReasonTitle - kReason;
-    const double ladder =
-        room > kLadder ? std::clamp(ladderHeight(kSide - 28), kLadder, room) : 0;
+    const double ladder = room > kLadder ? std::clamp(ladderHeight(kSide - 28), kLadder, room) : 0;
     ladder_ = QRectF(side_.left() + 14, side_.bottom() - ladder, kSide - 28, ladder);
     layOutReasons(side_.adjusted(14, 0, -14, -ladder));
   } else if (below > 0) {
@@ -159,21 +158,18 @@ std::uint32_t OverlapScene::stepsPerBar() const {
 // the longest of its steps (stepAt).
 std::optional<OverlapScene::Bar> OverlapScene::barAt(const Row& row, std::uint32_t step) const {
   const std::uint32_t each = stepsPerBar();
-  const std::vector<std::uint32_t>& numbers = row.rank->numbers;
   Bar bar;
   bar.first = step / each * each;
   // In 64 bits: the last bar may end beyond the largest step.
   const std::uint64_t next = std::uint64_t{bar.first} + each;
-  const auto begin = std::lower_bound(numbers.begin(), numbers.end(), bar.first);
-  const auto end = std::lower_bound(begin, numbers.end(), next);
+  bar.begin = row.rank->firstFrom(bar.first);
+  bar.end = row.rank->firstFrom(next);
   // The rank has not ended any of these.
-  if (begin == end) {
+  if (bar.begin == bar.end) {
     return std::nullopt;
   }
-  bar.begin = static_cast<std::size_t>(begin - numbers.begin());
-  bar.end = static_cast<std::size_t>(end - numbers.begin());
-  bar.first = numbers[bar.begin];
-  bar.last = numbers[bar.end - 1];
+  bar.first = row.rank->number(bar.begin);
+  bar.last = row.rank->number(bar.end - 1);
   const double left = xOf(static_cast<double>(step / each * each));
   const double right = xOf(static_cast<double>(next));
   const double gap = right - left >= 6 ? std::min(6.0, (right - left) * 0.15) : 0;
@@ -212,12 +208,10 @@ std::optional<OverlapStep> OverlapScene::stepAt(QPointF position) const {
     std::size_t longest = bar->begin;
     // Where a bar stands for many steps, a click is for the one that stands out.
     for (std::size_t i = bar->begin; i < bar->end; ++i) {
-      const auto lengthOf = [&](std::size_t entry) {
-        return content_.steps[row.rank->first + entry].times.stepMs;
-      };
+      const auto lengthOf = [&](std::size_t entry) { return row.rank->steps[entry].times.stepMs; };
       longest = lengthOf(i) > lengthOf(longest) ? i : longest;
     }
-    return OverlapStep{row.rank->rank, row.rank->numbers[longest]};
+    return OverlapStep{row.rank->rank, row.rank->number(longest)};
   }
   return std::nullopt;
 }

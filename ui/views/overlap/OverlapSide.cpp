@@ -9,7 +9,6 @@
 // What stands beside the bars: causes, bounds, cards.
 namespace lockstep::ui {
 
-
 namespace {
 
 constexpr double kLadderTitle = 28;
@@ -208,7 +207,7 @@ Card OverlapScene::stepCard(const Row& row, const Bar& bar) const {
   }
   QStringList sentences;
   if (one) {
-    const analysis::StepOverlap& step = content_.steps[row.rank->first + bar.begin];
+    const analysis::StepOverlap& step = row.rank->steps[bar.begin];
     if (step.times.overlapPercent) {
       lines.push_back({QStringLiteral("overlap"), formatPercent(*step.times.overlapPercent)});
     }

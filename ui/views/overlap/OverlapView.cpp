@@ -45,7 +45,7 @@ void OverlapView::makeTables() {
   tabs_->addTab(causesTable_, tr("Causes"));
   tabs_->addTab(ranksTable_, tr("Ranks"));
   connect(stepsTable_, &TableView::rowChosen, this, [this](std::size_t row) {
-    const analysis::StepTimes& times = content_->steps[row].times;
+    const analysis::StepTimes& times = content_->at(row).times;
     select({times.rank, times.step});
   });
   connect(causesTable_, &TableView::rowChosen, this,
@@ -63,6 +63,7 @@ void OverlapView::fillTables() {
 
 void OverlapView::runChanged() {
   analysed_ = nullptr;
+  growing_ = std::make_shared<GrowingOverlapContent>();
   // Whose causes are listed is a choice about that run.
   rank_.reset();
   job_.drop();
@@ -97,7 +98,7 @@ void OverlapView::refresh() {
     return;
   }
   analysed_ = latest;
-  job_.start([latest = std::move(latest)] { return overlapContent(*latest); },
+  job_.start([growing = growing_, latest = std::move(latest)] { return growing->refresh(*latest); },
              [this](std::shared_ptr<const OverlapContent> content) { take(std::move(content)); });
 }
 
@@ -125,12 +126,12 @@ std::optional<OverlapStep> OverlapView::selected() const {
 
 void OverlapView::selectionMoved() {
   const auto step = selected();
-  const auto* shown =
-      step && content_ != nullptr ? content_->step(step->rank, step->step) : nullptr;
-  if (shown == nullptr) {
-    stepsTable_->showNoRow();
+  const auto row =
+      step && content_ != nullptr ? content_->rowOf(step->rank, step->step) : std::nullopt;
+  if (row) {
+    stepsTable_->showRow(*row);
   } else {
-    stepsTable_->showRow(static_cast<std::size_t>(shown - content_->steps.data()));
+    stepsTable_->showNoRow();
   }
   repaintChart();
 }
@@ -159,19 +160,19 @@ void OverlapView::moveSelection(int steps, int ranks) {
   const auto from = selected();
   const OverlapContent::Rank* rank = from ? content_->rank(from->rank) : nullptr;
   // Nothing is selected here: the keys begin at the latest step of the first rank.
-  if (rank == nullptr || content_->step(from->rank, from->step) == nullptr) {
+  if (rank == nullptr || !content_->rowOf(from->rank, from->step)) {
     const OverlapContent::Rank& first = content_->ranks.front();
-    select({first.rank, first.numbers.back()});
+    select({first.rank, first.steps.back().times.step});
     return;
   }
   const auto at = std::clamp<std::ptrdiff_t>(rank - content_->ranks.data() + ranks, 0,
                                              std::ssize(content_->ranks) - 1);
   const OverlapContent::Rank& to = content_->ranks[static_cast<std::size_t>(at)];
   // The same number on the other rank, or the next that it has.
-  const auto near = std::lower_bound(to.numbers.begin(), to.numbers.end(), from->step);
   const auto entry =
-      std::clamp<std::ptrdiff_t>(near - to.numbers.begin() + steps, 0, std::ssize(to.numbers) - 1);
-  select({to.rank, to.numbers[static_cast<std::size_t>(entry)]});
+      std::clamp<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(to.firstFrom(from->step)) + steps, 0,
+                                 static_cast<std::ptrdiff_t>(to.steps.size()) - 1);
+  select({to.rank, to.number(static_cast<std::size_t>(entry))});
 }
 
 void OverlapView::setShown(double first, double last) {
@@ -265,7 +266,7 @@ void OverlapView::paintCanvas(DisplayList& list, QSizeF size) {
     analyser_->want();
   }
   const Palette& palette = colours();
-  if (content_ != nullptr && !content_->steps.empty()) {
+  if (content_ != nullptr && content_->rows > 0) {
     OverlapFrame now = frame();
     now.size = size;
     OverlapScene(*content_, palette, now).draw(list);

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "engine/trace/Event.h"
 #include "tests/engine/analysis/HandMadeRun.h"
@@ -14,7 +16,9 @@ namespace lockstep::ui::test {
 ///   computing 0..6, in flight 5..9 on rank 0 and 8..9 on rank 1;
 ///   rank 0: alone 5, overlapped 1, exposed 3 (waiting 2, transfer 1), other 1;
 ///   rank 1: alone 6, overlapped 0, exposed 1 (transfer), other 3.
-inline AnalysedRun handMadeRun(std::uint32_t steps) {
+/// Ranks that are named with a step have dropped events in it.
+inline AnalysedRun handMadeRun(std::uint32_t steps,
+                               const std::vector<std::pair<int, std::uint32_t>>& dropped = {}) {
   using trace::EventKind;
   analysis::HandMadeRun run(2);
   for (std::uint32_t step = 0; step < steps; ++step) {
@@ -32,14 +36,19 @@ inline AnalysedRun handMadeRun(std::uint32_t steps) {
       run.spans.back().bucket = 0;
     }
   }
+  for (const auto& [rank, step] : dropped) {
+    const std::uint64_t at = 10'000 + std::uint64_t{step} * 10'000;
+    run.add(rank, EventKind::kGap, at + 1'000, at + 1'100, step, 1);
+  }
   AnalysedRun analysed;
   analysed.analysis = analysis::analyse(run.data());
   analysed.data = run.data();
   return analysed;
 }
 
-inline std::shared_ptr<const OverlapContent> handMadeContent(std::uint32_t steps) {
-  return overlapContent(handMadeRun(steps));
+inline std::shared_ptr<const OverlapContent> handMadeContent(
+    std::uint32_t steps, const std::vector<std::pair<int, std::uint32_t>>& dropped = {}) {
+  return overlapContent(handMadeRun(steps, dropped));
 }
 
 }  // namespace lockstep::ui::test

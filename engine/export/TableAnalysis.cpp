@@ -242,7 +242,7 @@ base::Result<std::uint64_t> writeCalls(const TableSource& source, OutputFile& fi
   const bool complete = analysis::recordedToItsEnd(source.survey.info);
   for (const auto& sequence : analysis::callSequences(data, complete)) {
     for (std::size_t row = 0; row < sequence.rows.size(); ++row) {
-      const trace::SpanRow& call = data.spans[sequence.anyCallAt(row)];
+      const trace::SpanRow& call = sequence.anyCallAt(row);
       // A call is of several ranks, and one rank's span stands for it: in a stretch of time its
       // iteration decides, or ranks that came later would be cut off it.
       if (!source.survey.selection.ticks ? !source.survey.holds(call) : !source.holds(call.step)) {
@@ -253,7 +253,7 @@ base::Result<std::uint64_t> writeCalls(const TableSource& source, OutputFile& fi
       }
       std::vector<int> present;
       for (std::size_t column = 0; column < sequence.ranks.size(); ++column) {
-        if (sequence.callAt(row, column) != analysis::CallSequence::kNoCall) {
+        if (sequence.callAt(row, column) != nullptr) {
           present.push_back(sequence.ranks[column]);
         }
       }
@@ -264,8 +264,8 @@ base::Result<std::uint64_t> writeCalls(const TableSource& source, OutputFile& fi
       csv.text(trace::name(trace::operationOf(call.detail)));
       csv.number(trace::collectiveBytes(call.value)).text(rankCell(present));
       csv.text(analysis::name(mismatch));
-      csv.text(differs ? rankCell(analysis::oddRanks(data, sequence, row)) : std::string());
-      csv.text(differs ? analysis::describe(data, sequence, row) : std::string()).end();
+      csv.text(differs ? rankCell(analysis::oddRanks(sequence, row)) : std::string());
+      csv.text(differs ? analysis::describe(sequence, row) : std::string()).end();
     }
   }
   return csv.rows();

@@ -46,18 +46,18 @@ const CallSequence& SequenceScene::sequence() const {
 }
 
 std::size_t SequenceScene::lines() const {
-  return frame_.suspectsOnly ? facts_.suspects[frame_.sequence].size() : sequence().rows.size();
+  return frame_.suspectsOnly ? sequence().suspects.size() : sequence().rows.size();
 }
 
 std::size_t SequenceScene::rowOfLine(std::size_t line) const {
-  return frame_.suspectsOnly ? facts_.suspects[frame_.sequence][line] : line;
+  return frame_.suspectsOnly ? sequence().suspects[line] : line;
 }
 
 std::optional<std::size_t> SequenceScene::lineOfRow(std::size_t row) const {
   if (!frame_.suspectsOnly) {
     return row < sequence().rows.size() ? std::optional(row) : std::nullopt;
   }
-  const auto& suspects = facts_.suspects[frame_.sequence];
+  const auto& suspects = sequence().suspects;
   const auto at = std::lower_bound(suspects.begin(), suspects.end(), row);
   return at != suspects.end() && *at == row
              ? std::optional(static_cast<std::size_t>(at - suspects.begin()))
@@ -150,11 +150,11 @@ void SequenceScene::drawLine(DisplayList& list, std::size_t line) const {
   const auto right = kToTheRight;
   list.label(QRectF(4, rect.top(), kNumber - 12, kRow), formatCount(call.sequence), palette_,
              right);
-  const trace::SpanRow& any = facts_.data().spans[sequence().anyCallAt(row)];
+  const trace::SpanRow& any = sequence().anyCallAt(row);
   list.note(QRectF(kNumber, rect.top(), kIteration - 12, kRow), formatCount(any.step), palette_,
             right);
   // Those who stand against the majority, or all where there is none (oddRanks()).
-  const std::vector<int> odd = analysis::oddRanks(facts_.data(), sequence(), row);
+  const std::vector<int> odd = analysis::oddRanks(sequence(), row);
   for (std::size_t column = 0; column < sequence().ranks.size(); ++column) {
     const QRectF cell = columnRect(column).translated(0, rect.top());
     if (cell.left() > frame_.size.width() - kVerdict - kOverview) {
@@ -181,8 +181,8 @@ void SequenceScene::drawLine(DisplayList& list, std::size_t line) const {
 void SequenceScene::drawCall(DisplayList& list, std::size_t row, std::size_t column,
                              const QRectF& cell, bool odd) const {
   const QRectF inner = cell.adjusted(4, 2, -4, -2);
-  const std::uint32_t index = sequence().callAt(row, column);
-  if (index == CallSequence::kNoCall) {
+  const trace::SpanRow* call = sequence().callAt(row, column);
+  if (call == nullptr) {
     // Of a row that is not known to differ only the record may be missing.
     const bool unknown = !analysis::differs(sequence().rows[row].mismatch);
     list.hatch(inner, withAlpha(unknown ? palette_.textMuted : palette_.error, 0.4f));
@@ -197,7 +197,7 @@ void SequenceScene::drawCall(DisplayList& list, std::size_t row, std::size_t col
     list.outline(inner, unknown ? palette_.gridStrong : palette_.error, 3);
     return;
   }
-  const trace::SpanRow& span = facts_.data().spans[index];
+  const trace::SpanRow& span = *call;
   const bool inBucket = span.bucket != trace::kNoBucket;
   const QColor chip = inBucket ? palette_.bucket(span.bucket) : palette_.tone(Tone::kNeutral);
   if (odd) {
@@ -264,7 +264,7 @@ void SequenceScene::drawOverview(DisplayList& list) const {
   const auto total = static_cast<double>(lines());
   static const std::vector<std::uint32_t> kNone;
   // Where only they are shown, every line is one, and the strip says nothing more.
-  const auto& suspects = frame_.suspectsOnly ? kNone : facts_.suspects[frame_.sequence];
+  const auto& suspects = frame_.suspectsOnly ? kNone : sequence().suspects;
   const auto y = [&](double line) { return strip.top() + line / total * strip.height(); };
   for (auto at = suspects.begin(); at != suspects.end();) {
     const double top = y(static_cast<double>(*at));
@@ -349,7 +349,7 @@ std::optional<std::size_t> SequenceScene::overviewRowAt(QPointF position) const 
   const std::size_t row = rowOfLine(std::min(line, lines() - 1));
   // A mark is found by its pixel.
   const double near = 4 / strip.height() * static_cast<double>(lines());
-  const auto& suspects = facts_.suspects[frame_.sequence];
+  const auto& suspects = sequence().suspects;
   const auto at =
       std::lower_bound(suspects.begin(), suspects.end(), static_cast<double>(row) - near);
   return at != suspects.end() && *at <= static_cast<double>(row) + near ? *at : row;

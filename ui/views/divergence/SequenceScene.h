@@ -74,7 +74,7 @@ class SequenceScene {
 /// Returns "group 0", "group 64", "checks of group 0".
 QString nameOf(const analysis::CallSequence& sequence);
 /// Returns "All 12,345 calls match", or what the first mismatch is.
-QString summaryOf(const DivergenceFacts& facts, const analysis::CallSequence& sequence);
+QString summaryOf(const analysis::CallSequence& sequence);
 /// Returns the data type of a call's bucket as the layout in force has it; empty: not known.
 QString dtypeOf(const DivergenceFacts& facts, const trace::SpanRow& call);
 /// Returns what there is to say of a place.

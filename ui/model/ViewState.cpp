@@ -2,6 +2,7 @@
 
 #include <QElapsedTimer>
 #include <QUndoCommand>
+#include <algorithm>
 #include <utility>
 
 #include "engine/trace/Event.h"
@@ -41,6 +42,7 @@ void ViewState::eachPart(Visit visit) {
   visit(&Values::selection, &ViewState::selectionChanged);
   visit(&Values::colourBy, &ViewState::colourByChanged);
   visit(&Values::counters, &ViewState::countersChanged);
+  visit(&Values::shownRanks, &ViewState::shownRanksChanged);
 }
 
 // Note [Undo of a view]
@@ -214,6 +216,16 @@ QStringList ViewState::usualCounters() {
 
 void ViewState::setCounters(const QStringList& names) {
   change(&Values::counters, names, tr("show other counters"));
+}
+
+void ViewState::showRanks(const std::vector<int>& ranks) {
+  std::vector<int> wanted;
+  for (const int rank : ranks) {
+    if (std::ranges::find(wanted, rank) == wanted.end()) {
+      wanted.push_back(rank);
+    }
+  }
+  change(&Values::shownRanks, wanted, wanted.empty() ? tr("show all ranks") : tr("show some ranks"));
 }
 
 void ViewState::setFollowLive(bool follow) {

@@ -14,8 +14,8 @@ namespace lockstep::ui {
 enum class ColourBy { kPhase, kBucket, kHook, kWait };
 
 /// What all views of one run share: visible time, the time that statistics are about, selection,
-/// hover, colouring, counters, following. Views read it and change it through its verbs; changes of
-/// range, filter, selection, colouring and counters can be undone. [ui-thread]
+/// hover, colouring, counters, shown ranks, following. Views read it and change it through its verbs;
+/// changes of all but hover and following can be undone. [ui-thread]
 class ViewState : public QObject {
   Q_OBJECT
 
@@ -41,6 +41,8 @@ class ViewState : public QObject {
   [[nodiscard]] ColourBy colourBy() const { return values_.colourBy; }
   /// The counters that the timeline plots under each rank, by their names in the run file.
   [[nodiscard]] const QStringList& counters() const { return values_.counters; }
+  /// The ranks that views which have a lane a rank show, one below the other; empty: all.
+  [[nodiscard]] const std::vector<int>& shownRanks() const { return values_.shownRanks; }
   [[nodiscard]] bool followsLive() const { return followLive_; }
   /// The iteration at the middle of the visible range, set by the timeline; nothing before the
   /// first one.
@@ -57,6 +59,8 @@ class ViewState : public QObject {
   void setHovered(const std::optional<Span>& span);
   void setColourBy(ColourBy colourBy);
   void setCounters(const QStringList& names);
+  /// Shows these ranks alone, in this order; none of them: all again. Who comes twice is shown once.
+  void showRanks(const std::vector<int>& ranks);
   void setFollowLive(bool follow);
   void setIteration(std::optional<std::uint32_t> iteration);
 
@@ -77,6 +81,7 @@ class ViewState : public QObject {
   void hoveredChanged();
   void colourByChanged();
   void countersChanged();
+  void shownRanksChanged();
   void followLiveChanged(bool follow);
   void iterationChanged();
 
@@ -87,6 +92,7 @@ class ViewState : public QObject {
     std::optional<Span> selection;
     ColourBy colourBy = ColourBy::kPhase;
     QStringList counters = usualCounters();
+    std::vector<int> shownRanks;
   };
   class Change;
 

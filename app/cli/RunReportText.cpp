@@ -241,7 +241,12 @@ class LabelledLines {
   void addTimes(const RunReport& report) {
     (*this)("findings", findingsText(report));
     (*this)("communication", communication(report));
-    (*this)("late", ranksText(report));
+    // Of many ranks those that are late are among those unlike the rest.
+    if (report.likeness) {
+      (*this)("unlike", diagnosis::unlikeText(*report.likeness));
+    } else {
+      (*this)("late", ranksText(report));
+    }
     (*this)("cores", coresText(report));
     (*this)("machine", stolenText(report));
   }

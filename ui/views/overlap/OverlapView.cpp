@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "ui/chart/Card.h"
+#include "ui/model/StepSelection.h"
 #include "ui/table/TableView.h"
 #include "ui/views/overlap/OverlapTables.h"
 #include "ui/views/overlap/OverlapWords.h"
-#include "ui/views/overlap/StepSelection.h"
 
 namespace lockstep::ui {
 OverlapView::OverlapView(QWidget* parent) : RunView(parent), job_(this) {
@@ -87,18 +87,11 @@ void OverlapView::hideEvent(QHideEvent* event) {
 
 // Makes the content of the latest analysis on a thread of the pool; a stale one is dropped.
 void OverlapView::refresh() {
-  if (analyser_ == nullptr || !isVisible()) {
-    return;
-  }
-  analyser_->want();
-  auto latest = analyser_->latest();
   // The same analysis makes the same content.
-  if (latest == nullptr || latest == analysed_) {
-    return;
+  if (isVisible() && takeLatest(analysed_)) {
+    job_.start([latest = analysed_] { return overlapContent(*latest); },
+               [this](std::shared_ptr<const OverlapContent> content) { take(std::move(content)); });
   }
-  analysed_ = latest;
-  job_.start([latest = std::move(latest)] { return overlapContent(*latest); },
-             [this](std::shared_ptr<const OverlapContent> content) { take(std::move(content)); });
 }
 
 void OverlapView::take(std::shared_ptr<const OverlapContent> content) {

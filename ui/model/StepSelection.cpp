@@ -1,5 +1,4 @@
-#include "ui/views/overlap/StepSelection.h"
-
+#include "ui/model/StepSelection.h"
 
 #include "engine/trace/Event.h"
 #include "ui/model/LaneSearch.h"

@@ -10,6 +10,7 @@
 #include "ui/views/hooks/HooksPicture.h"
 #include "ui/views/live/LivePicture.h"
 #include "ui/views/overlap/OverlapPicture.h"
+#include "ui/views/ranks/RanksPicture.h"
 #include "ui/views/timeline/TimelinePicture.h"
 
 namespace lockstep::ui {
@@ -33,6 +34,10 @@ const std::map<QString, Draw>& analysedViews() {
       {QStringLiteral("overlap"),
        [](const Runs& runs, QSize size, Theme theme, Step) {
          return overlapPicture(*runs[0].model, *runs[0].analysed, size, theme);
+       }},
+      {QStringLiteral("ranks"),
+       [](const Runs& runs, QSize size, Theme theme, Step) {
+         return ranksPicture(*runs[0].model, *runs[0].analysed, size, theme);
        }},
       {QStringLiteral("divergence"),
        [](const Runs& runs, QSize size, Theme theme, Step) {

@@ -8,6 +8,7 @@
 #include "ui/views/hooks/HooksView.h"
 #include "ui/views/live/LiveView.h"
 #include "ui/views/overlap/OverlapView.h"
+#include "ui/views/ranks/RanksView.h"
 #include "ui/views/timeline/TimelineView.h"
 
 namespace lockstep::ui {
@@ -26,9 +27,10 @@ struct Views {
   DivergenceView* divergence;
   HooksView* hooks;
   CompareView* compare;
+  RanksView* ranks;
 
   [[nodiscard]] QList<RunView*> all() const {
-    return {live, timeline, buckets, overlap, divergence, hooks, compare};
+    return {live, timeline, buckets, overlap, divergence, hooks, compare, ranks};
   }
 };
 

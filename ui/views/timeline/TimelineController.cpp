@@ -6,6 +6,7 @@
 
 #include "ui/views/timeline/layers/CountersLayer.h"
 #include "ui/views/timeline/layers/LanesLayer.h"
+#include "ui/views/timeline/layers/LinesLayer.h"
 #include "ui/views/timeline/layers/NotesLayer.h"
 #include "ui/views/timeline/layers/RanksLayer.h"
 #include "ui/views/timeline/layers/WorldLayer.h"
@@ -22,7 +23,9 @@ constexpr double kRightMargin = 0.04;  // of a followed run
 constexpr double kScaleAStep = 1.15;
 constexpr double kLowestRows = 0.7;
 constexpr double kHighestRows = 3;
-constexpr double kCloser = 0.25;  // of the visible length
+constexpr double kCloser = 0.25;    // of the visible length
+constexpr double kLinesPart = 0.4;  // of the height: the lanes of a rank have room below
+constexpr double kLeastLines = 120;
 
 }  // namespace
 
@@ -30,7 +33,9 @@ void TimelineController::setModel(const RunModel* model) {
   model_ = model;
   layout_ = {};
   collapsed_.clear();
-  onlyRank_.reset();
+  pinned_.clear();
+  unlike_.clear();
+  listed_ = false;
   scrollY_ = 0;
   mouse_.reset();
   relayout();
@@ -38,12 +43,17 @@ void TimelineController::setModel(const RunModel* model) {
 
 void TimelineController::relayout() {
   if (model_ != nullptr) {
-    layout_ = TimelineLayout(*model_, collapsed_,
-                             {.within = std::nullopt,
-                              .scale = rowScale_,
-                              .onlyRank = onlyRank_,
-                              .startUp = startUpInSight(),
-                              .counters = counterNames()});
+    layout_ =
+        TimelineLayout(*model_, collapsed_,
+                       {.within = std::nullopt,
+                        .scale = rowScale_,
+                        .shown = state_ != nullptr ? state_->shownRanks() : std::vector<int>(),
+                        .pinned = pinned_,
+                        .unlike = unlike_,
+                        .listed = listed_,
+                        .linesRoom = linesRoom(),
+                        .startUp = startUpInSight(),
+                        .counters = counterNames()});
     laidOutStartUp_ = startUpInSight();
   }
   setScroll(scrollY_);
@@ -59,7 +69,12 @@ std::vector<std::string> TimelineController::counterNames() const {
   return names;
 }
 
-void TimelineController::countersChanged() {
+double TimelineController::linesRoom() const {
+  return std::clamp(std::floor((size_.height() - kRulerHeight) * kLinesPart), kLeastLines,
+                    kLinesRoom);
+}
+
+void TimelineController::placesChanged() {
   relayout();
   if (ready()) {
     mouse_.updateHover();
@@ -67,7 +82,11 @@ void TimelineController::countersChanged() {
 }
 
 void TimelineController::setSize(QSizeF size) {
+  const double before = linesRoom();
   size_ = size;
+  if (!layout_.lines().empty() && linesRoom() != before) {
+    relayout();
+  }
   setScroll(scrollY_);
 }
 
@@ -198,7 +217,8 @@ std::optional<Span> TimelineController::spanAt(QPointF position) const {
     return std::nullopt;
   }
   const auto met = WorldLayer::spanAt(now, position);
-  return met ? met : LanesLayer::spanAt(now, position);
+  const auto inLine = met ? met : LinesLayer::spanAt(now, position);
+  return inLine ? inLine : LanesLayer::spanAt(now, position);
 }
 
 std::optional<TimelineLayout::CounterHit> TimelineController::counterAt(QPointF position) const {
@@ -207,6 +227,10 @@ std::optional<TimelineLayout::CounterHit> TimelineController::counterAt(QPointF 
 
 std::optional<Mark> TimelineController::markAt(QPointF position) const {
   return NotesLayer::markAt(sight(), position);
+}
+
+std::optional<int> TimelineController::lineAt(QPointF position) const {
+  return LinesLayer::rankAt(sight(), position);
 }
 
 std::optional<int> TimelineController::headerAt(QPointF position) const {
@@ -311,9 +335,7 @@ void TimelineController::bringIntoSight(const Span& span) {
   // First it gets a place, then the place is scrolled to, then the time is moved: only by as much
   // as is needed, and with the scale as it is.
   collapsed_.erase(span.rank());
-  if (onlyRank_ && *onlyRank_ != span.rank()) {
-    onlyRank_.reset();
-  }
+  giveLanes(span.rank());
   relayout();
   if (const auto row = layout_.find(span.lane, span.row)) {
     const double visible = size_.height() - kRulerHeight;
@@ -341,9 +363,68 @@ void TimelineController::clear() {
   }
 }
 
-void TimelineController::showOnlyRank(std::optional<int> rank) {
-  onlyRank_ = rank;
+// Beside those that are shown; in place of them where there would be too many.
+void TimelineController::giveLanes(int rank) {
+  if (layout_.boxOf(rank) != nullptr) {
+    return;
+  }
+  std::vector<int> ranks = state_->shownRanks();
+  if (!ofMany()) {
+    ranks.clear();
+  } else if (ranks.size() < kFewRanks) {
+    ranks.push_back(rank);
+  } else {
+    ranks = {rank};
+  }
+  showRanks(ranks);
+}
+
+void TimelineController::showRanks(const std::vector<int>& ranks) {
+  state_->showRanks(ranks);
   relayout();
+}
+
+void TimelineController::showUnlike(int direction) {
+  if (unlike_.empty()) {
+    return;
+  }
+  const auto count = static_cast<int>(unlike_.size());
+  const std::vector<int>& shown = state_->shownRanks();
+  const auto now = shown.size() == 1 ? std::ranges::find(unlike_, shown.front()) : unlike_.end();
+  const int index = now == unlike_.end() ? 0 : static_cast<int>(now - unlike_.begin()) + direction;
+  showRanks({unlike_[static_cast<std::size_t>((index + count) % count)]});
+}
+
+void TimelineController::setUnlike(const std::vector<int>& ranks) {
+  if (ranks != unlike_) {
+    unlike_ = ranks;
+    relayout();
+  }
+}
+
+void TimelineController::togglePin(int rank) {
+  if (std::erase(pinned_, rank) == 0) {
+    pinned_.push_back(rank);
+  }
+  relayout();
+}
+
+bool TimelineController::isPinned(int rank) const {
+  return std::ranges::find(pinned_, rank) != pinned_.end();
+}
+
+// Folded, since their lanes would be no list but a landscape without end.
+void TimelineController::setListed(bool listed) {
+  listed_ = listed;
+  collapsed_.clear();
+  for (int rank = 0; listed && rank < model_->rankCount(); ++rank) {
+    collapsed_.insert(rank);
+  }
+  relayout();
+}
+
+bool TimelineController::ofMany() const {
+  return model_ != nullptr && static_cast<std::size_t>(model_->rankCount()) > kFewRanks;
 }
 
 void TimelineController::scaleRows(double steps) {

@@ -3,6 +3,7 @@
 #include "ui/views/timeline/layers/CountersLayer.h"
 #include "ui/views/timeline/layers/GroundLayer.h"
 #include "ui/views/timeline/layers/LanesLayer.h"
+#include "ui/views/timeline/layers/LinesLayer.h"
 #include "ui/views/timeline/layers/NotesLayer.h"
 #include "ui/views/timeline/layers/Overlays.h"
 #include "ui/views/timeline/layers/PointerLayer.h"
@@ -21,7 +22,7 @@ namespace {
 // there is to decide:
 //
 //   ground              what all else lies on
-//   world, lanes,
+//   world, lines, lanes,
 //   ranks, counters     what was recorded; each fills its own places
 //   ruler               over lanes that are scrolled under it
 //   ribbons, selection  over the bars that they are about
@@ -37,8 +38,8 @@ struct Stack {
   }
 };
 using Timeline =
-    Stack<GroundLayer, WorldLayer, LanesLayer, RanksLayer, CountersLayer, RulerLayer, RibbonsLayer,
-          SelectionLayer, FilterLayer, NotesLayer, MeasureLayer, PointerLayer>;
+    Stack<GroundLayer, WorldLayer, LinesLayer, LanesLayer, RanksLayer, CountersLayer, RulerLayer,
+          RibbonsLayer, SelectionLayer, FilterLayer, NotesLayer, MeasureLayer, PointerLayer>;
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <QRectF>
 #include <QSizeF>
 #include <optional>
+#include <span>
 
 #include "ui/chart/TimeAxis.h"
 #include "ui/model/Annotations.h"
@@ -45,10 +46,15 @@ struct TimelineSight {
   [[nodiscard]] QRectF belowRuler() const;
   [[nodiscard]] QRectF lanesArea() const;
   [[nodiscard]] bool inSight(double layoutTop, double height) const;
+  /// The ranks whose lanes are in sight, or nearly; the cost does not grow with all others.
+  [[nodiscard]] std::span<const TimelineLayout::RankBox> ranksInSight() const {
+    return layout.ranksWithin(frame.scrollY - 1, frame.scrollY + frame.size.height());
+  }
   [[nodiscard]] QRectF barRect(double leftX, double rightX, const TimelineLayout::Row& row) const;
-  /// Where a span's bar or mark is; nothing when its rank is collapsed or it is out of sight
-  /// sideways.
+  /// Where a span's bar or mark is, in its lanes or else in the line of its rank; nothing when it
+  /// has no place or is out of sight sideways.
   [[nodiscard]] std::optional<QRectF> rectOf(const Span& span) const;
+  [[nodiscard]] std::optional<TimelineLayout::Row> rowOf(const Span& span) const;
   /// What of a stretch of time is in sight, from the ruler down.
   [[nodiscard]] QRectF bandOf(TimeRange range) const;
   /// Where a label of this width lies about `x` without leaving the axis.

@@ -3,6 +3,7 @@
 #include <QScrollBar>
 #include <cmath>
 
+#include "engine/analysis/LateRanks.h"
 #include "engine/trace/Event.h"
 #include "ui/model/Format.h"
 #include "ui/model/SpanFacts.h"
@@ -78,7 +79,7 @@ void TimelineView::runChanged() {
   latency_.clear();
   controller_.setState(state_);
   controller_.setModel(model_);
-  controller_.countersChanged();
+  controller_.placesChanged();
   for (RunPart* part : std::initializer_list<RunPart*>{overview_, bar_, counterPanel_}) {
     part->setRun({model_, state_, analyser_});
   }
@@ -98,15 +99,22 @@ void TimelineView::runChanged() {
     connect(state_, &ViewState::colourByChanged, this, repaint);
     connect(state_, &ViewState::filterChanged, this, repaint);
     connect(state_, &ViewState::countersChanged, this, [this] {
-      controller_.countersChanged();
+      controller_.placesChanged();
       changedByUser();
       describe();
+    });
+    connect(state_, &ViewState::shownRanksChanged, this, [this] {
+      controller_.placesChanged();
+      changedByUser();
     });
     connect(state_, &ViewState::selectionChanged, this, [this] {
       repaintSoon();
       describe();
     });
     connect(state_, &ViewState::followLiveChanged, this, [this] { modelChanged(); });
+  }
+  if (analyser_ != nullptr) {
+    connect(analyser_, &RunAnalyser::ready, this, &TimelineView::lookForUnlike);
   }
   if (model_ != nullptr) {
     connect(model_, &RunModel::changed, this, &TimelineView::modelChanged);
@@ -123,7 +131,15 @@ void TimelineView::runChanged() {
       modelLoaded();
     }
   }
+  lookForUnlike();
   changedByUser();
+}
+
+void TimelineView::lookForUnlike() {
+  if (controller_.ofMany() && analyser_ != nullptr && analyser_->latest() != nullptr) {
+    controller_.setUnlike(analysis::lateRanks(analyser_->latest()->analysis));
+    changedByUser();
+  }
 }
 
 void TimelineView::themeChanged() {
@@ -241,6 +257,9 @@ void TimelineView::paintCanvas(DisplayList& list, QSizeF size) {
   if (!controller_.ready() || model_->spanCount() == 0 || state_->range().empty()) {
     paintEmptyState(list, size);
     return;
+  }
+  if (controller_.ofMany() && analyser_ != nullptr) {
+    analyser_->want();  // for the ranks that are unlike the rest
   }
   TimelineScene(*model_, controller_.layout(), colours(), controller_.frame()).draw(list);
 }

@@ -98,6 +98,7 @@ class TimelineView : public Steered<RunView, TimelineMouse> {
   void changedByUser();
   void updateScrollBar();
   void describe();
+  void lookForUnlike();
   void paintEmptyState(DisplayList& list, QSizeF size) const;
 
   void setFrozen(bool frozen);

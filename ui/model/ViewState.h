@@ -11,6 +11,10 @@
 
 namespace lockstep::ui {
 
+/// A run of more ranks than this is not shown rank by rank until somebody chooses among them: views
+/// begin with what all of them have in common.
+inline constexpr std::size_t kFewRanks = 8;
+
 enum class ColourBy { kPhase, kBucket, kHook, kWait };
 
 /// What all views of one run share: visible time, the time that statistics are about, selection,

@@ -6,9 +6,6 @@
 
 namespace lockstep::ui {
 
-/// A run of more ranks than this is not shown lane by lane until somebody chooses among them.
-inline constexpr std::size_t kFewRanks = 8;
-
 /// Where the ranks of a run of many lie, a line each, in a box whose height does not grow with
 /// them: where lines would be too thin to be seen, one stands for several neighbours, and shows the
 /// first of them that is unlike the rest, where there is one. y as in TimelineLayout.

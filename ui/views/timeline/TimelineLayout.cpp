@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "ui/model/ViewState.h"
+
 namespace lockstep::ui {
 namespace {
 

@@ -65,7 +65,8 @@ TEST(RankLines, ALineOfSeveralShowsTheOneThatIsUnlikeTheRest) {
   EXPECT_FALSE(lines.lineOf(1024).has_value());
 }
 
-// Each rank has a step of 1000 ns, of which it computes 600; rank 40 has 900.
+// Each rank has a step of 1000 ns, of which it computes 600; rank 40 has 900. Then it comes to a
+// collective, each rank a nanosecond after the one before.
 class ManyRanks : public testing::Test {
  protected:
   explicit ManyRanks(int ranks = 64) {
@@ -76,6 +77,8 @@ class ManyRanks : public testing::Test {
       feed.span(track, EventKind::kStep, 0, 1000);
       feed.span(track, EventKind::kForward, 0, end);
       feed.span(track, EventKind::kWait, end, 1000);
+      feed.span(track + 1, EventKind::kCollective, end + static_cast<std::uint64_t>(rank), 1000, 0,
+                test::sequence(0), test::kAllreduce);
     }
     model_.applyUpdate(feed.take());
     controller_.setState(&state_);
@@ -137,6 +140,21 @@ TEST_F(ManyRanks, ALineShowsWhatItsRankDoesAndWaitsFor) {
   EXPECT_NEAR(endOf(3, Tone::kForward), axis.toX(600), 1);
   EXPECT_NEAR(endOf(40, Tone::kForward), axis.toX(900), 1);
   EXPECT_NEAR(endOf(3, Tone::kWait), axis.toX(1000), 1);
+}
+
+TEST_F(ManyRanks, WorldShowsWhenTheMiddleHalfOfThemCameAndNamesTheLast) {
+  state_.setRange({500, 1000});
+  const TimeAxis axis = controller_.axis();
+  const DisplayList list = frame();
+  const auto box = std::ranges::find_if(list.commands(), [&](const DisplayList::Command& command) {
+    return command.op == DisplayList::Op::kOutline &&
+           std::abs(command.rect.left() - axis.toX(615)) < 3;
+  });
+  ASSERT_NE(box, list.commands().end());
+  EXPECT_NEAR(box->rect.right(), axis.toX(648), 3);
+  EXPECT_TRUE(std::ranges::any_of(list.texts(), [](const QString& text) {
+    return text.contains(QStringLiteral("rank 40 last"));
+  }));
 }
 
 TEST_F(ManyRanks, AClickOnALineSelectsTheSpanAndGivesItsRankLanes) {

@@ -4,6 +4,8 @@
 #include <map>
 #include <string>
 
+#include "engine/analysis/LateRanks.h"
+#include "engine/base/Try.h"
 #include "ui/views/buckets/BucketsPicture.h"
 #include "ui/views/compare/ComparePicture.h"
 #include "ui/views/divergence/DivergencePicture.h"
@@ -70,7 +72,7 @@ int runsOfPicture(const QString& view) { return view == QStringLiteral("compare"
 
 base::Result<Picture> viewPicture(const QString& view, const std::vector<PicturedRun>& runs,
                                   QSize size, Theme theme, std::optional<TimeRange> range,
-                                  Step step) {
+                                  Step step, const exports::RankChoice& ranks) {
   const auto refused = [&](const std::string& why) {
     return base::Error{base::ExitCode::kBadInput, why, view.toStdString()};
   };
@@ -93,7 +95,13 @@ base::Result<Picture> viewPicture(const QString& view, const std::vector<Picture
       return base::Error{base::ExitCode::kBadInput, "this run could not be analysed", file};
     }
   }
-  return view == kTimeline ? timelinePicture(*runs[0].model, size, theme, range)
+  PicturedRanks pictured;
+  if (runs[0].analysed != nullptr) {
+    pictured.unlike = analysis::lateRanks(runs[0].analysed->analysis);
+  }
+  pictured.shown =
+      LOCKSTEP_TRY(exports::ranksOf(ranks, runs[0].model->rankCount(), pictured.unlike));
+  return view == kTimeline ? timelinePicture(*runs[0].model, size, theme, range, pictured)
                            : analysed->second(runs, size, theme, step);
 }
 

@@ -61,6 +61,7 @@ TimelineView::TimelineView(QWidget* parent) : Steered(parent) {
   });
   makeActions();
   makeMoreActions();
+  makeRankActions();
   makeCounterActions();
   updateScrollBar();
   describe();

@@ -91,6 +91,7 @@ class TimelineView : public Steered<RunView, TimelineMouse> {
 
   void makeActions();
   void makeMoreActions();
+  void makeRankActions();
   void makeCounterActions();
   void modelChanged();
   void modelLoaded();

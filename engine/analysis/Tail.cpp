@@ -179,7 +179,7 @@ std::string whyMuch(const TailItem& item) {
 
 }  // namespace
 
-std::vector<TailReason> tailReasons(const std::vector<StepOverlap>& steps,
+std::vector<TailReason> tailReasons(std::span<const StepOverlap> steps,
                                     std::uint32_t firstMeasured, std::optional<int> rank) {
   std::map<TailKey, Sum> sums;
   std::uint32_t measured = 0;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -91,7 +92,7 @@ struct StepOverlap;
 
 /// Returns the causes of the exposed time of the measured steps, the largest first; their ms add
 /// up to the mean of the exposed time over the steps with communication. `rank`: of that one only.
-std::vector<TailReason> tailReasons(const std::vector<StepOverlap>& steps,
+std::vector<TailReason> tailReasons(std::span<const StepOverlap> steps,
                                     std::uint32_t firstMeasured,
                                     std::optional<int> rank = std::nullopt);
 

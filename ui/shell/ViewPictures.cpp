@@ -20,36 +20,37 @@ namespace {
 
 using Runs = std::vector<PicturedRun>;
 using Step = std::optional<std::uint32_t>;
-using Draw = std::function<Picture(const Runs&, QSize, Theme, Step)>;
+using Draw = std::function<Picture(const Runs&, QSize, Theme, Step, const PicturedRanks&)>;
 
 // The views whose pictures are made of the analysis; the timeline needs none.
 const std::map<QString, Draw>& analysedViews() {
   static const std::map<QString, Draw> views{
       {QStringLiteral("live"),
-       [](const Runs& runs, QSize size, Theme theme, Step) {
+       [](const Runs& runs, QSize size, Theme theme, Step, const PicturedRanks&) {
          return livePicture(*runs[0].model, runs[0].analysed, size, theme);
        }},
       {QStringLiteral("buckets"),
-       [](const Runs& runs, QSize size, Theme theme, Step step) {
+       [](const Runs& runs, QSize size, Theme theme, Step step, const PicturedRanks&) {
          return bucketsPicture(*runs[0].model, runs[0].analysed.get(), size, theme, step);
        }},
       {QStringLiteral("overlap"),
-       [](const Runs& runs, QSize size, Theme theme, Step) {
-         return overlapPicture(*runs[0].model, *runs[0].analysed, size, theme);
+       [](const Runs& runs, QSize size, Theme theme, Step, const PicturedRanks& ranks) {
+         return overlapPicture(*runs[0].model, *runs[0].analysed, size, theme, ranks.shown);
        }},
       {QStringLiteral("ranks"),
-       [](const Runs& runs, QSize size, Theme theme, Step) {
+       [](const Runs& runs, QSize size, Theme theme, Step, const PicturedRanks&) {
          return ranksPicture(*runs[0].model, *runs[0].analysed, size, theme);
        }},
       {QStringLiteral("divergence"),
-       [](const Runs& runs, QSize size, Theme theme, Step) {
+       [](const Runs& runs, QSize size, Theme theme, Step, const PicturedRanks&) {
          return divergencePicture(*runs[0].model, runs[0].analysed, size, theme);
        }},
       {QStringLiteral("hooks"),
-       [](const Runs& runs, QSize size, Theme theme, Step) {
+       [](const Runs& runs, QSize size, Theme theme, Step, const PicturedRanks&) {
          return hooksPicture(*runs[0].model, *runs[0].analysed, size, theme);
        }},
-      {QStringLiteral("compare"), [](const Runs& runs, QSize size, Theme theme, Step) {
+      {QStringLiteral("compare"),
+       [](const Runs& runs, QSize size, Theme theme, Step, const PicturedRanks&) {
          return comparePicture(*runs[0].model, *runs[0].analysed, *runs[1].model, *runs[1].analysed,
                                size, theme);
        }}};
@@ -68,7 +69,9 @@ QStringList picturedViews() {
   return names;
 }
 
-int runsOfPicture(const QString& view) { return view == QStringLiteral("compare") ? 2 : 1; }
+int runsOfPicture(const QString& view) {
+  return view == QStringLiteral("compare") ? 2 : 1;
+}
 
 base::Result<Picture> viewPicture(const QString& view, const std::vector<PicturedRun>& runs,
                                   QSize size, Theme theme, std::optional<TimeRange> range,
@@ -102,7 +105,7 @@ base::Result<Picture> viewPicture(const QString& view, const std::vector<Picture
   pictured.shown =
       LOCKSTEP_TRY(exports::ranksOf(ranks, runs[0].model->rankCount(), pictured.unlike));
   return view == kTimeline ? timelinePicture(*runs[0].model, size, theme, range, pictured)
-                           : analysed->second(runs, size, theme, step);
+                           : analysed->second(runs, size, theme, step, pictured);
 }
 
 }  // namespace lockstep::ui

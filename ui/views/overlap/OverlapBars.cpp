@@ -16,6 +16,7 @@ void OverlapScene::draw(DisplayList& list) {
   drawHeader(list);
   drawRuler(list);
   list.clip(charts_);
+  drawSpread(list);
   for (const Row& row : rows_) {
     // Ranks that are scrolled out of sight cost nothing.
     if (row.plot.bottom() >= charts_.top() && row.plot.top() <= charts_.bottom()) {
@@ -93,6 +94,9 @@ void OverlapScene::drawLabel(DisplayList& list, const Row& row) const {
     y += 17;
   };
   line(QStringLiteral("rank %1").arg(row.rank->rank), palette_.text, FontRole::kBold);
+  if (row.why[0] != '\0') {
+    line(QString::fromLatin1(row.why), palette_.accent, FontRole::kSmall);
+  }
   for (const QString& text : overlap_words::labelOf(*row.rank)) {
     line(text, palette_.textMuted, FontRole::kSmall);
   }

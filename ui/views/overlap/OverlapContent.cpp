@@ -2,6 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "engine/analysis/LateRanks.h"
+#include "engine/cost/Sample.h"
+#include "ui/model/ViewState.h"
 
 namespace lockstep::ui {
 namespace {
@@ -67,6 +75,67 @@ std::optional<RankOverlap> find(const std::vector<RankOverlap>& ranks, int rank)
   return of == ranks.end() ? std::nullopt : std::optional(*of);
 }
 
+void addSpreads(OverlapContent& content) {
+  std::map<std::uint32_t, std::vector<std::pair<double, int>>> exposed;  // by step
+  for (const StepOverlap& step : content.steps) {
+    exposed[step.times.step].emplace_back(step.times.exposedMs, step.times.rank);
+  }
+  double most = 0;
+  for (auto& [step, ofRanks] : exposed) {
+    std::ranges::sort(ofRanks);
+    std::vector<double> sorted;
+    sorted.reserve(ofRanks.size());
+    for (const auto& [ms, rank] : ofRanks) {
+      sorted.push_back(ms);
+    }
+    content.spreads.push_back({.step = step,
+                               .least = sorted.front(),
+                               .quarter = cost::sortedQuantile(sorted, 0.25),
+                               .half = cost::sortedQuantile(sorted, 0.5),
+                               .threeQuarters = cost::sortedQuantile(sorted, 0.75),
+                               .most = sorted.back(),
+                               .worst = ofRanks.back().second});
+    if (step >= content.warmUp.firstMeasured || most <= 0) {
+      most = std::max(most, sorted.back());
+    }
+  }
+  content.spreadMs = std::max(1e-6, most * kRoomAbove);
+}
+
+constexpr std::size_t kLateExamples = 2;
+
+// Those that are late, the one with the most exposed time, and the middle one of all to set them
+// against.
+void addExamples(OverlapContent& content, const analysis::RunAnalysis& run) {
+  const auto add = [&](int rank, const char* why) {
+    const bool shown = std::ranges::find(content.examples, rank, &OverlapContent::Example::rank) !=
+                       content.examples.end();
+    if (!shown && content.rank(rank) != nullptr) {
+      content.examples.push_back({rank, why});
+    }
+  };
+  for (const int rank : analysis::lateRanks(run)) {
+    if (content.examples.size() < kLateExamples) {
+      add(rank, "late");
+    }
+  }
+  if (run.exposedRank) {
+    add(*run.exposedRank, "most exposed");
+  }
+  std::vector<std::pair<double, int>> exposed;
+  for (const OverlapContent::Rank& rank : content.ranks) {
+    if (rank.measured && rank.measured->exposedMs) {
+      exposed.emplace_back(*rank.measured->exposedMs, rank.rank);
+    }
+  }
+  std::ranges::sort(exposed);
+  if (!exposed.empty()) {
+    add(exposed[exposed.size() / 2].second, "middle rank");
+  } else if (!content.ranks.empty()) {
+    add(content.ranks.front().rank, "first rank");
+  }
+}
+
 }  // namespace
 
 // The order of OverlapPart, from the bottom up.
@@ -78,6 +147,11 @@ OverlapParts partsOf(const StepOverlap& step) {
 const OverlapContent::Rank* OverlapContent::rank(int number) const {
   const auto at = std::ranges::lower_bound(ranks, number, {}, &Rank::rank);
   return at == ranks.end() || at->rank != number ? nullptr : &*at;
+}
+
+const OverlapContent::Spread* OverlapContent::spreadOf(std::uint32_t step) const {
+  const auto at = std::ranges::lower_bound(spreads, step, {}, &Spread::step);
+  return at == spreads.end() || at->step != step ? nullptr : &*at;
 }
 
 const StepOverlap* OverlapContent::step(int rank, std::uint32_t number) const {
@@ -97,6 +171,16 @@ const std::vector<analysis::TailReason>& OverlapContent::reasonsOf(
   return of == nullptr ? reasons : of->reasons;
 }
 
+std::size_t incompleteSteps(const std::vector<StepOverlap>& steps, std::uint32_t first) {
+  std::set<std::uint32_t> incomplete;  // by number, once for all ranks
+  for (const StepOverlap& step : steps) {
+    if (step.times.incomplete && step.times.step >= first) {
+      incomplete.insert(step.times.step);
+    }
+  }
+  return incomplete.size();
+}
+
 std::shared_ptr<const OverlapContent> overlapContent(const AnalysedRun& run) {
   auto content = std::make_shared<OverlapContent>();
   const std::uint32_t firstMeasured = run.analysis.warmUp.firstMeasured;
@@ -107,13 +191,19 @@ std::shared_ptr<const OverlapContent> overlapContent(const AnalysedRun& run) {
   content->scaleMs = scaleOf(content->steps, firstMeasured);
   content->reasons = analysis::tailReasons(content->steps, firstMeasured);
   addRanks(*content);
+  content->incompleteSteps = incompleteSteps(content->steps, firstMeasured);
   const auto measured = analysis::rankOverlaps(content->steps, firstMeasured);
   // With the warm-up as well, for the card of a rank: what it would have made of the figures.
   const auto all = analysis::rankOverlaps(content->steps, 0);
   for (OverlapContent::Rank& rank : content->ranks) {
     rank.measured = find(measured, rank.rank);
     rank.all = find(all, rank.rank);
-    rank.reasons = analysis::tailReasons(content->steps, firstMeasured, rank.rank);
+    rank.reasons = analysis::tailReasons(std::span(content->steps).subspan(rank.first, rank.count),
+                                         firstMeasured, rank.rank);
+  }
+  if (content->ranks.size() > kFewRanks) {
+    addSpreads(*content);
+    addExamples(*content, run.analysis);
   }
   return content;
 }

@@ -175,6 +175,10 @@ std::optional<Card> OverlapScene::cardAt(QPointF at) const {
   }
   // Rows are scrolled: only what is in sight can be under the pointer.
   const double number = stepOf(at.x());
+  if (number >= 0 && charts_.contains(at) && spread_.plot.contains(at)) {
+    const auto bar = spreadAt(static_cast<std::uint32_t>(number));
+    return bar ? std::optional(spreadCard(*bar)) : std::nullopt;
+  }
   for (const Row& row : rows_) {
     if (!charts_.contains(at)) {
       continue;

@@ -74,6 +74,7 @@ void OverlapView::runChanged() {
   }
   if (state_ != nullptr) {
     connect(state_, &ViewState::selectionChanged, this, &OverlapView::selectionMoved);
+    connect(state_, &ViewState::shownRanksChanged, this, &OverlapView::repaintChart);
   }
   if (model_ != nullptr) {
     connect(model_, &RunModel::loaded, this, &OverlapView::repaintChart);
@@ -229,6 +230,9 @@ OverlapFrame OverlapView::frame() const {
   // No card under a hand that drags.
   frame.pointer = pressed_ && dragged_ ? std::nullopt : pointer_;
   frame.live = model_ != nullptr && model_->isLive();
+  if (state_ != nullptr) {
+    frame.shown = state_->shownRanks();
+  }
   return frame;
 }
 

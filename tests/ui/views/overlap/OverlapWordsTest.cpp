@@ -114,6 +114,7 @@ TEST(OverlapWords, GiveTheRangeOverTheRanksAndWhatItIsTheMedianOf) {
 TEST(OverlapWords, CountTheIterationsThatAreLeftOutBecauseOfDroppedEvents) {
   OverlapContent content = *test::handMadeContent(12);
   content.steps[3].times.incomplete = true;
+  content.incompleteSteps = incompleteSteps(content.steps, content.warmUp.firstMeasured);
   EXPECT_TRUE(overlap_words::medians(content, true)
                   .endsWith("; 1 left out because events were dropped in it."));
   const auto at = sceneOf(content, {1200, 600}).positionOf({0, 3});
@@ -128,10 +129,12 @@ TEST(OverlapWords, CountAnIterationThatIsLeftOutOnceHoweverManyRanksDroppedEvent
   for (analysis::StepOverlap& step : content.steps) {
     step.times.incomplete = step.times.step == 0 || step.times.step == 5;
   }
+  content.incompleteSteps = incompleteSteps(content.steps, content.warmUp.firstMeasured);
   EXPECT_TRUE(overlap_words::medians(content, true)
                   .endsWith("; 1 left out because events were dropped in it."))
       << overlap_words::medians(content, true).toStdString();
   content.steps[3].times.incomplete = true;
+  content.incompleteSteps = incompleteSteps(content.steps, content.warmUp.firstMeasured);
   EXPECT_TRUE(overlap_words::medians(content, true)
                   .endsWith("; 2 left out because events were dropped in them."));
 }

@@ -30,8 +30,9 @@ const std::map<QString, Draw>& analysedViews() {
          return livePicture(*runs[0].model, runs[0].analysed, size, theme);
        }},
       {QStringLiteral("buckets"),
-       [](const Runs& runs, QSize size, Theme theme, Step step, const PicturedRanks&) {
-         return bucketsPicture(*runs[0].model, runs[0].analysed.get(), size, theme, step);
+       [](const Runs& runs, QSize size, Theme theme, Step step, const PicturedRanks& ranks) {
+         return bucketsPicture(*runs[0].model, runs[0].analysed.get(), size, theme, step,
+                               ranks.shown);
        }},
       {QStringLiteral("overlap"),
        [](const Runs& runs, QSize size, Theme theme, Step, const PicturedRanks& ranks) {

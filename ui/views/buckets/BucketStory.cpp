@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/experiment/Parse.h"
+#include "ui/views/buckets/BucketExamples.h"
 #include "ui/views/buckets/StepSpans.h"
 
 namespace lockstep::ui {
@@ -130,7 +131,8 @@ int BucketStory::readyRanks(std::uint32_t parameter, std::uint64_t ticks) const 
   return ready;
 }
 
-std::shared_ptr<const BucketStory> BucketStories::ofStep(std::uint32_t step) {
+std::shared_ptr<const BucketStory> BucketStories::ofStep(std::uint32_t step,
+                                                         const std::vector<int>& shown) {
   const trace::BucketsMessage* layout = model_.layoutAt(step);
   if (layout == nullptr) {
     return nullptr;
@@ -145,7 +147,9 @@ std::shared_ptr<const BucketStory> BucketStories::ofStep(std::uint32_t step) {
   story->settings = settings_;
   story->nsPerTick = model_.nsPerTick();
   placeParameters(*story);
+  story->asked = shown;
   measure(*story, spansOfStep(model_, step));
+  keepExamples(*story, shown);
   // Of a step that some rank has not ended a later look may find more.
   story->finished = true;
   for (int rank = 0; rank < model_.rankCount(); ++rank) {

@@ -82,6 +82,7 @@ void BucketsView::runChanged() {
     connect(state_, &ViewState::iterationChanged, this, &BucketsView::refresh);
     connect(state_, &ViewState::followLiveChanged, this, &BucketsView::refresh);
     connect(state_, &ViewState::selectionChanged, this, &BucketsView::selectionChanged);
+    connect(state_, &ViewState::shownRanksChanged, this, &BucketsView::refresh);
   }
 }
 
@@ -130,12 +131,13 @@ void BucketsView::refresh() {
     return;
   }
   const auto step = wantedStep();
+  const std::vector<int> shownRanks = state_ != nullptr ? state_->shownRanks() : std::vector<int>();
   const BucketStory* shown = controller_.story();
   const trace::BucketsMessage* layout = model_->layoutAt(step.value_or(0));
   // Made for this iteration, and nothing has come since: making it anew would show the same.
   const bool fresh = shown != nullptr && !shown->preview && layout != nullptr &&
                      shown->step == step.value_or(0) && shown->layout.layout == layout->layout &&
-                     spansSeen_ == model_->spanCount() &&
+                     spansSeen_ == model_->spanCount() && shown->asked == shownRanks &&
                      shown->parameters.size() == model_->parameters().size();
   if (fresh) {
     return;
@@ -146,7 +148,7 @@ void BucketsView::refresh() {
     return;
   }
   spansSeen_ = model_->spanCount();
-  auto story = stories_->ofStep(step.value_or(0));
+  auto story = stories_->ofStep(step.value_or(0), shownRanks);
   takeStory(story != nullptr ? std::move(story) : stories_->preview(previewRebuilt_));
 }
 

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <ranges>
+#include <set>
 #include <utility>
 
 #include "engine/trace/Event.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/chart/Card.h"
 #include "ui/model/Format.h"
+#include "ui/model/ViewState.h"
 
 namespace lockstep::ui {
 namespace {
@@ -23,12 +27,40 @@ constexpr double kLeastColumn = 40;
 constexpr double kDetailsFrom = 150;  // a column this wide shows bytes beside the operation
 constexpr double kBucketFrom = 260;
 constexpr double kDtypeFrom = 330;
+constexpr std::size_t kSuspectsLookedAt = 32;
 
 }  // namespace
 
 SequenceScene::SequenceScene(const DivergenceFacts& facts, const Palette& palette,
                              SequenceFrame frame)
-    : facts_(facts), palette_(palette), frame_(std::move(frame)) {}
+    : facts_(facts), palette_(palette), frame_(std::move(frame)), columns_(chosenColumns()) {}
+
+// Looked for in the first rows that do not match: there it began.
+std::vector<std::size_t> SequenceScene::chosenColumns() const {
+  std::vector<std::size_t> columns;
+  if (frame_.sequence >= facts_.sequences.size()) {
+    return columns;
+  }
+  const std::vector<int>& ranks = sequence().ranks;
+  if (ranks.size() <= kFewRanks) {
+    columns.resize(ranks.size());
+    std::iota(columns.begin(), columns.end(), std::size_t{0});
+    return columns;
+  }
+  std::set<std::size_t> chosen{0};
+  if (frame_.selected && frame_.selected->column) {
+    chosen.insert(*frame_.selected->column);
+  }
+  for (const std::uint32_t row :
+       facts_.suspects[frame_.sequence] | std::views::take(kSuspectsLookedAt)) {
+    for (const int odd : analysis::oddRanks(facts_.data(), sequence(), row)) {
+      if (chosen.size() < kFewRanks) {
+        chosen.insert(static_cast<std::size_t>(std::ranges::find(ranks, odd) - ranks.begin()));
+      }
+    }
+  }
+  return {chosen.begin(), chosen.end()};
+}
 
 // Note [Rows and lines]
 //
@@ -83,13 +115,20 @@ QRectF SequenceScene::overview() const {
   return {frame_.size.width() - kOverview, kHeader, kOverview, frame_.size.height() - kHeader};
 }
 
-QRectF SequenceScene::columnRect(std::size_t column) const {
+QRectF SequenceScene::columnRect(std::size_t place) const {
   const double left = kNumber + kIteration;
   const double room = frame_.size.width() - left - kVerdict - kOverview;
-  const auto columns = static_cast<double>(sequence().ranks.size());
+  const auto columns = static_cast<double>(columns_.size());
   // Many ranks have columns of 40 px, and those that do not fit are left out, never squeezed.
   const double each = std::max(kLeastColumn, room / columns);
-  return {left + each * static_cast<double>(column), 0, each, kRow};
+  return {left + each * static_cast<double>(place), 0, each, kRow};
+}
+
+QRectF SequenceScene::cellRect(std::optional<std::size_t> column, double top) const {
+  const auto place = column ? std::ranges::find(columns_, *column) : columns_.end();
+  return place == columns_.end()
+             ? QRectF(0, top, frame_.size.width() - kOverview, kRow)
+             : columnRect(static_cast<std::size_t>(place - columns_.begin())).translated(0, top);
 }
 
 void SequenceScene::draw(DisplayList& list) const {
@@ -120,21 +159,27 @@ void SequenceScene::drawHeader(DisplayList& list) const {
   list.note(QRectF(4, 0, kNumber - 12, kHeader), QStringLiteral("number"), palette_, right);
   list.note(QRectF(kNumber, 0, kIteration - 12, kHeader), QStringLiteral("iteration"), palette_,
             right);
-  for (std::size_t column = 0; column < sequence().ranks.size(); ++column) {
-    const QRectF rect = columnRect(column);
+  for (std::size_t place = 0; place < columns_.size(); ++place) {
+    const QRectF rect = columnRect(place);
     if (rect.left() > frame_.size.width() - kVerdict) {
       break;
     }
-    const QColor colour = palette_.rank(sequence().ranks[column]);
+    const int rank = sequence().ranks[columns_[place]];
+    const QColor colour = palette_.rank(rank);
     list.fill(QRectF(rect.left() + 4, kHeader - 4, rect.width() - 8, 3), colour);
     list.title(QRectF(rect.left() + 8, 0, rect.width() - 12, kHeader - 2),
-               QStringLiteral("rank %1").arg(sequence().ranks[column]), palette_);
+               QStringLiteral("rank %1").arg(rank), palette_);
   }
   // Over the columns that reach under the verdicts.
   list.fill(QRectF(frame_.size.width() - kVerdict - kOverview, 0, kVerdict, kHeader - 1),
             palette_.raised);
   list.note(QRectF(frame_.size.width() - kVerdict - kOverview + 10, 0, kVerdict - 14, kHeader),
-            QStringLiteral("side by side"), palette_);
+            columns_.size() == sequence().ranks.size()
+                ? QStringLiteral("side by side")
+                : QStringLiteral("%1 of %2 ranks")
+                      .arg(columns_.size())
+                      .arg(formatCount(sequence().ranks.size())),
+            palette_);
 }
 
 void SequenceScene::drawLine(DisplayList& list, std::size_t line) const {
@@ -155,8 +200,9 @@ void SequenceScene::drawLine(DisplayList& list, std::size_t line) const {
             right);
   // Those who stand against the majority, or all where there is none (oddRanks()).
   const std::vector<int> odd = analysis::oddRanks(facts_.data(), sequence(), row);
-  for (std::size_t column = 0; column < sequence().ranks.size(); ++column) {
-    const QRectF cell = columnRect(column).translated(0, rect.top());
+  for (std::size_t place = 0; place < columns_.size(); ++place) {
+    const std::size_t column = columns_[place];
+    const QRectF cell = columnRect(place).translated(0, rect.top());
     if (cell.left() > frame_.size.width() - kVerdict - kOverview) {
       break;
     }
@@ -170,9 +216,7 @@ void SequenceScene::drawLine(DisplayList& list, std::size_t line) const {
     list.outline(rect.adjusted(2, 1, -2, -2), palette_.error);
   }
   if (frame_.selected && frame_.selected->row == row) {
-    const QRectF mark = frame_.selected->column
-                            ? columnRect(*frame_.selected->column).translated(0, rect.top())
-                            : rect;
+    const QRectF mark = cellRect(frame_.selected->column, rect.top());
     list.outline(mark.adjusted(1, 1, -1, -1), palette_.accent, 3);
     list.outline(mark.adjusted(2, 2, -2, -2), palette_.accent, 3);
   }
@@ -316,11 +360,11 @@ std::optional<CallPlace> SequenceScene::placeAt(QPointF position) const {
   }
   CallPlace place;
   place.row = rowOfLine(static_cast<std::size_t>(line));
-  for (std::size_t column = 0; column < sequence().ranks.size(); ++column) {
-    const QRectF rect = columnRect(column);
+  for (std::size_t at = 0; at < columns_.size(); ++at) {
+    const QRectF rect = columnRect(at);
     if (position.x() >= rect.left() && position.x() < rect.right() &&
         position.x() < frame_.size.width() - kVerdict - kOverview) {
-      place.column = column;
+      place.column = columns_[at];
     }
   }
   return place;
@@ -335,8 +379,7 @@ std::optional<QRectF> SequenceScene::rectOf(const CallPlace& place) const {
   if (top + kRow <= kHeader || top >= frame_.size.height()) {
     return std::nullopt;
   }
-  return place.column ? columnRect(*place.column).translated(0, top)
-                      : QRectF(0, top, frame_.size.width() - kOverview, kRow);
+  return cellRect(place.column, top);
 }
 
 std::optional<std::size_t> SequenceScene::overviewRowAt(QPointF position) const {

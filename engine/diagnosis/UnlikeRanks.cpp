@@ -388,6 +388,18 @@ bool RankLikeness::isUnlike(int rank) const {
   });
 }
 
+std::vector<int> RankLikeness::outliers() const {
+  std::vector<int> ranks;
+  for (const UnlikeRanks& of : unlike) {
+    for (const int rank : of.ranks) {
+      if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) {
+        ranks.push_back(rank);
+      }
+    }
+  }
+  return ranks;
+}
+
 std::optional<int> RankLikeness::neighbourOf(int rank) const {
   const auto own = std::lower_bound(order.begin(), order.end(), rank);
   if (own == order.end() || classes.empty()) {

@@ -70,6 +70,8 @@ struct RankLikeness {
   std::optional<int> middle;        ///< the rank nearest to the middle in all figures
 
   [[nodiscard]] bool isUnlike(int rank) const;
+  /// All that are unlike the rest, each once, in the order of `unlike`.
+  [[nodiscard]] std::vector<int> outliers() const;
   /// The rank to set it against: a typical one, of its own host if there is one, else that with the
   /// nearest number. None: there is none.
   [[nodiscard]] std::optional<int> neighbourOf(int rank) const;

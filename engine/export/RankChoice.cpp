@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <sstream>
 
-#include "engine/analysis/LateRanks.h"
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/base/ReadNumber.h"
 #include "engine/base/Try.h"
+#include "engine/diagnosis/UnlikeRanks.h"
 
 namespace lockstep::exports {
 namespace {
@@ -71,9 +71,13 @@ base::Result<std::vector<int>> ranksOf(const RankChoice& choice, const std::file
   }
   const Survey surveyed =
       LOCKSTEP_TRY(survey(run, {}, choice.outliers ? Depth::kAnalysis : Depth::kNames, progress));
-  return ranksOf(choice, surveyed.rankCount(),
-                 choice.outliers ? analysis::lateRanks(analysis::analyse(*surveyed.data))
-                                 : std::vector<int>());
+  std::vector<int> unlike;
+  if (choice.outliers) {
+    unlike =
+        diagnosis::rankLikeness(analysis::analyse(*surveyed.data), surveyed.ranks, surveyed.hosts)
+            .outliers();
+  }
+  return ranksOf(choice, surveyed.rankCount(), unlike);
 }
 
 }  // namespace lockstep::exports

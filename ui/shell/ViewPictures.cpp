@@ -4,8 +4,9 @@
 #include <map>
 #include <string>
 
-#include "engine/analysis/LateRanks.h"
 #include "engine/base/Try.h"
+#include "engine/diagnosis/UnlikeRanks.h"
+#include "ui/model/ViewState.h"
 #include "ui/views/buckets/BucketsPicture.h"
 #include "ui/views/compare/ComparePicture.h"
 #include "ui/views/divergence/DivergencePicture.h"
@@ -99,12 +100,15 @@ base::Result<Picture> viewPicture(const QString& view, const std::vector<Picture
       return base::Error{base::ExitCode::kBadInput, "this run could not be analysed", file};
     }
   }
+  const RunModel& model = *runs[0].model;
   PicturedRanks pictured;
-  if (runs[0].analysed != nullptr) {
-    pictured.unlike = analysis::lateRanks(runs[0].analysed->analysis);
+  const bool named = view == kTimeline && model.rankCount() > static_cast<int>(kFewRanks);
+  if (runs[0].analysed != nullptr && (named || ranks.outliers)) {
+    pictured.unlike =
+        diagnosis::rankLikeness(runs[0].analysed->analysis, model.ranks(), model.hosts())
+            .outliers();
   }
-  pictured.shown =
-      LOCKSTEP_TRY(exports::ranksOf(ranks, runs[0].model->rankCount(), pictured.unlike));
+  pictured.shown = LOCKSTEP_TRY(exports::ranksOf(ranks, model.rankCount(), pictured.unlike));
   return view == kTimeline ? timelinePicture(*runs[0].model, size, theme, range, pictured)
                            : analysed->second(runs, size, theme, step, pictured);
 }

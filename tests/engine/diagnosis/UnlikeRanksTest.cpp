@@ -233,5 +233,13 @@ TEST(UnlikeRanksTest, SetsARankBesideOneOfItsHostAndTheMiddleOne) {
   EXPECT_FALSE(likeness.isUnlike(*likeness.middle));
 }
 
+TEST(UnlikeRanksTest, ListsTheOutliersTheLargestFirst) {
+  const RankLikeness likeness = likenessOf(meeting(16, 40, [](int rank, std::uint32_t) {
+    return More{rank == 11 ? 4'000u : rank == 3 ? 9'000u : 0u};
+  }));
+  EXPECT_THAT(likeness.outliers(), ElementsAre(3, 11));
+  EXPECT_TRUE(likenessOf(meeting(16, 40, nothing)).outliers().empty());
+}
+
 }  // namespace
 }  // namespace lockstep::diagnosis

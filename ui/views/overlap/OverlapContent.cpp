@@ -7,8 +7,8 @@
 #include <span>
 #include <utility>
 
-#include "engine/analysis/LateRanks.h"
 #include "engine/cost/Sample.h"
+#include "engine/diagnosis/UnlikeRanks.h"
 #include "ui/model/ViewState.h"
 
 namespace lockstep::ui {
@@ -102,10 +102,22 @@ void addSpreads(OverlapContent& content) {
   content.spreadMs = std::max(1e-6, most * kRoomAbove);
 }
 
-constexpr std::size_t kLateExamples = 2;
+constexpr std::size_t kUnlikeExamples = 2;
 
-// Those that are late, the one with the most exposed time, and the middle one of all to set them
-// against.
+const char* whyOf(diagnosis::Unlikeness kind) {
+  switch (kind) {
+    case diagnosis::Unlikeness::kComputing:
+      return "computes longer";
+    case diagnosis::Unlikeness::kTransfer:
+      return "transfers longer";
+    case diagnosis::Unlikeness::kLate:
+      return "late";
+  }
+  return "";
+}
+
+// Those that are unlike the rest, the one with the most exposed time, and the middle one of all to
+// set them against.
 void addExamples(OverlapContent& content, const analysis::RunAnalysis& run) {
   const auto add = [&](int rank, const char* why) {
     const bool shown = std::ranges::find(content.examples, rank, &OverlapContent::Example::rank) !=
@@ -114,9 +126,10 @@ void addExamples(OverlapContent& content, const analysis::RunAnalysis& run) {
       content.examples.push_back({rank, why});
     }
   };
-  for (const int rank : analysis::lateRanks(run)) {
-    if (content.examples.size() < kLateExamples) {
-      add(rank, "late");
+  // By themselves: which host they are on changes nothing of what they do.
+  for (const diagnosis::UnlikeRanks& unlike : diagnosis::rankLikeness(run, {}, {}).unlike) {
+    if (content.examples.size() < kUnlikeExamples) {
+      add(unlike.ranks.front(), whyOf(unlike.kind));
     }
   }
   if (run.exposedRank) {

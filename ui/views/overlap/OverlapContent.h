@@ -58,7 +58,7 @@ struct OverlapContent {
   /// A rank that stands for others in a run of many.
   struct Example {
     int rank = 0;
-    const char* why = "";  ///< "late", "most exposed", "middle rank", "first rank"
+    const char* why = "";  ///< "late", "most exposed", "middle rank", ...
   };
 
   std::vector<analysis::StepOverlap> steps;  ///< by rank, then start

@@ -43,13 +43,17 @@ void TimelineController::setModel(const RunModel* model) {
 
 void TimelineController::relayout() {
   if (model_ != nullptr) {
+    std::vector<int> unlike;
+    for (const std::vector<int>& ranks : unlike_) {
+      unlike.push_back(ranks.front());
+    }
     layout_ =
         TimelineLayout(*model_, collapsed_,
                        {.within = std::nullopt,
                         .scale = rowScale_,
                         .shown = state_ != nullptr ? state_->shownRanks() : std::vector<int>(),
                         .pinned = pinned_,
-                        .unlike = unlike_,
+                        .unlike = unlike,
                         .listed = listed_,
                         .linesRoom = linesRoom(),
                         .startUp = startUpInSight(),
@@ -390,12 +394,14 @@ void TimelineController::showUnlike(int direction) {
   }
   const auto count = static_cast<int>(unlike_.size());
   const std::vector<int>& shown = state_->shownRanks();
-  const auto now = shown.size() == 1 ? std::ranges::find(unlike_, shown.front()) : unlike_.end();
+  const auto now = std::ranges::find_if(unlike_, [&](const std::vector<int>& ranks) {
+    return !shown.empty() && ranks.front() == shown.front();
+  });
   const int index = now == unlike_.end() ? 0 : static_cast<int>(now - unlike_.begin()) + direction;
-  showRanks({unlike_[static_cast<std::size_t>((index + count) % count)]});
+  showRanks(unlike_[static_cast<std::size_t>((index + count) % count)]);
 }
 
-void TimelineController::setUnlike(const std::vector<int>& ranks) {
+void TimelineController::setUnlike(const std::vector<std::vector<int>>& ranks) {
   if (ranks != unlike_) {
     unlike_ = ranks;
     relayout();

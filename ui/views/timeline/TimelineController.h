@@ -35,8 +35,8 @@ class TimelineController {
 
   /// Other counters, or other ranks, are to be shown.
   void placesChanged();
-  /// Ranks that are worth a look among many, the first of them most.
-  void setUnlike(const std::vector<int>& ranks);
+  /// Ranks that are unlike the rest, the first of them most; each with those to set it against.
+  void setUnlike(const std::vector<std::vector<int>>& ranks);
 
   /// The last iterations that were recorded; an evaluation after them left out. Needs a model
   /// with spans.
@@ -71,8 +71,8 @@ class TimelineController {
   void toggleRank(int rank);
   /// Shows the lanes of these ranks alone; with none, all ranks again.
   void showRanks(const std::vector<int>& ranks);
-  /// Shows the lanes of the rank that comes after the shown one among those that are unlike the
-  /// rest, or before it (-1); of the first, where none of them is shown.
+  /// Shows the lanes of the rank that comes after the first shown one among those that are unlike
+  /// the rest, or before it (-1), with those to set it against; of the first, where none is shown.
   void showUnlike(int direction);
   /// Keeps the lanes of a rank in sight whatever else is shown, or lets go of it.
   void togglePin(int rank);
@@ -128,7 +128,7 @@ class TimelineController {
   double scrollY_ = 0;
   double rowScale_ = 1;
   std::vector<int> pinned_;
-  std::vector<int> unlike_;
+  std::vector<std::vector<int>> unlike_;
   bool listed_ = false;
   bool ribbons_ = false;
   bool laidOutStartUp_ = true;

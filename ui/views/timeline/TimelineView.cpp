@@ -3,7 +3,7 @@
 #include <QScrollBar>
 #include <cmath>
 
-#include "engine/analysis/LateRanks.h"
+#include "engine/diagnosis/UnlikeRanks.h"
 #include "engine/trace/Event.h"
 #include "ui/model/Format.h"
 #include "ui/model/SpanFacts.h"
@@ -24,7 +24,7 @@ constexpr qint64 kDescribeEveryMs = 1000;
 
 }  // namespace
 
-TimelineView::TimelineView(QWidget* parent) : Steered(parent) {
+TimelineView::TimelineView(QWidget* parent) : Steered(parent), unlikeJob_(this) {
   overview_ = new TimelineOverview(this);
   makeCanvas(QString(), this);
   notes_ = std::make_unique<NoteEditor>(controller_, *canvas_, *this);
@@ -78,6 +78,7 @@ void TimelineView::runChanged() {
   content_->setGeometry(contentsRect());
   content_->layout()->activate();
   latency_.clear();
+  unlikeJob_.drop();
   controller_.setState(state_);
   controller_.setModel(model_);
   controller_.placesChanged();
@@ -136,11 +137,27 @@ void TimelineView::runChanged() {
   changedByUser();
 }
 
+// On a thread of the pool: a thousand ranks are compared for a while.
 void TimelineView::lookForUnlike() {
-  if (controller_.ofMany() && analyser_ != nullptr && analyser_->latest() != nullptr) {
-    controller_.setUnlike(analysis::lateRanks(analyser_->latest()->analysis));
-    changedByUser();
+  if (!isVisible() || !controller_.ofMany() || analyser_ == nullptr ||
+      analyser_->latest() == nullptr) {
+    return;
   }
+  unlikeJob_.start(
+      [latest = analyser_->latest(), ranks = model_->ranks(), hosts = model_->hosts()] {
+        const auto likeness = diagnosis::rankLikeness(latest->analysis, ranks, hosts);
+        std::vector<std::vector<int>> unlike;
+        for (const int rank : likeness.outliers()) {
+          unlike.push_back(likeness.besides(rank));
+        }
+        return unlike;
+      },
+      [this](const std::vector<std::vector<int>>& unlike) {
+        if (controller_.ready()) {
+          controller_.setUnlike(unlike);
+          changedByUser();
+        }
+      });
 }
 
 void TimelineView::themeChanged() {
@@ -245,6 +262,7 @@ void TimelineView::resizeEvent(QResizeEvent* event) {
 void TimelineView::showEvent(QShowEvent* event) {
   RunView::showEvent(event);
   latency_.watch();
+  lookForUnlike();
 }
 
 void TimelineView::hideEvent(QHideEvent* event) {

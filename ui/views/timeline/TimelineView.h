@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "ui/model/BackgroundJob.h"
 #include "ui/model/SpanFinder.h"
 #include "ui/stage/RunView.h"
 #include "ui/stage/Steered.h"
@@ -121,6 +122,7 @@ class TimelineView : public Steered<RunView, TimelineMouse> {
   CounterPanel* counterPanel_ = nullptr;
   std::unique_ptr<NoteEditor> notes_;
   SpanFinder finder_;
+  BackgroundJob unlikeJob_;
   QAction* ribbons_ = nullptr;
   bool frozen_ = false;
   bool followedBeforeFreeze_ = false;

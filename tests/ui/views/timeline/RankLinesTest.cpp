@@ -205,18 +205,18 @@ TEST_F(ManyRanks, AreListedWhenThatIsAskedForAndOnlyThoseInSightAreDrawn) {
 }
 
 TEST_F(ManyRanks, ThoseUnlikeTheRestAreNamedAndShownOneAfterTheOther) {
-  controller_.setUnlike({40, 7});
+  controller_.setUnlike({{40, 39, 3}, {7}});
   const std::vector<QString> texts = frame().texts();
   EXPECT_THAT(texts, Contains(QStringLiteral("rank 40")));
   EXPECT_TRUE(std::ranges::any_of(texts, [](const QString& text) {
     return text.startsWith(QStringLiteral("unlike the rest: 40, 7 · "));
   }));
   controller_.showUnlike(1);
-  EXPECT_THAT(withLanes(), ElementsAre(40));
+  EXPECT_THAT(withLanes(), ElementsAre(40, 39, 3));
   controller_.showUnlike(1);
   EXPECT_THAT(withLanes(), ElementsAre(7));
   controller_.showUnlike(1);
-  EXPECT_THAT(withLanes(), ElementsAre(40));
+  EXPECT_THAT(withLanes(), ElementsAre(40, 39, 3));
   controller_.showUnlike(-1);
   EXPECT_THAT(withLanes(), ElementsAre(7));
 }

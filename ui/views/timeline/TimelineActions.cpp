@@ -143,7 +143,7 @@ void TimelineView::makeRankActions() {
   });
   makeAction(tr("List all ranks, or fold them to lines"), {Qt::SHIFT | Qt::Key_P}, [this] {
     if (controller_.ofMany()) {
-      controller_.setListed(!controller_.listed());
+      controller_.setListed(!controller_.many().listed());
     }
   });
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "ui/views/timeline/layers/CountersLayer.h"
@@ -33,9 +34,7 @@ void TimelineController::setModel(const RunModel* model) {
   model_ = model;
   layout_ = {};
   collapsed_.clear();
-  pinned_.clear();
-  unlike_.clear();
-  listed_ = false;
+  many_ = {};
   scrollY_ = 0;
   mouse_.reset();
   relayout();
@@ -43,18 +42,14 @@ void TimelineController::setModel(const RunModel* model) {
 
 void TimelineController::relayout() {
   if (model_ != nullptr) {
-    std::vector<int> unlike;
-    for (const std::vector<int>& ranks : unlike_) {
-      unlike.push_back(ranks.front());
-    }
     layout_ =
         TimelineLayout(*model_, collapsed_,
                        {.within = std::nullopt,
                         .scale = rowScale_,
                         .shown = state_ != nullptr ? state_->shownRanks() : std::vector<int>(),
-                        .pinned = pinned_,
-                        .unlike = unlike,
-                        .listed = listed_,
+                        .pinned = many_.pinned(),
+                        .unlike = many_.unlike(),
+                        .listed = many_.listed(),
                         .linesRoom = linesRoom(),
                         .startUp = startUpInSight(),
                         .counters = counterNames()});
@@ -389,39 +384,25 @@ void TimelineController::showRanks(const std::vector<int>& ranks) {
 }
 
 void TimelineController::showUnlike(int direction) {
-  if (unlike_.empty()) {
-    return;
-  }
-  const auto count = static_cast<int>(unlike_.size());
-  const std::vector<int>& shown = state_->shownRanks();
-  const auto now = std::ranges::find_if(unlike_, [&](const std::vector<int>& ranks) {
-    return !shown.empty() && ranks.front() == shown.front();
-  });
-  const int index = now == unlike_.end() ? 0 : static_cast<int>(now - unlike_.begin()) + direction;
-  showRanks(unlike_[static_cast<std::size_t>((index + count) % count)]);
-}
-
-void TimelineController::setUnlike(const std::vector<std::vector<int>>& ranks) {
-  if (ranks != unlike_) {
-    unlike_ = ranks;
-    relayout();
+  const std::vector<int> ranks = many_.unlikeAfter(state_->shownRanks(), direction);
+  if (!ranks.empty()) {
+    showRanks(ranks);
   }
 }
 
-void TimelineController::togglePin(int rank) {
-  if (std::erase(pinned_, rank) == 0) {
-    pinned_.push_back(rank);
-  }
+void TimelineController::setUnlike(std::vector<std::vector<int>> ranks) {
+  many_.setUnlike(std::move(ranks));
   relayout();
 }
 
-bool TimelineController::isPinned(int rank) const {
-  return std::ranges::find(pinned_, rank) != pinned_.end();
+void TimelineController::togglePin(int rank) {
+  many_.togglePin(rank);
+  relayout();
 }
 
 // Folded, since their lanes would be no list but a landscape without end.
 void TimelineController::setListed(bool listed) {
-  listed_ = listed;
+  many_.setListed(listed);
   collapsed_.clear();
   for (int rank = 0; listed && rank < model_->rankCount(); ++rank) {
     collapsed_.insert(rank);

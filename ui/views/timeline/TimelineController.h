@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ui/views/timeline/ManyRanks.h"
 #include "ui/views/timeline/TimelineLayout.h"
 #include "ui/views/timeline/TimelineMouse.h"
 #include "ui/views/timeline/TimelineSight.h"
@@ -36,7 +37,7 @@ class TimelineController {
   /// Other counters, or other ranks, are to be shown.
   void placesChanged();
   /// Ranks that are unlike the rest, the first of them most; each with those to set it against.
-  void setUnlike(const std::vector<std::vector<int>>& ranks);
+  void setUnlike(std::vector<std::vector<int>> ranks);
 
   /// The last iterations that were recorded; an evaluation after them left out. Needs a model
   /// with spans.
@@ -76,10 +77,9 @@ class TimelineController {
   void showUnlike(int direction);
   /// Keeps the lanes of a rank in sight whatever else is shown, or lets go of it.
   void togglePin(int rank);
-  [[nodiscard]] bool isPinned(int rank) const;
   /// Shows the lanes of all ranks of a run of many, below each other, or their lines again.
   void setListed(bool listed);
-  [[nodiscard]] bool listed() const { return listed_; }
+  [[nodiscard]] const ManyRanks& many() const { return many_; }
   /// Whether the run has so many ranks that they are lines.
   [[nodiscard]] bool ofMany() const;
   void setRibbons(bool ribbons) { ribbons_ = ribbons; }
@@ -127,9 +127,7 @@ class TimelineController {
   std::set<int> collapsed_;
   double scrollY_ = 0;
   double rowScale_ = 1;
-  std::vector<int> pinned_;
-  std::vector<std::vector<int>> unlike_;
-  bool listed_ = false;
+  ManyRanks many_;
   bool ribbons_ = false;
   bool laidOutStartUp_ = true;
   TimelineMouse mouse_{*this};

@@ -116,12 +116,12 @@ void TimelineMenu::addManyRanks(const std::optional<Span>& span, QPointF positio
   }
   const std::optional<int> header = timeline.headerAt(position);
   if (const auto rank = span ? std::optional(span->rank()) : header) {
-    add(timeline.isPinned(*rank) ? tr("Let go of rank %1").arg(*rank)
-                                 : tr("Pin rank %1").arg(*rank),
+    add(timeline.many().isPinned(*rank) ? tr("Let go of rank %1").arg(*rank)
+                                        : tr("Pin rank %1").arg(*rank),
         [&timeline, rank = *rank] { timeline.togglePin(rank); });
   }
-  add(timeline.listed() ? tr("Fold the ranks to lines") : tr("List all ranks"),
-      [&timeline, listed = timeline.listed()] { timeline.setListed(!listed); });
+  add(timeline.many().listed() ? tr("Fold the ranks to lines") : tr("List all ranks"),
+      [&timeline, listed = timeline.many().listed()] { timeline.setListed(!listed); });
 }
 
 }  // namespace lockstep::ui

@@ -73,10 +73,9 @@ void addDiagnose(CLI::App& app, Command& chosen) {
   command->footer(
       "What is wrong comes first, then what costs most. A saving is what a step would take less,\n"
       "by a replay of the recorded steps without the cause, or at most, where none is possible;\n"
-      "in brackets where it lies (99 %, or nine runs of ten where settings change). A rank, a "
-      "link\n"
-      "or a setting is found fault with only beyond chance, and beyond what missing cores "
-      "explain.");
+      "in brackets by how much runs with and without it are expected to differ (99 %, or nine of\n"
+      "ten where settings change). A rank, a link or a setting is found fault with only beyond\n"
+      "chance, and beyond what missing cores explain.");
   command->callback([&chosen, options] {
     if (!options->rules && options->path.empty()) {
       throw CLI::RequiredError("RUN");

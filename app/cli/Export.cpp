@@ -12,6 +12,7 @@
 #include "engine/base/NumberText.h"
 #include "engine/base/Try.h"
 #include "engine/export/ChromeTrace.h"
+#include "engine/export/RankChoice.h"
 #include "engine/export/Tables.h"
 
 namespace lockstep::cli {
@@ -23,6 +24,7 @@ struct Asked {
   std::string folder;
   std::string reader;
   std::string range;
+  std::string ranks;
   std::vector<std::pair<std::string, std::string>> tables;  // table, file
 };
 
@@ -149,6 +151,13 @@ base::Result<int> exportRun(const Asked& asked) {
     options.selection.steps = LOCKSTEP_TRY(exports::parseStepRange(asked.range));
   }
   const Interruptible interruptible;
+  if (!asked.ranks.empty()) {
+    const auto choice = LOCKSTEP_TRY(exports::parseRanks(asked.ranks));
+    options.selection.ranks = LOCKSTEP_TRY([&] {
+      TerminalLine line;
+      return exports::ranksOf(choice, asked.run, [&](double part) { return show(line, part); });
+    }());
+  }
   if (!asked.json.empty() || !asked.folder.empty()) {
     LOCKSTEP_TRY(traceOf(asked, options));
   }
@@ -188,6 +197,11 @@ void addExport(CLI::App& app, Command& chosen) {
       ->type_name("TABLE FILE");
   command->add_option("--range", asked->range, "Iterations: 7, 3..9, 3.. or ..9; all by default")
       ->type_name("STEPS");
+  command
+      ->add_option("--ranks", asked->ranks,
+                   "Ranks: 3,17,100-120, or outliers, those that are unlike the rest; all by "
+                   "default. Tables that are of no single rank are of all")
+      ->type_name("RANKS");
   command->footer(
       tableList() +
       "\nA FILE that ends in .gz is compressed; - is standard output. A file is there "

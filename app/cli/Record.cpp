@@ -25,6 +25,8 @@ struct RecordArguments {
   std::string out;
   std::string name;
   JobWatching watching;
+  std::string detail = "full";
+  std::uint64_t limitMb = 0;
   std::optional<std::string> listen;  // "": at this host's address
   std::string tokenFile;
   bool quiet = false;
@@ -45,6 +47,8 @@ base::Result<int> record(const RecordArguments& arguments) {
   options.environment = LOCKSTEP_TRY(jobEnvironment(arguments.watching));
   options.runFile = arguments.out.empty() ? freshRunFile(options.name) : fs::path(arguments.out);
   options.numberIfTaken = arguments.out.empty();
+  constexpr std::uint64_t kMiB = 1 << 20;
+  options.detail = {capture::detailNamed(arguments.detail), arguments.limitMb * kMiB};
   options.wrote = passOn;
   options.listen = arguments.listen;
   options.tokenFile = arguments.tokenFile;
@@ -82,6 +86,18 @@ void addRecord(CLI::App& app, Command& chosen) {
                       "Run file to write; default: runs/<name>-<UTC time>.lockstep");
   command->add_option("--name", arguments->name, "Name of the run; default: that of the script");
   addWatching(*command, arguments->watching);
+  command
+      ->add_option("--detail", arguments->detail,
+                   "What the run file keeps: all events (full); of each step its phases and "
+                   "collectives (steps); or the sums of each step, and all events of steps and "
+                   "ranks that are unlike the rest (outliers)")
+      ->check(CLI::IsMember({"full", "steps", "outliers"}));
+  command
+      ->add_option("--limit-mb", arguments->limitMb,
+                   "MiB of the run file, near which only sums of steps are written, and at which "
+                   "nothing more; the job goes on. 0: none")
+      ->check(CLI::Range(0, 1'000'000'000))
+      ->option_text("MIB");
   command
       ->add_option("--listen", arguments->listen,
                    "Record a job of several hosts: where their relays (lockstep join) reach this "

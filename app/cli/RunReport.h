@@ -13,6 +13,7 @@
 #include "engine/analysis/Tail.h"
 #include "engine/base/Result.h"
 #include "engine/diagnosis/Diagnose.h"
+#include "engine/diagnosis/UnlikeRanks.h"
 #include "engine/trace/RunFile.h"
 
 namespace lockstep::cli {
@@ -32,6 +33,8 @@ struct RunReport {
   std::optional<double> stepsPerSecondWithin;   ///< the same without what is between the steps
   std::vector<analysis::RankAnalysis> figures;  ///< of the ranks with a step, by rank
   std::vector<analysis::RankLateness> lateness;
+  /// Which ranks are unlike the rest; none: there are so few that each is looked at.
+  std::optional<diagnosis::RankLikeness> likeness;
   std::optional<double> stolenPercent;             ///< of a core (analysis::stolenPercent)
   std::vector<analysis::RankOverlap> bottlenecks;  ///< of the ranks with a measured step, by rank
   std::vector<analysis::TailReason> causes;        ///< of the exposed time of all ranks

@@ -149,6 +149,33 @@ Json ranksOf(const RunReport& report) {
   return ranks;
 }
 
+/// Which ranks are unlike the rest, and which are alike; null: there are few.
+Json likenessOf(const RunReport& report) {
+  if (!report.likeness) {
+    return nullptr;
+  }
+  Json unlike = Json::array();
+  for (const diagnosis::UnlikeRanks& one : report.likeness->unlike) {
+    const auto& period = one.period;
+    unlike.push_back({{"ranks", one.ranks},
+                      {"host", one.host ? Json(*one.host) : Json(nullptr)},
+                      {"kind", diagnosis::name(one.kind)},
+                      {"ms", one.ms},
+                      {"ratio", one.ratio > 0 ? Json(one.ratio) : Json(nullptr)},
+                      {"every", period ? Json(period->every) : Json(nullptr)},
+                      {"first_step", period ? Json(period->first) : Json(nullptr)},
+                      {"strike_ms", period ? Json(one.strikeMs) : Json(nullptr)},
+                      {"text", diagnosis::phraseOf(one)}});
+  }
+  Json classes = Json::array();
+  for (const diagnosis::AlikeRanks& one : report.likeness->classes) {
+    classes.push_back({{"count", one.ranks.size()}, {"unlike", one.unlike}, {"ranks", one.ranks}});
+  }
+  return {{"judged", report.likeness->judged},
+          {"unlike", std::move(unlike)},
+          {"classes", std::move(classes)}};
+}
+
 Json checksOf(const RunReport& report) {
   if (!report.checks) {
     return nullptr;
@@ -267,6 +294,7 @@ std::string toJson(const RunReport& report) {
       {"stolen_percent", number(report.stolenPercent)},
       {"causes", causesOf(report)},
       {"diagnosis", diagnosisOf(report)},
+      {"likeness", likenessOf(report)},
       {"checks", checksOf(report)},
       {"diverged", divergedOf(info)},
       {"drifting_hook", textOrNull(info.driftingHook)},

@@ -156,6 +156,12 @@ std::string checksText(const RunReport& report) {
       report.checks->waitingPercent);
 }
 
+/// What the recorder says that the run file does not hold.
+std::string leftOutText(const RunReport& report) {
+  const auto text = report.info.environment.find(trace::kLeftOut);
+  return text == report.info.environment.end() ? "" : text->second;
+}
+
 std::string eventsText(const RunReport& report) {
   return fmt::format("{} recorded, {} dropped", base::countText(report.events),
                      base::countText(report.eventsDropped));
@@ -241,7 +247,12 @@ class LabelledLines {
   void addTimes(const RunReport& report) {
     (*this)("findings", findingsText(report));
     (*this)("communication", communication(report));
-    (*this)("late", ranksText(report));
+    // Of many ranks those that are late are among those unlike the rest.
+    if (report.likeness) {
+      (*this)("unlike", diagnosis::unlikeText(*report.likeness));
+    } else {
+      (*this)("late", ranksText(report));
+    }
     (*this)("cores", coresText(report));
     (*this)("machine", stolenText(report));
   }
@@ -254,6 +265,7 @@ class LabelledLines {
 std::string summaryText(const RunReport& report, const std::filesystem::path& runFile) {
   LabelledLines line;
   line.text = fmt::format("{}: {}\n", trace::name(report.info.state), figures(report));
+  line("left out", leftOutText(report));
   line.addTimes(report);
   line("parameters", hashText(report));
   line("events", eventsText(report));
@@ -281,6 +293,7 @@ std::string infoText(const RunReport& report) {
   line("started", info.startedAt.empty() ? "" : info.startedAt + on);
   line("finished", info.finishedAt);
   line("training", figures(report));
+  line("left out", leftOutText(report));
   line.addTimes(report);
   line("checks", checksText(report));
   line("replicas", replicasText(report));

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,12 +10,12 @@
 #include "app/cli/SimulateJson.h"
 #include "app/cli/SimulateOptions.h"
 #include "app/cli/TextTable.h"
+#include "engine/analysis/RecordedHook.h"
 #include "engine/analysis/RecordedSteps.h"
 #include "engine/base/NumberText.h"
 #include "engine/base/Try.h"
 #include "engine/cost/ForecastText.h"
-#include "engine/cost/LinkSettings.h"
-#include "engine/simulate/Scaling.h"
+#include "engine/simulate/RecordedQuestion.h"
 #include "engine/simulate/ScalingText.h"
 #include "engine/simulate/SimulatedRun.h"
 #include "engine/trace/RunFile.h"
@@ -31,6 +30,7 @@ struct SimulateOptions {
   std::string ranks;
   int ranksPerNode = 0;
   std::string link;
+  std::string hookOf;
   std::string algorithm = "auto";
   std::size_t steps = 64;
   std::uint64_t seed = 0;
@@ -44,38 +44,50 @@ struct SimulateOptions {
 struct Asked {
   simulate::ScalingQuestion question;
   simulate::SimulatedRunFacts facts;
+  std::string hook;  ///< name of the other one
 };
 
-/// By rank; empty where all are on one host.
-std::vector<int> recordedHosts(const trace::RunSummary& summary, int ranks) {
-  std::vector<int> hosts(static_cast<std::size_t>(ranks), trace::kRecordingHost);
-  for (const trace::RankInfo& rank : summary.ranks) {
-    if (rank.rank >= 0 && rank.rank < ranks) {
-      hosts[static_cast<std::size_t>(rank.rank)] = rank.host;
-    }
+/// Takes the hook of the run that was named.
+base::Status takeHook(const SimulateOptions& options, const analysis::RecordedSettings& settings,
+                      Asked& asked) {
+  const auto told = [&options](const base::Error& why) {
+    return why.where.empty() ? cannotTell(options.path, why) : why;
+  };
+  const auto hook = analysis::readRecordedHook(options.hookOf);
+  if (!hook.ok()) {
+    return told(hook.error());
   }
-  const bool one = std::equal(hosts.begin() + 1, hosts.end(), hosts.begin());
-  return one ? std::vector<int>() : hosts;
+  cost::StepChange change;
+  if (const auto same = analysis::changeHook(settings, hook.value(), change); !same.ok()) {
+    return told(same.error());
+  }
+  asked.question.hook = change.hook;
+  asked.hook = hook.value().settings.experiment.hook.name;
+  if (!asked.question.run.hook) {
+    const auto own = analysis::readRecordedHook(options.path);
+    asked.question.run.hook = own.ok() ? std::optional(own.value().work) : std::nullopt;
+  }
+  return {};
 }
 
 base::Result<Asked> asked(const SimulateOptions& options) {
   Asked asked;
-  simulate::ScalingQuestion& question = asked.question;
-  question.ranks = LOCKSTEP_TRY(ranksFrom(options.ranks));
+  const std::vector<int> ranks = LOCKSTEP_TRY(ranksFrom(options.ranks));
+  std::optional<simulate::LinkCost> link;
   if (!options.link.empty()) {
-    question.link = LOCKSTEP_TRY(linkFrom(options.link));
+    link = LOCKSTEP_TRY(linkFrom(options.link));
   }
-  LOCKSTEP_TRY(canBeShown(options.show, question.ranks.back()));
+  LOCKSTEP_TRY(canBeShown(options.show, ranks.back()));
   auto recorded = LOCKSTEP_TRY(analysis::readStepsOfAnyRun(options.path));
   const auto summary = LOCKSTEP_TRY(trace::readRunSummary(options.path));
-  const int own = recorded.settings.worldSize;
-  LOCKSTEP_TRY(noneFewer(question.ranks, own));
-  question.run = analysis::recordedRun(recorded.steps, recorded.settings);
-  question.share = analysis::shareOf(recorded.steps);
-  if (recorded.settings.experiment.link.shapes()) {
-    question.settings = cost::linkOptions(recorded.settings.experiment.link);
+  LOCKSTEP_TRY(noneFewer(ranks, recorded.settings.worldSize));
+  simulate::ScalingQuestion& question = asked.question;
+  question = simulate::questionOf(recorded, summary.ranks);
+  question.ranks = ranks;
+  question.link = link;
+  if (!options.hookOf.empty()) {
+    LOCKSTEP_TRY(takeHook(options, recorded.settings, asked));
   }
-  question.hosts = recordedHosts(summary, own);
   if (options.ranksPerNode > 0) {
     question.ranksPerNode = options.ranksPerNode;
   }
@@ -91,15 +103,6 @@ base::Result<Asked> asked(const SimulateOptions& options) {
                  question.ranks.back(),
                  options.show};
   return asked;
-}
-
-/// The recorded ranks first, which are no forecast, as the simulation has them.
-std::vector<RanksForecast> rowsFromOwn(const Simulated& told) {
-  std::vector<RanksForecast> rows = told.rows;
-  if (rows.front().extrapolated) {
-    rows.insert(rows.begin(), told.scaling.simulated());
-  }
-  return rows;
 }
 
 /// "runs/big.lockstep: 4,096 ranks, of which 3 are shown, as its ranks 0 to 2: ranks 0, 17, 2044";
@@ -129,12 +132,13 @@ std::string textOf(const Simulated& told) {
                of.extrapolated ? "extrapolated" : ""});
   }
   std::string text = fmt::format(
-      "Simulated from {} steps of {} ranks: medians over {} steps each, seed {}; in brackets, "
+      "Simulated from {} steps of {} ranks{}: medians over {} steps each, seed {}; in brackets, "
       "where "
       "nine of ten runs are expected. {}\n\n{}\n{}\n",
-      scaling.recorded().steps, scaling.recorded().ranks, scaling.question().steps,
+      scaling.recorded().steps, scaling.recorded().ranks,
+      told.hook.empty() ? "" : ", with the hook " + told.hook, scaling.question().steps,
       scaling.question().seed, cost::costText(scaling.fit()), table.text(),
-      simulate::breakingText(told.breaks, rowsFromOwn(told)));
+      simulate::breakingText(told.breaks, simulate::rowsFromOwn(scaling, told.rows)));
   if (const std::string tail = simulate::tailText(scaling, told.rows); !tail.empty()) {
     text += tail + "\n";
   }
@@ -150,12 +154,13 @@ base::Result<int> printSimulation(const SimulateOptions& options) {
   if (!made.ok()) {
     return cannotTell(options.path, made.error());
   }
-  Simulated told{options.path, std::move(made).value(), {}, {}, options.out, {}};
+  Simulated told{options.path, std::move(made).value(), {}, {}, what.hook, options.out, {}};
   if (!options.out.empty()) {  // first, since it fails sooner than forecasts are made
     told.shown = LOCKSTEP_TRY(simulate::writeSimulatedRun(told.scaling, what.facts));
   }
   told.rows = told.scaling.forecast();
-  told.breaks = simulate::breakingPoint(rowsFromOwn(told), options.efficiencyPercent / 100);
+  told.breaks = simulate::breakingPoint(simulate::rowsFromOwn(told.scaling, told.rows),
+                                        options.efficiencyPercent / 100);
   fmt::print("{}", options.json ? toJson(told) : textOf(told));
   return 0;
 }
@@ -178,6 +183,8 @@ void addSimulate(CLI::App& app, Command& chosen) {
   command->add_option("--link", options->link,
                       "The link between nodes: a preset of link.preset, or LATENCY,BANDWIDTH in "
                       "microseconds and Gbit/s; without it that of the run");
+  command->add_option("--hook-of", options->hookOf,
+                      "A run with another hook, of as many ranks: what it sends and works");
   command
       ->add_option("--algorithm", options->algorithm,
                    "Of the allreduce; auto: the fastest of the others for each bucket")

@@ -60,6 +60,9 @@ std::string toJson(const Simulated& told) {
            {"simulated_steps", scaling.question().steps},
            {"seed", scaling.question().seed},
            {"algorithm", simulate::name(scaling.question().algorithm)}};
+  if (!told.hook.empty()) {
+    all["hook"] = {{"name", told.hook}, {"share", *scaling.question().hook->share}};
+  }
   all.update(fitJson(scaling.fit()));
   all["link"] = linkJson(network.link);
   all["inside"] = linkJson(network.inside);

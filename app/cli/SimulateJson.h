@@ -13,6 +13,7 @@ struct Simulated {
   simulate::Scaling scaling;
   std::vector<simulate::RanksForecast> rows;
   simulate::BreakingPoint breaks;
+  std::string hook;        ///< of another run; empty: its own
   std::string runFile;     ///< of --out; empty: none was asked for
   std::vector<int> shown;  ///< the ranks whose spans are in it
 };

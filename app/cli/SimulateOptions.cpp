@@ -7,6 +7,7 @@
 
 #include "engine/base/ReadNumber.h"
 #include "engine/experiment/LinkPresets.h"
+#include "engine/simulate/RecordedQuestion.h"
 #include "engine/simulate/SimulatedRun.h"
 
 namespace lockstep::cli {
@@ -36,12 +37,7 @@ base::Result<std::vector<int>> ranksFrom(const std::string& text) {
     if (!take(text.substr(0, dots)) || !take(text.substr(dots + 2)) || ranks[0] > ranks[1]) {
       return wrongRanks(text);
     }
-    const int last = ranks[1];
-    ranks.pop_back();
-    while (ranks.back() < last) {
-      ranks.push_back(std::min(2 * ranks.back(), last));
-    }
-    return ranks;
+    return simulate::doublings(ranks[0], ranks[1]);
   }
   std::istringstream words(text);
   for (std::string word; std::getline(words, word, ',');) {

@@ -9,9 +9,9 @@
 #include "app/cli/AddCommand.h"
 #include "app/cli/ForecastJson.h"
 #include "app/cli/TuneText.h"
-#include "app/cli/WhatIfChange.h"
 #include "engine/analysis/TuneBuckets.h"
 #include "engine/base/Try.h"
+#include "engine/diagnosis/WantedChange.h"
 #include "engine/experiment/Parse.h"
 
 namespace lockstep::cli {
@@ -52,7 +52,7 @@ base::Result<Tuning> tune(const TuneOptions& options) {
     }
     hooks.push_back(hook.value());
   }
-  const auto made = cost::Forecaster::make(recordedRunOf(recorded, last));
+  const auto made = cost::Forecaster::make(diagnosis::recordedRunOf(recorded, last.data));
   if (!made.ok()) {
     return cannotTell(path, made.error());
   }

@@ -10,14 +10,17 @@
 #include "app/cli/AddCommand.h"
 #include "app/cli/ForecastJson.h"
 #include "app/cli/TextTable.h"
-#include "app/cli/WhatIfChange.h"
 #include "engine/base/NumberText.h"
 #include "engine/base/Try.h"
 #include "engine/cost/ForecastText.h"
+#include "engine/diagnosis/WantedChange.h"
 #include "engine/experiment/LinkPresets.h"
 
 namespace lockstep::cli {
 namespace {
+
+using diagnosis::ReadyChange;
+using diagnosis::WantedChange;
 
 struct WhatIfOptions {
   std::string path;
@@ -42,17 +45,39 @@ struct Forecasted {
   }
 };
 
+/// Error: a cap is none, said of its option.
+base::Status canBeCaps(const WantedChange& wanted) {
+  const auto check = [](double mebibytes, const char* option) -> base::Status {
+    const auto bytes = buckets::capBytes(mebibytes);
+    return bytes.ok() ? base::Status()
+                      : base::Error{base::ExitCode::kBadInput, bytes.error().what, option};
+  };
+  if (wanted.capMb) {
+    LOCKSTEP_TRY(check(*wanted.capMb, "--bucket-cap-mb"));
+  }
+  for (const double mebibytes : wanted.capListMb) {
+    LOCKSTEP_TRY(check(mebibytes, "--bucket-cap-mb-list"));
+  }
+  return {};
+}
+
 base::Result<Forecasted> forecastOf(const WhatIfOptions& options) {
   const auto last = LOCKSTEP_TRY(analysis::readLastSteps(options.path));
   const auto recorded = LOCKSTEP_TRY(analysis::recordedSteps(last, options.path));
-  auto ready = LOCKSTEP_TRY(readyChange(options.wanted, recorded, last, options.path));
+  LOCKSTEP_TRY(canBeCaps(options.wanted));
+  auto changed = diagnosis::readyChange(options.wanted, recorded, last.data);
+  if (!changed.ok()) {
+    return changed.error().where.empty() ? cannotTell(options.path, changed.error())
+                                         : changed.error();
+  }
+  ReadyChange ready = std::move(changed).value();
   if (ready.parts.empty()) {
     return base::Error{base::ExitCode::kBadInput,
                        "nothing is to be changed: name a cap, a link, a hook or another option of "
                        "whatif --help",
                        "whatif"};
   }
-  const auto forecaster = cost::Forecaster::make(recordedRunOf(recorded, last));
+  const auto forecaster = cost::Forecaster::make(diagnosis::recordedRunOf(recorded, last.data));
   if (!forecaster.ok()) {
     return cannotTell(options.path, forecaster.error());
   }

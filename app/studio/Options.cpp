@@ -55,6 +55,7 @@ std::variant<Options, int> parseOptions(int argc, char** argv, const std::string
   Options options;
   std::vector<std::string> pictures;
   std::string size;
+  std::string ranks;
   CLI::App app{"Opens the Lockstep studio: start data-parallel training runs and watch them.",
                "lockstep-studio"};
   app.set_version_flag("--version", "lockstep-studio " + version);
@@ -71,6 +72,10 @@ std::variant<Options, int> parseOptions(int argc, char** argv, const std::string
   app.add_option("--size", size, "size of pictures, default 1600x0")
       ->type_name("WIDTHxHEIGHT")
       ->check(CLI::Validator(checkSize, "", "size"));
+  app.add_option("--ranks", ranks,
+                 "ranks whose lanes a picture shows: 3,17,100-120, or outliers, those that are "
+                 "unlike the rest; default: all, as a whole where they are many")
+      ->type_name("RANKS");
   app.add_option("--theme", options.theme, "colours")
       ->check(CLI::IsMember({"system", "light", "dark"}));
   app.add_option("--experiments", options.experiments, "folder of experiment files")
@@ -106,6 +111,18 @@ std::variant<Options, int> parseOptions(int argc, char** argv, const std::string
                    view.c_str(), needed == 1 ? "one RUN" : "two RUNs", options.runs.size());
       return static_cast<int>(base::ExitCode::kBadInput);
     }
+  }
+  if (!ranks.empty()) {
+    const auto choice = exports::parseRanks(ranks);
+    if (!choice.ok()) {
+      std::fprintf(stderr, "lockstep-studio: %s\n", choice.error().message().c_str());
+      return static_cast<int>(base::ExitCode::kBadInput);
+    }
+    if (pictures.empty()) {
+      std::fprintf(stderr, "lockstep-studio: --ranks says what a picture shows: add --picture\n");
+      return static_cast<int>(base::ExitCode::kBadInput);
+    }
+    options.ranks = choice.value();
   }
   if (!size.empty()) {
     int width = 0;

@@ -6,6 +6,8 @@
 #include <variant>
 #include <vector>
 
+#include "engine/export/RankChoice.h"
+
 namespace lockstep::studio {
 
 /// The command line of `lockstep-studio`.
@@ -14,6 +16,7 @@ struct Options {
   /// What to draw and where: ("timeline", "out.png").
   std::vector<std::pair<std::string, std::string>> pictures;
   QSize pictureSize{1600, 0};  ///< height 0: what the lanes need
+  exports::RankChoice ranks;   ///< of pictures
   std::string theme;           ///< "", "system", "light", "dark"
   std::string experiments;
   std::string experiment;

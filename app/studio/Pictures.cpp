@@ -54,8 +54,10 @@ base::Status load(ui::RunModel& model) {
 int drawPictures(const Options& options) {
   // A timeline needs the events alone. All other views show what is worked out of them, which takes
   // seconds for a long run.
-  const bool analyses = std::ranges::any_of(
-      options.pictures, [](const auto& picture) { return picture.first != "timeline"; });
+  const bool analyses =
+      options.ranks.outliers || std::ranges::any_of(options.pictures, [](const auto& picture) {
+        return picture.first != "timeline";
+      });
   std::vector<std::unique_ptr<ui::RunModel>> models;
   std::vector<ui::PicturedRun> runs;
   for (const std::string& path : options.runs) {
@@ -79,8 +81,8 @@ int drawPictures(const Options& options) {
   // desktop whose colours could be taken.
   const ui::Theme theme = options.theme == "dark" ? ui::Theme::kDark : ui::Theme::kLight;
   for (const auto& [view, file] : options.pictures) {
-    const auto picture =
-        ui::viewPicture(QString::fromStdString(view), runs, options.pictureSize, theme);
+    const auto picture = ui::viewPicture(QString::fromStdString(view), runs, options.pictureSize,
+                                         theme, std::nullopt, std::nullopt, options.ranks);
     if (!picture.ok()) {
       return refuse(picture.error());
     }

@@ -1,13 +1,8 @@
 #include "engine/analysis/BucketDelays.h"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
-#include <unordered_map>
-#include <utility>
+#include <ranges>
 
-#include "engine/analysis/Intervals.h"
-#include "engine/analysis/RankActivity.h"
 #include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 
@@ -21,47 +16,137 @@ constexpr std::size_t at(BucketMeasure measure) {
   return static_cast<std::size_t>(measure);
 }
 
-/// A step of a bucket of a rank while it is gathered.
-struct GatheredCell {
-  std::vector<Interval> inFlight;
-  std::uint32_t span = 0;
-  std::uint64_t spanTicks = ~std::uint64_t{0};     // of the earliest collective
-  std::uint64_t arrivalTicks = ~std::uint64_t{0};  // of the earliest with known arrivals
-  std::optional<double> latenessMs;
-  double waitingMs = 0;
-  double transferMs = 0;
-  bool anyUnknown = false;
-};
-
-using CellKey = std::tuple<int, std::uint16_t, std::uint32_t>;  // rank, bucket, step
-
 bool isBucketsCommunication(const SpanRow& span) {
   return span.bucket != trace::kNoBucket && run::has(span.kind, run::kCall);
 }
 
-std::map<CellKey, GatheredCell> gatherSpans(const RunData& data) {
-  const auto rankOf = data.rankOfTrack();
-  std::map<CellKey, GatheredCell> all;
-  for (auto at = data.spans.begin(); at != data.spans.end(); ++at) {
-    const SpanRow span = *at;
-    const auto rank = rankOf.find(span.track);
-    if (rank == rankOf.end() || !isBucketsCommunication(span)) {
-      continue;
-    }
-    GatheredCell& entry = all[{rank->second, span.bucket, span.step}];
-    entry.inFlight.push_back({span.startTicks, span.startTicks + span.durationTicks});
-    if (span.kind == EventKind::kCollective && span.startTicks < entry.spanTicks) {
-      entry.spanTicks = span.startTicks;
-      entry.span = at.index();
-    }
+template <typename Gathered>
+BucketSample sampleOf(const Intervals& computing, std::uint32_t step, const Gathered& gathered,
+                      double nsPerTick) {
+  BucketSample sample;
+  sample.step = step;
+  sample.span = gathered.span;
+  sample.startTicks = gathered.spanTicks;
+  const bool known = gathered.latenessMs && !gathered.anyUnknown;
+  if (known) {
+    sample.ms[at(BucketMeasure::kLateness)] = static_cast<float>(*gathered.latenessMs);
+    sample.ms[at(BucketMeasure::kWaiting)] = static_cast<float>(gathered.waitingMs);
+    sample.ms[at(BucketMeasure::kTransfer)] = static_cast<float>(gathered.transferMs);
   }
-  // What has no collective, a check that was refused, has nothing to select or to measure.
-  std::erase_if(all, [](const auto& entry) { return entry.second.spanTicks == ~std::uint64_t{0}; });
-  return all;
+  std::uint64_t exposed = 0;
+  for (const Interval& piece : unite(gathered.inFlight)) {
+    // The pieces are disjoint and so are the stretches of computing: what is clipped counts once.
+    exposed += piece.end - piece.begin - length(clip(computing, piece));
+  }
+  sample.ms[at(BucketMeasure::kExposed)] =
+      static_cast<float>(static_cast<double>(exposed) * nsPerTick / 1e6);
+  return sample;
 }
 
-void addArrivals(const RunData& data, const CollectiveTimes& collective,
-                 std::map<CellKey, GatheredCell>& all) {
+}  // namespace
+
+const BucketSample* BucketCell::at(std::uint32_t step) const {
+  const std::size_t found = *std::ranges::partition_point(
+      std::views::iota(std::size_t{0}, samples.size()),
+      [&](std::size_t sample) { return samples[sample].step < step; });
+  return found < samples.size() && samples[found].step == step ? &samples[found] : nullptr;
+}
+
+BucketDelays bucketDelays(const RunData& data, const RunAnalysis& analysis) {
+  return GrowingBucketDelays().refresh(data, analysis);
+}
+
+BucketDelays GrowingBucketDelays::refresh(const RunData& data, const RunAnalysis& analysis) {
+  const auto goesOn = [&] {
+    return goOn(data, analysis, [this](int rank, const SpanRow& span) { return add(rank, span); });
+  };
+  if (!goesOn()) {
+    *this = GrowingBucketDelays();
+    goesOn();
+  }
+  std::map<StepKey, Gathered> all = open_;
+  // What has no collective, a check that was refused, has nothing to select or to measure.
+  std::erase_if(all, [](const auto& entry) { return entry.second.spanTicks == ~std::uint64_t{0}; });
+  for (const auto& [group, collectives] : analysis.collectives.lists()) {
+    for (std::size_t i = firstOfStep(collectives, next_); i < collectives.size(); ++i) {
+      if (collectives[i].bucket != trace::kNoBucket) {
+        addArrivals(data, collectives[i], all);
+      }
+    }
+  }
+  std::map<int, Intervals> computing;
+  for (const auto& [rank, pieces] : activity_) {
+    computing[rank] = pieces.activity(rank).computing;
+  }
+  const auto addTo = [&](auto& cells, bool over) {
+    for (const auto& [key, gathered] : all) {
+      const auto& [rank, bucket, step] = key;
+      if ((step < analysis.closed.next) == over) {
+        cells[{rank, bucket}].add(sampleOf(computing[rank], step, gathered, basis_.nsPerTick()),
+                                  analysis.warmUp.firstMeasured);
+      }
+    }
+  };
+  addTo(closed_, true);
+  for (auto& [key, cell] : closed_) {
+    cell.medians.settle();
+  }
+  std::map<std::pair<int, std::uint16_t>, Cell> cells = closed_;
+  addTo(cells, false);
+  forget(analysis.closed.next, analysis);
+  BucketDelays delays;
+  for (const auto& [key, cell] : cells) {
+    if (delays.ranks.empty() || delays.ranks.back() != key.first) {
+      delays.ranks.push_back(key.first);
+    }
+    delays.buckets = std::max(delays.buckets, key.second + 1);
+  }
+  delays.cells.resize(delays.ranks.size() * static_cast<std::size_t>(delays.buckets));
+  std::size_t row = 0;
+  for (auto& [key, cell] : cells) {
+    row += delays.ranks[row] == key.first ? 0 : 1;
+    BucketCell& of = delays.cells[row * static_cast<std::size_t>(delays.buckets) + key.second];
+    of = std::move(cell.cell);
+    for (std::size_t measure = 0; measure < kBucketMeasures; ++measure) {
+      of.medianMs[measure] = cell.medians.median(measure);
+    }
+  }
+  return delays;
+}
+
+void GrowingBucketDelays::Cell::add(const BucketSample& sample, std::uint32_t firstMeasured) {
+  const auto index = static_cast<std::uint32_t>(cell.samples.size());
+  cell.samples.push_back(sample);
+  if (sample.step < firstMeasured) {
+    return;
+  }
+  cell.measuredSteps += 1;
+  for (std::size_t measure = 0; measure < kBucketMeasures; ++measure) {
+    if (sample.ms[measure] < 0) {
+      continue;
+    }
+    medians.add(measure, sample.ms[measure]);
+    std::optional<std::uint32_t>& worst = cell.worst[measure];
+    worst = worst && cell.samples[*worst].ms[measure] >= sample.ms[measure] ? worst : index;
+  }
+}
+
+bool GrowingBucketDelays::add(int rank, const SpanRow& span) {
+  const bool right = activity_[rank].add(span, basis_.nsPerTick());
+  if (!isBucketsCommunication(span)) {
+    return right;
+  }
+  Gathered& entry = open_[{rank, span.bucket, span.step}];
+  entry.inFlight.push_back({span.startTicks, span.startTicks + span.durationTicks});
+  if (span.kind == EventKind::kCollective && span.startTicks < entry.spanTicks) {
+    entry.spanTicks = span.startTicks;
+    entry.span = static_cast<std::uint32_t>(span.id);
+  }
+  return right && span.step >= next_;
+}
+
+void GrowingBucketDelays::addArrivals(const RunData& data, const CollectiveTimes& collective,
+                                      std::map<StepKey, Gathered>& all) {
   const Arrival& first = *std::min_element(
       collective.arrivals.begin(), collective.arrivals.end(),
       [](const Arrival& a, const Arrival& b) { return a.startTicks < b.startTicks; });
@@ -70,7 +155,7 @@ void addArrivals(const RunData& data, const CollectiveTimes& collective,
     if (found == all.end()) {
       continue;
     }
-    GatheredCell& entry = found->second;
+    Gathered& entry = found->second;
     // One collective without a known last rank makes the step's waiting and transfer unknown for
     // the whole bucket: a sum of the others would look like a short wait.
     if (!collective.complete) {
@@ -91,87 +176,24 @@ void addArrivals(const RunData& data, const CollectiveTimes& collective,
   }
 }
 
-BucketSample sampleOf(const RunData& data, const Intervals& computing, std::uint32_t step,
-                      GatheredCell gathered) {
-  BucketSample sample;
-  sample.step = step;
-  sample.span = gathered.span;
-  const bool known = gathered.latenessMs && !gathered.anyUnknown;
-  if (known) {
-    sample.ms[at(BucketMeasure::kLateness)] = static_cast<float>(*gathered.latenessMs);
-    sample.ms[at(BucketMeasure::kWaiting)] = static_cast<float>(gathered.waitingMs);
-    sample.ms[at(BucketMeasure::kTransfer)] = static_cast<float>(gathered.transferMs);
+/// Forgets what no step from `next` on depends on.
+void GrowingBucketDelays::forget(std::uint32_t next, const RunAnalysis& analysis) {
+  next_ = next;
+  std::erase_if(open_, [next](const auto& entry) { return std::get<2>(entry.first) < next; });
+  std::map<int, std::uint64_t> needed;  // from when on a rank's activity is
+  for (const auto& [rank, steps] : analysis.stepRows.lists()) {
+    const std::size_t open = firstOfStep(steps, next);
+    needed[rank] = open == 0 ? 0 : steps[open - 1].endTicks;
   }
-  std::uint64_t exposed = 0;
-  for (const Interval& piece : unite(std::move(gathered.inFlight))) {
-    // The pieces are disjoint and so are the stretches of computing: what is clipped counts once.
-    exposed += piece.end - piece.begin - length(clip(computing, piece));
-  }
-  sample.ms[at(BucketMeasure::kExposed)] = static_cast<float>(data.clock.durationNs(exposed) / 1e6);
-  return sample;
-}
-
-void summarise(BucketCell& cell, std::uint32_t firstMeasured) {
-  for (std::size_t measure = 0; measure < kBucketMeasures; ++measure) {
-    std::vector<double> values;
-    for (std::size_t i = 0; i < cell.samples.size(); ++i) {
-      const BucketSample& sample = cell.samples[i];
-      if (sample.step < firstMeasured || sample.ms[measure] < 0) {
-        continue;
-      }
-      values.push_back(sample.ms[measure]);
-      if (!cell.worst[measure] ||
-          sample.ms[measure] > cell.samples[*cell.worst[measure]].ms[measure]) {
-        cell.worst[measure] = static_cast<std::uint32_t>(i);
-      }
-    }
-    cell.medianMs[measure] = median(std::move(values));
-  }
-  for (const BucketSample& sample : cell.samples) {
-    cell.measuredSteps += sample.step >= firstMeasured ? 1 : 0;
-  }
-}
-
-}  // namespace
-
-const BucketSample* BucketCell::at(std::uint32_t step) const {
-  const auto found =
-      std::lower_bound(samples.begin(), samples.end(), step,
-                       [](const BucketSample& sample, std::uint32_t s) { return sample.step < s; });
-  return found != samples.end() && found->step == step ? &*found : nullptr;
-}
-
-BucketDelays bucketDelays(const RunData& data, const RunAnalysis& analysis) {
-  std::map<CellKey, GatheredCell> all = gatherSpans(data);
-  for (const CollectiveTimes& collective : analysis.collectives) {
-    if (collective.bucket != trace::kNoBucket) {
-      addArrivals(data, collective, all);
+  for (const auto& [key, gathered] : open_) {
+    for (const Interval& piece : gathered.inFlight) {
+      std::uint64_t& from = needed[std::get<0>(key)];
+      from = std::min(from, piece.begin);
     }
   }
-  BucketDelays delays;
-  for (const auto& [key, gathered] : all) {
-    const auto& [rank, bucket, step] = key;
-    if (delays.ranks.empty() || delays.ranks.back() != rank) {
-      delays.ranks.push_back(rank);
-    }
-    delays.buckets = std::max(delays.buckets, bucket + 1);
+  for (const auto& [rank, from] : needed) {
+    activity_[rank].forget(from);
   }
-  delays.cells.resize(delays.ranks.size() * static_cast<std::size_t>(delays.buckets));
-  std::map<int, Intervals> computing;
-  for (RankActivity& activity : rankActivity(data)) {
-    computing[activity.rank] = std::move(activity.computing);
-  }
-  for (auto& [key, gathered] : all) {
-    const auto& [rank, bucket, step] = key;
-    const auto row = static_cast<std::size_t>(
-        std::lower_bound(delays.ranks.begin(), delays.ranks.end(), rank) - delays.ranks.begin());
-    BucketCell& cell = delays.cells[row * static_cast<std::size_t>(delays.buckets) + bucket];
-    cell.samples.push_back(sampleOf(data, computing[rank], step, std::move(gathered)));
-  }
-  for (BucketCell& cell : delays.cells) {
-    summarise(cell, analysis.warmUp.firstMeasured);
-  }
-  return delays;
 }
 
 }  // namespace lockstep::analysis

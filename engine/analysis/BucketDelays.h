@@ -2,11 +2,19 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <tuple>
+#include <utility>
 #include <vector>
 
+#include "engine/analysis/GrowingFigure.h"
+#include "engine/analysis/Intervals.h"
+#include "engine/analysis/RankActivity.h"
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/analysis/RunData.h"
+#include "engine/analysis/SortedValues.h"
+#include "engine/run/Grown.h"
 
 namespace lockstep::analysis {
 
@@ -23,18 +31,20 @@ inline constexpr std::size_t kBucketMeasures = 4;
 /// One step of one bucket on one rank.
 struct BucketSample {
   std::uint32_t step = 0;
-  std::uint32_t span = 0;  ///< index into RunData::spans: the bucket's first collective in the step
+  std::uint32_t span = 0;        ///< the bucket's first collective in the step: its id
+  std::uint64_t startTicks = 0;  ///< and its begin
   std::array<float, kBucketMeasures> ms{-1, -1, -1, -1};  ///< by BucketMeasure; below 0: unknown
 
   [[nodiscard]] std::optional<double> of(BucketMeasure measure) const {
     const float value = ms[static_cast<std::size_t>(measure)];
     return value < 0 ? std::nullopt : std::optional<double>(value);
   }
+  bool operator==(const BucketSample&) const = default;
 };
 
 /// The medians leave out the warm-up, as RunAnalysis does; the samples hold every step.
 struct BucketCell {
-  std::vector<BucketSample> samples;  ///< by step
+  run::Grown<BucketSample> samples;  ///< by step
   std::uint32_t measuredSteps = 0;
   std::array<std::optional<double>, kBucketMeasures> medianMs;
   std::array<std::optional<std::uint32_t>, kBucketMeasures> worst;  ///< index into `samples`
@@ -43,7 +53,7 @@ struct BucketCell {
   [[nodiscard]] const BucketSample* at(std::uint32_t step) const;
 };
 
-/// Rank x bucket, for every bucket that was communicated.
+/// Rank x bucket, for every bucket that was communicated. A copy costs as much as there are cells.
 struct BucketDelays {
   std::vector<int> ranks;
   int buckets = 0;                ///< numbers 0 .. buckets - 1
@@ -59,5 +69,42 @@ struct BucketDelays {
 /// the group left no record, and where ranks talk in pairs; `analysis` is analyse(data).
 /// Exposed times of buckets that are in flight together overlap: they do not add up to a step's.
 BucketDelays bucketDelays(const RunData& data, const RunAnalysis& analysis);
+
+/// The same of a run that grows: Note [Figures of closed steps]. One thread at a time.
+class GrowingBucketDelays : private GrowingFigure {
+ public:
+  /// `data` and `analysis` go on with those of the last call.
+  BucketDelays refresh(const RunData& data, const RunAnalysis& analysis);
+
+ private:
+  /// A step of a bucket of a rank while it is gathered.
+  struct Gathered {
+    std::vector<Interval> inFlight;
+    std::uint32_t span = 0;
+    std::uint64_t spanTicks = ~std::uint64_t{0};     // of the earliest collective
+    std::uint64_t arrivalTicks = ~std::uint64_t{0};  // of the earliest with known arrivals
+    std::optional<double> latenessMs;
+    double waitingMs = 0;
+    double transferMs = 0;
+    bool anyUnknown = false;
+  };
+  using StepKey = std::tuple<int, std::uint16_t, std::uint32_t>;  // rank, bucket, step
+  /// What is known of a bucket on a rank. A copy costs little.
+  struct Cell {
+    BucketCell cell;
+    GrowingMedians<kBucketMeasures> medians;
+
+    void add(const BucketSample& sample, std::uint32_t firstMeasured);
+  };
+
+  bool add(int rank, const trace::SpanRow& span);
+  static void addArrivals(const RunData& data, const CollectiveTimes& collective,
+                          std::map<StepKey, Gathered>& all);
+  void forget(std::uint32_t next, const RunAnalysis& analysis);
+
+  std::map<int, ActivityPieces> activity_;
+  std::map<StepKey, Gathered> open_;  // its spans
+  std::map<std::pair<int, std::uint16_t>, Cell> closed_;
+};
 
 }  // namespace lockstep::analysis

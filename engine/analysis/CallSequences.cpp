@@ -1,15 +1,11 @@
 #include "engine/analysis/CallSequences.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
+#include <ranges>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
-#include "engine/analysis/Intervals.h"
 #include "engine/base/NumberText.h"
-#include "engine/run/Calls.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
@@ -36,18 +32,6 @@ using trace::SpanRow;
 //    after it in the same column; then what is there, a row at a time. A row has the worst that is
 //    found in it, by the order of CallMismatch.
 
-struct Record {
-  std::uint64_t sequence = 0;
-  int rank = 0;
-  bool queued = false;  // and never seen carried out, as far as this record tells
-  std::uint32_t span = 0;
-};
-
-struct Stream {
-  run::SequenceNumbers numbers;
-  std::vector<Record> records;
-};
-
 std::uint64_t endOf(const SpanRow& span) {
   return span.startTicks + span.durationTicks;
 }
@@ -63,32 +47,33 @@ bool maySizesDiffer(Operation operation) {
          operation == Operation::kAlltoall;
 }
 
-/// Lays the records of one stream side by side.
+/// Lays the records of one stream side by side, after the rows that are closed.
 class Table {
  public:
-  Table(const RunData& data, CallSequence& sequence, const std::map<int, Intervals>& gaps,
-        bool complete)
-      : data_(data), sequence_(sequence), gaps_(gaps), complete_(complete) {}
+  Table(CallSequence& sequence, const std::map<int, Intervals>& gaps, bool complete)
+      : sequence_(sequence), gaps_(gaps), complete_(complete), closed_(sequence.rows.size()) {}
 
-  void lay(std::vector<Record> records) {
-    // A call that was only queued gives way to the same call once it was carried out.
-    std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
-      return std::tuple(a.sequence, a.rank, a.queued) < std::tuple(b.sequence, b.rank, b.queued);
-    });
+  /// `records`: by number, then rank, what was carried out before what was only queued.
+  template <typename Record>
+  void lay(const std::vector<Record>& records) {
     const std::size_t columns = sequence_.ranks.size();
+    std::vector<SpanRow> calls;
     for (const Record& record : records) {
-      if (sequence_.rows.empty() || sequence_.rows.back().sequence != record.sequence) {
-        sequence_.rows.push_back({record.sequence, CallMismatch::kNone});
-        sequence_.calls.insert(sequence_.calls.end(), columns, CallSequence::kNoCall);
+      if (rows_.empty() || rows_.back().sequence != record.sequence) {
+        rows_.push_back({record.sequence, CallMismatch::kNone});
+        calls.resize(rows_.size() * columns);
       }
       const auto column = static_cast<std::size_t>(
           std::lower_bound(sequence_.ranks.begin(), sequence_.ranks.end(), record.rank) -
           sequence_.ranks.begin());
-      // The first record of a cell stays: the sort has put the one that was carried out in front.
-      std::uint32_t& call = sequence_.calls[(sequence_.rows.size() - 1) * columns + column];
-      if (call == CallSequence::kNoCall) {
+      // The first record of a cell stays: the one that was carried out.
+      SpanRow& call = calls[(rows_.size() - 1) * columns + column];
+      if (call.kind == CallSequence::kNoCall) {
         call = record.span;
       }
+    }
+    for (const SpanRow& call : calls) {
+      sequence_.calls.push_back(call);
     }
   }
 
@@ -96,9 +81,13 @@ class Table {
     for (std::size_t column = 0; column < sequence_.ranks.size(); ++column) {
       judgeMissing(column);
     }
-    for (std::size_t row = 0; row < sequence_.rows.size(); ++row) {
-      CallMismatch& verdict = sequence_.rows[row].mismatch;
+    for (std::size_t row = closed_; row < rows(); ++row) {
+      CallMismatch& verdict = rows_[row - closed_].mismatch;
       verdict = std::max(verdict, compare(row));
+      sequence_.rows.push_back(rows_[row - closed_]);
+      if (verdict != CallMismatch::kNone) {
+        sequence_.suspects.push_back(static_cast<std::uint32_t>(row));
+      }
       if (differs(verdict)) {
         ++sequence_.mismatches;
         sequence_.first = sequence_.first.value_or(row);
@@ -106,34 +95,66 @@ class Table {
     }
   }
 
+  /// How many rows stay as they are, whatever comes of steps from `next` on: a rank that has no
+  /// record of its last rows may bring it yet.
+  [[nodiscard]] std::size_t settled(std::uint32_t next) const {
+    std::size_t until = closed_;
+    const auto isOver = [&](std::size_t row) {
+      for (std::size_t column = 0; column < sequence_.ranks.size(); ++column) {
+        const SpanRow* call = sequence_.callAt(row, column);
+        if (call != nullptr && call->step >= next) {
+          return false;
+        }
+      }
+      return true;
+    };
+    while (until < rows() && isOver(until)) {
+      ++until;
+    }
+    for (std::size_t column = 0; column < sequence_.ranks.size(); ++column) {
+      std::size_t recorded = rows();
+      while (recorded > 0 && sequence_.callAt(recorded - 1, column) == nullptr) {
+        --recorded;
+      }
+      until = recorded == 0 ? until : std::min(until, std::max(recorded, closed_));
+    }
+    return until;
+  }
+
  private:
+  [[nodiscard]] std::size_t rows() const { return closed_ + rows_.size(); }
+  [[nodiscard]] std::uint64_t number(std::size_t row) const {
+    return row < closed_ ? sequence_.rows[row].sequence : rows_[row - closed_].sequence;
+  }
+
   /// Judges each stretch of rows that a rank has no record of.
   void judgeMissing(std::size_t column) {
-    const std::size_t rows = sequence_.rows.size();
-    for (std::size_t row = 0; row < rows;) {
-      if (sequence_.callAt(row, column) != CallSequence::kNoCall) {
+    for (std::size_t row = closed_; row < rows();) {
+      if (sequence_.callAt(row, column) != nullptr) {
         ++row;
         continue;
       }
+      std::size_t begin = row;
+      while (begin > 0 && sequence_.callAt(begin - 1, column) == nullptr) {
+        --begin;
+      }
       std::size_t behind = row;
-      while (behind < rows && sequence_.callAt(behind, column) == CallSequence::kNoCall) {
+      while (behind < rows() && sequence_.callAt(behind, column) == nullptr) {
         ++behind;
       }
-      const CallMismatch verdict = missing(column, row, behind);
+      const CallMismatch verdict = missing(column, begin, behind);
       for (; row < behind; ++row) {
-        sequence_.rows[row].mismatch = std::max(sequence_.rows[row].mismatch, verdict);
+        CallMismatch& mismatch = rows_[row - closed_].mismatch;
+        mismatch = std::max(mismatch, verdict);
       }
     }
   }
 
   [[nodiscard]] CallMismatch missing(std::size_t column, std::size_t from,
                                      std::size_t behind) const {
-    const std::size_t rows = sequence_.rows.size();
     const bool recordedBefore = from > 0;
-    const bool recordedAfter = behind < rows;
-    const auto leaps = [this](std::size_t row) {
-      return sequence_.rows[row].sequence != sequence_.rows[row - 1].sequence + 1;
-    };
+    const bool recordedAfter = behind < rows();
+    const auto leaps = [this](std::size_t row) { return number(row) != number(row - 1) + 1; };
     // In turn: its recording began later; the run goes on and the record may still come; the
     // numbers of all ranks leap at the hole's begin or end, as they do where recording was off.
     if ((!recordedBefore && recordedAfter) || (!recordedAfter && !complete_) ||
@@ -141,11 +162,9 @@ class Table {
       return CallMismatch::kUnknown;
     }
     // Events that were dropped between the calls on either side of the hole may have been these.
-    const std::uint64_t begin =
-        recordedBefore ? endOf(data_.spans[sequence_.callAt(from - 1, column)]) : 0;
-    const std::uint64_t end = recordedAfter
-                                  ? data_.spans[sequence_.callAt(behind, column)].startTicks
-                                  : ~std::uint64_t{0};
+    const std::uint64_t begin = recordedBefore ? endOf(*sequence_.callAt(from - 1, column)) : 0;
+    const std::uint64_t end =
+        recordedAfter ? sequence_.callAt(behind, column)->startTicks : ~std::uint64_t{0};
     const auto gaps = gaps_.find(sequence_.ranks[column]);
     const bool dropped =
         // Calls of a rank may overlap, so that the next begins before the last has ended.
@@ -155,15 +174,15 @@ class Table {
 
   [[nodiscard]] CallMismatch compare(std::size_t row) const {
     // All are compared with one of them, whichever: who stands against whom is for camps() to say.
-    const SpanRow& one = data_.spans[sequence_.anyCallAt(row)];
+    const SpanRow& one = sequence_.anyCallAt(row);
     const Operation operation = trace::operationOf(one.detail);
     CallMismatch worst = CallMismatch::kNone;
     for (std::size_t column = 0; column < sequence_.ranks.size(); ++column) {
-      const std::uint32_t call = sequence_.callAt(row, column);
-      if (call == CallSequence::kNoCall) {
+      const SpanRow* call = sequence_.callAt(row, column);
+      if (call == nullptr) {
         continue;
       }
-      const SpanRow& other = data_.spans[call];
+      const SpanRow& other = *call;
       CallMismatch kind = CallMismatch::kNone;
       if (trace::operationOf(other.detail) != operation) {
         kind = CallMismatch::kOperation;
@@ -181,18 +200,19 @@ class Table {
     return worst;
   }
 
-  const RunData& data_;
   CallSequence& sequence_;
   const std::map<int, Intervals>& gaps_;
   const bool complete_;
+  const std::size_t closed_;
+  std::vector<CallRow> rows_;  // after those
 };
 
 /// What a rank did in a row, as far as a mismatch of this kind looks at it.
-std::string deed(const RunData& data, std::uint32_t call, CallMismatch kind) {
-  if (call == CallSequence::kNoCall) {
+std::string deed(const SpanRow* call, CallMismatch kind) {
+  if (call == nullptr) {
     return kind == CallMismatch::kUnknown ? "left no record" : "made no such call";
   }
-  const SpanRow& span = data.spans[call];
+  const SpanRow& span = *call;
   if (kind == CallMismatch::kState) {
     return span.kind == EventKind::kCollectiveQueued ? "began it and never ended it"
                                                      : "went through it";
@@ -209,12 +229,11 @@ std::string deed(const RunData& data, std::uint32_t call, CallMismatch kind) {
 }
 
 /// The ranks of a row by what they did, the most numerous deed first.
-std::vector<std::pair<std::string, std::vector<int>>> camps(const RunData& data,
-                                                            const CallSequence& sequence,
+std::vector<std::pair<std::string, std::vector<int>>> camps(const CallSequence& sequence,
                                                             std::size_t row) {
   std::vector<std::pair<std::string, std::vector<int>>> all;
   for (std::size_t column = 0; column < sequence.ranks.size(); ++column) {
-    const std::string text = deed(data, sequence.callAt(row, column), sequence.rows[row].mismatch);
+    const std::string text = deed(sequence.callAt(row, column), sequence.rows[row].mismatch);
     const auto at = std::find_if(all.begin(), all.end(),
                                  [&text](const auto& camp) { return camp.first == text; });
     auto& camp = at != all.end() ? *at : all.emplace_back(text, std::vector<int>());
@@ -226,11 +245,11 @@ std::vector<std::pair<std::string, std::vector<int>>> camps(const RunData& data,
 }
 
 /// The ranks that did not make a call, or did not end it.
-std::vector<int> failing(const RunData& data, const CallSequence& sequence, std::size_t row) {
+std::vector<int> failing(const CallSequence& sequence, std::size_t row) {
   std::vector<int> ranks;
   for (std::size_t column = 0; column < sequence.ranks.size(); ++column) {
-    const std::uint32_t call = sequence.callAt(row, column);
-    if (call == CallSequence::kNoCall || data.spans[call].kind == EventKind::kCollectiveQueued) {
+    const SpanRow* call = sequence.callAt(row, column);
+    if (call == nullptr || call->kind == EventKind::kCollectiveQueued) {
       ranks.push_back(sequence.ranks[column]);
     }
   }
@@ -259,10 +278,12 @@ const char* name(CallMismatch mismatch) {
   return "";
 }
 
-std::uint32_t CallSequence::anyCallAt(std::size_t row) const {
-  const auto from = calls.begin() + static_cast<std::ptrdiff_t>(row * ranks.size());
-  return *std::find_if(from, from + static_cast<std::ptrdiff_t>(ranks.size()),
-                       [](std::uint32_t call) { return call != kNoCall; });
+const SpanRow& CallSequence::anyCallAt(std::size_t row) const {
+  std::size_t column = 0;
+  while (callAt(row, column) == nullptr) {
+    ++column;
+  }
+  return *callAt(row, column);
 }
 
 bool recordedToItsEnd(const trace::RunInfo& info) {
@@ -270,68 +291,122 @@ bool recordedToItsEnd(const trace::RunInfo& info) {
 }
 
 std::vector<CallSequence> callSequences(const RunData& data, bool complete) {
-  std::unordered_map<std::int32_t, int> rankOf;
+  return GrowingCallSequences().refresh(data, {}, complete);
+}
+
+std::vector<CallSequence> GrowingCallSequences::refresh(const RunData& data, const RunAnalysis& run,
+                                                        bool complete) {
+  auto sequences = look(data, run, complete);
+  if (!sequences) {
+    *this = GrowingCallSequences();
+    sequences = look(data, run, complete);
+  }
+  return *std::move(sequences);
+}
+
+bool GrowingCallSequences::add(int rank, const SpanRow& span) {
+  if (span.kind == EventKind::kGap) {
+    // One tick more, so that a gap without a duration is not empty.
+    lost_[rank].push_back({span.startTicks, endOf(span) + 1});
+  } else if (isCall(span)) {
+    Stream& stream = streams_[{trace::groupOf(span.detail), span.kind == EventKind::kChecked}];
+    stream.open.push_back({span, rank});
+    stream.ranks.insert(rank);
+    return span.step >= next_;
+  }
+  return true;
+}
+
+/// Nothing where what is closed is not right any more.
+std::optional<std::vector<CallSequence>> GrowingCallSequences::look(const RunData& data,
+                                                                    const RunAnalysis& run,
+                                                                    bool complete) {
+  const bool goesOn =
+      goOn(data, run, [this](int rank, const SpanRow& span) { return add(rank, span); });
+  if (!goesOn || (next_ > 0 && complete != complete_)) {
+    return std::nullopt;
+  }
+  complete_ = complete;
   std::set<int> everybody;
   for (const trace::TrackInfo& track : data.tracks) {
-    rankOf[track.id] = track.rank;
     everybody.insert(track.rank);
   }
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> calls;  // begin, and where
-  std::map<int, std::vector<Interval>> lost;
-  data.spans.eachOf(
-      [](EventKind kind) { return run::has(kind, run::kOfCall) || kind == EventKind::kGap; }, 0,
-      [&](const SpanRow& span, run::Spans::Index at) {
-        const auto rank = rankOf.find(span.track);
-        if (rank == rankOf.end()) {
-          return;
-        }
-        if (isCall(span)) {
-          calls.push_back({span.startTicks, at});
-        } else if (span.kind == EventKind::kGap) {
-          // One tick more, so that a gap without a duration is not empty.
-          lost[rank->second].push_back({span.startTicks, endOf(span) + 1});
-        }
-      });
-  // SequenceNumbers asks for the order of time, over all ranks.
-  std::sort(calls.begin(), calls.end());
-  std::map<std::pair<std::uint8_t, bool>, Stream> streams;
-  for (const auto& [ticks, call] : calls) {
-    const SpanRow& span = data.spans[call];
-    Stream& stream = streams[{trace::groupOf(span.detail), span.kind == EventKind::kChecked}];
-    stream.records.push_back({stream.numbers(trace::collectiveSequence(span.value)),
-                              rankOf.at(span.track), span.kind == EventKind::kCollectiveQueued,
-                              call});
-  }
   std::map<int, Intervals> gaps;
-  for (auto& [rank, pieces] : lost) {
-    gaps[rank] = unite(std::move(pieces));
+  for (const auto& [rank, pieces] : lost_) {
+    gaps[rank] = unite(pieces);
   }
   std::vector<CallSequence> sequences;
-  for (auto& [key, stream] : streams) {
-    CallSequence& sequence = sequences.emplace_back();
-    std::tie(sequence.group, sequence.checks) = key;
+  for (auto& [key, stream] : streams_) {
+    // SequenceNumbers asks for the order of time, over all ranks.
+    std::sort(stream.open.begin(), stream.open.end(), [](const Record& a, const Record& b) {
+      return std::tie(a.span.startTicks, a.span.id) < std::tie(b.span.startTicks, b.span.id);
+    });
+    run::SequenceNumbers numbers = stream.numbers;
+    for (Record& record : stream.open) {
+      record.sequence = numbers(trace::collectiveSequence(record.span.value));
+    }
+    std::vector<Record> records = stream.open;
+    // A call that was only queued gives way to the same call once it was carried out.
+    std::stable_sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
+      const auto orderOf = [](const Record& of) {
+        return std::tuple(of.sequence, of.rank, of.span.kind == EventKind::kCollectiveQueued);
+      };
+      return orderOf(a) < orderOf(b);
+    });
+    CallSequence& closed = stream.closed;
+    std::tie(closed.group, closed.checks) = key;
     // All ranks are in the default group, also one that made no call; of another group only those
     // are known that made one.
-    std::set<int> members;
-    for (const Record& record : stream.records) {
-      members.insert(record.rank);
+    const std::set<int>& columns = key.first == 0 && !key.second ? everybody : stream.ranks;
+    if (!closed.rows.empty() &&
+        (!std::ranges::equal(closed.ranks, columns) ||
+         (!records.empty() && records.front().sequence <= closed.rows.back().sequence))) {
+      return std::nullopt;
     }
-    const std::set<int>& columns = key.first == 0 && !key.second ? everybody : members;
-    sequence.ranks.assign(columns.begin(), columns.end());
-    Table table(data, sequence, gaps, complete);
-    table.lay(std::move(stream.records));
+    closed.ranks.assign(columns.begin(), columns.end());
+    CallSequence& sequence = sequences.emplace_back(closed);
+    Table table(sequence, gaps, complete);
+    table.lay(records);
     table.judge();
+    close(stream, sequence, table.settled(run.closed.next));
   }
+  next_ = run.closed.next;
   return sequences;
 }
 
-std::optional<std::size_t> firstMismatch(const RunData& data,
-                                         const std::vector<CallSequence>& sequences) {
+/// Keeps the first rows, so many, and forgets what they were made of.
+void GrowingCallSequences::close(Stream& stream, const CallSequence& sequence, std::size_t rows) {
+  CallSequence& closed = stream.closed;
+  const std::size_t columns = sequence.ranks.size();
+  for (std::size_t row = closed.rows.size(); row < rows; ++row) {
+    const CallMismatch mismatch = sequence.rows[row].mismatch;
+    closed.rows.push_back(sequence.rows[row]);
+    for (std::size_t column = 0; column < columns; ++column) {
+      closed.calls.push_back(sequence.calls[row * columns + column]);
+    }
+    if (mismatch != CallMismatch::kNone) {
+      closed.suspects.push_back(static_cast<std::uint32_t>(row));
+    }
+    if (differs(mismatch)) {
+      ++closed.mismatches;
+      closed.first = closed.first.value_or(row);
+    }
+  }
+  std::erase_if(stream.open, [&](const Record& record) {
+    const bool kept = !closed.rows.empty() && record.sequence <= closed.rows.back().sequence;
+    if (kept) {
+      stream.numbers(trace::collectiveSequence(record.span.value));
+    }
+    return kept;
+  });
+}
+
+std::optional<std::size_t> firstMismatch(const std::vector<CallSequence>& sequences) {
   std::optional<std::size_t> found;
   std::uint64_t foundTicks = 0;
   for (std::size_t i = 0; i < sequences.size(); ++i) {
     if (const auto row = sequences[i].first) {
-      const std::uint64_t ticks = data.spans[sequences[i].anyCallAt(*row)].startTicks;
+      const std::uint64_t ticks = sequences[i].anyCallAt(*row).startTicks;
       if (!found || ticks < foundTicks) {
         found = i;
         foundTicks = ticks;
@@ -341,16 +416,16 @@ std::optional<std::size_t> firstMismatch(const RunData& data,
   return found;
 }
 
-std::vector<int> oddRanks(const RunData& data, const CallSequence& sequence, std::size_t row) {
+std::vector<int> oddRanks(const CallSequence& sequence, std::size_t row) {
   if (!differs(sequence.rows[row].mismatch)) {
     return {};
   }
-  const auto all = camps(data, sequence, row);
+  const auto all = camps(sequence, row);
   const bool majority = all.size() > 1 && all[0].second.size() > all[1].second.size();
   // One against one tells nothing of who is wrong, but who did not come is odd in any case.
   if (!majority && (sequence.rows[row].mismatch == CallMismatch::kMissing ||
                     sequence.rows[row].mismatch == CallMismatch::kState)) {
-    return failing(data, sequence, row);
+    return failing(sequence, row);
   }
   std::vector<int> odd;
   for (std::size_t i = majority ? 1 : 0; i < all.size(); ++i) {
@@ -360,11 +435,11 @@ std::vector<int> oddRanks(const RunData& data, const CallSequence& sequence, std
   return odd;
 }
 
-std::string describe(const RunData& data, const CallSequence& sequence, std::size_t row) {
+std::string describe(const CallSequence& sequence, std::size_t row) {
   if (sequence.rows[row].mismatch == CallMismatch::kNone) {
     return "All ranks of the group made the same call.";
   }
-  const auto all = camps(data, sequence, row);
+  const auto all = camps(sequence, row);
   std::string text;
   for (const auto& [deed, ranks] : all) {
     text += (text.empty() ? "" : "; ") + base::ranksText(ranks) + " " + deed;

@@ -2,11 +2,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "engine/analysis/GrowingFigure.h"
+#include "engine/analysis/Intervals.h"
 #include "engine/analysis/RunData.h"
+#include "engine/run/Calls.h"
+#include "engine/run/Grown.h"
 
 namespace lockstep::analysis {
 
@@ -44,26 +51,30 @@ constexpr bool differs(CallMismatch mismatch) {
 struct CallRow {
   std::uint64_t sequence = 0;  ///< the file's 24 bits continued beyond their wrap
   CallMismatch mismatch = CallMismatch::kNone;
+  bool operator==(const CallRow&) const = default;
 };
 
 /// The calls of one group, or the comparisons of its checked calls, whose numbers are the
-/// wrapper's own. See Note [Calls side by side].
+/// wrapper's own. See Note [Calls side by side]. A copy costs little.
 struct CallSequence {
-  static constexpr std::uint32_t kNoCall = 0xFFFF'FFFF;
-
   std::uint8_t group = 0;
   bool checks = false;
-  std::vector<int> ranks;            ///< the columns, sorted
-  std::vector<CallRow> rows;         ///< by sequence
-  std::vector<std::uint32_t> calls;  ///< rows x ranks: index into RunData::spans, or kNoCall
-  std::optional<std::size_t> first;  ///< the first row whose ranks differ
-  std::size_t mismatches = 0;        ///< rows whose ranks differ
+  std::vector<int> ranks;               ///< the columns, sorted
+  run::Grown<CallRow> rows;             ///< by sequence
+  run::Grown<trace::SpanRow> calls;     ///< rows x ranks: see callAt()
+  std::vector<std::uint32_t> suspects;  ///< the rows whose ranks are not known to agree
+  std::optional<std::size_t> first;     ///< the first row whose ranks differ
+  std::size_t mismatches = 0;           ///< rows whose ranks differ
 
-  [[nodiscard]] std::uint32_t callAt(std::size_t row, std::size_t column) const {
-    return calls[row * ranks.size() + column];
+  /// What a rank recorded of a call; null where it recorded nothing.
+  [[nodiscard]] const trace::SpanRow* callAt(std::size_t row, std::size_t column) const {
+    const trace::SpanRow& call = calls[row * ranks.size() + column];
+    return call.kind == kNoCall ? nullptr : &call;
   }
   /// The first call of a row that any rank recorded; every row has one.
-  [[nodiscard]] std::uint32_t anyCallAt(std::size_t row) const;
+  [[nodiscard]] const trace::SpanRow& anyCallAt(std::size_t row) const;
+
+  static constexpr trace::EventKind kNoCall{};  ///< the kind of a place without a call
 };
 
 /// Whether every rank was recorded up to the end of the run, so that what has no record by then did
@@ -75,15 +86,45 @@ bool recordedToItsEnd(const trace::RunInfo& info);
 /// are left out: they meet in pairs. `complete`: recordedToItsEnd().
 std::vector<CallSequence> callSequences(const RunData& data, bool complete);
 
+/// The same of a run that grows: Note [Figures of closed steps]. One thread at a time.
+class GrowingCallSequences : private GrowingFigure {
+ public:
+  /// `data` and `run` go on with those of the last call.
+  std::vector<CallSequence> refresh(const RunData& data, const RunAnalysis& run, bool complete);
+
+ private:
+  struct Record {
+    trace::SpanRow span;
+    int rank = 0;
+    std::uint64_t sequence = 0;
+  };
+  /// The calls of a group, or its checks.
+  struct Stream {
+    std::vector<Record> open;
+    std::set<int> ranks;           // that made one
+    run::SequenceNumbers numbers;  // after those that are closed
+    CallSequence closed;
+  };
+
+  std::optional<std::vector<CallSequence>> look(const RunData& data, const RunAnalysis& run,
+                                                bool complete);
+  bool add(int rank, const trace::SpanRow& span);
+  static void close(Stream& stream, const CallSequence& sequence, std::size_t rows);
+
+  std::map<std::pair<std::uint8_t, bool>, Stream>
+      streams_;                                // by group, its calls before its checks
+  std::map<int, std::vector<Interval>> lost_;  // where a rank lost events
+  bool complete_ = false;
+};
+
 /// Returns which of the sequences has the mismatch that came first in time, if any has one.
-std::optional<std::size_t> firstMismatch(const RunData& data,
-                                         const std::vector<CallSequence>& sequences);
+std::optional<std::size_t> firstMismatch(const std::vector<CallSequence>& sequences);
 
 /// Returns the ranks that stand against the majority in a row; without one, those that did not make
 /// or end the call, or all, who differ in what they called. Nobody when the row matches.
-std::vector<int> oddRanks(const RunData& data, const CallSequence& sequence, std::size_t row);
+std::vector<int> oddRanks(const CallSequence& sequence, std::size_t row);
 
 /// Returns a sentence on a row: "Rank 1 called broadcast of 4096 bytes, ranks 0, 2 allreduce."
-std::string describe(const RunData& data, const CallSequence& sequence, std::size_t row);
+std::string describe(const CallSequence& sequence, std::size_t row);
 
 }  // namespace lockstep::analysis

@@ -114,7 +114,9 @@ std::optional<double> ofSpan(const SpanRow& span, Metric metric,
 SumByStep ofSpans(const RunData& data, const RunAnalysis& run, Metric metric) {
   SumByStep sums;
   for (const StepTimes& step : run.steps()) {
-    sums[{step.rank, step.step}] = 0.0;
+    if (step.kept != trace::KeptDetail::kSums) {
+      sums[{step.rank, step.step}] = 0.0;
+    }
   }
   data.eachSpan([&](int rank, const SpanRow& span) {
     if (const auto value = ofSpan(span, metric, data.clock)) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <ranges>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -68,93 +69,50 @@ class Classes {
 // so that a cell is judged from neighbouring bytes, and the studio reads what it draws without a
 // search.
 
-ReplicaMatrix replicaMatrix(const run::Grown<FingerprintRow>& rows) {
-  ReplicaMatrix matrix;
-  std::set<std::uint32_t> steps;
-  std::set<int> ranks;
+/// Adds the samples of rows, none of which is in the matrix, of its ranks and parameters.
+void addSamples(const std::vector<FingerprintRow>& rows, ReplicaMatrix& matrix) {
+  std::set<std::uint32_t> numbers;
   for (const FingerprintRow& row : rows) {
-    steps.insert(row.step);
-    ranks.insert(row.rank);
-    matrix.parameters = std::max<std::size_t>(matrix.parameters, row.parameter + 1);
+    numbers.insert(row.step);
   }
-  matrix.steps.assign(steps.begin(), steps.end());
-  matrix.ranks.assign(ranks.begin(), ranks.end());
-  const std::size_t count = matrix.steps.size() * matrix.parameters * matrix.ranks.size();
-  matrix.cells.resize(matrix.steps.size() * matrix.parameters);
-  matrix.classes.assign(count, ReplicaMatrix::kAbsent);
-  matrix.hashes.assign(count, 0);
-  matrix.norms.assign(count, -1);
+  const std::vector<std::uint32_t> steps(numbers.begin(), numbers.end());
+  const std::size_t ranks = matrix.ranks.size();
+  const std::size_t cells = steps.size() * matrix.parameters;
+  std::vector<std::uint8_t> classes(cells * ranks, ReplicaMatrix::kAbsent);
+  std::vector<std::uint64_t> hashes(cells * ranks, 0);
+  std::vector<float> norms(cells * ranks, -1);
   for (const FingerprintRow& row : rows) {
-    const std::size_t at =
-        matrix.at(placeOf(matrix.steps, row.step), row.parameter, placeOf(matrix.ranks, row.rank));
+    const std::size_t at = (placeOf(steps, row.step) * matrix.parameters + row.parameter) * ranks +
+                           placeOf(matrix.ranks, row.rank);
     // Only says that the hash is there, until the cell is judged below.
-    matrix.classes[at] = 0;
-    matrix.hashes[at] = row.hash;
-    matrix.norms[at] = std::isfinite(row.norm) ? static_cast<float>(row.norm) : -1;
+    classes[at] = 0;
+    hashes[at] = row.hash;
+    norms[at] = std::isfinite(row.norm) ? static_cast<float>(row.norm) : -1;
   }
-  Classes classes;
-  for (std::size_t cell = 0; cell < matrix.cells.size(); ++cell) {
-    const std::size_t from = cell * matrix.ranks.size();
-    classes.clear();
-    for (std::size_t rank = 0; rank < matrix.ranks.size(); ++rank) {
-      if (matrix.classes[from + rank] != ReplicaMatrix::kAbsent) {
-        classes.add(rank, matrix.hashes[from + rank]);
+  Classes ofCell;
+  for (std::size_t number = 0; number < cells; ++number) {
+    const std::size_t from = number * ranks;
+    std::uint16_t notFinite = 0;
+    ofCell.clear();
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      if (classes[from + rank] != ReplicaMatrix::kAbsent) {
+        ofCell.add(rank, hashes[from + rank]);
+        notFinite += norms[from + rank] < 0 ? 1 : 0;
       }
     }
-    matrix.cells[cell] = classes.judge(matrix.classes.data() + from);
+    ReplicaCell cell = ofCell.judge(classes.data() + from);
+    cell.notFinite = notFinite;
+    matrix.cells.push_back(cell);
   }
-  for (const FingerprintRow& row : rows) {
-    const std::size_t sample = placeOf(matrix.steps, row.step);
-    matrix.cells[sample * matrix.parameters + row.parameter].notFinite +=
-        std::isfinite(row.norm) ? 0 : 1;
-  }
-  return matrix;
-}
-
-std::optional<FirstDifference> firstDifference(const ReplicaMatrix& matrix) {
-  std::optional<FirstDifference> first;
-  std::optional<std::uint32_t> lastEqual;
-  for (std::size_t sample = 0; sample < matrix.steps.size() && !first; ++sample) {
-    // A sample of one rank alone compares nothing, and is no proof that replicas were equal then.
-    bool compared = false;
-    for (std::size_t parameter = 0; parameter < matrix.parameters; ++parameter) {
-      const ReplicaCell& cell = matrix.cell(sample, parameter);
-      compared = compared || !cell.unknown();
-      if (cell.differing == 0) {
-        continue;
-      }
-      if (!first) {
-        first = FirstDifference{sample,
-                                matrix.steps[sample],
-                                lastEqual,
-                                parameter,
-                                0,
-                                matrix.differingRanks(sample, parameter),
-                                cell.majority};
-      }
-      first->parametersDiffering += 1;
+  const auto append = [](const auto& values, auto& to) {
+    for (const auto& value : values) {
+      to.push_back(value);
     }
-    lastEqual = compared ? matrix.steps[sample] : lastEqual;
-  }
-  return first;
-}
-
-std::optional<LostParameter> lostParameter(const ReplicaMatrix& matrix,
-                                           const run::Grown<FingerprintRow>& rows) {
-  const auto bad = std::find_if(matrix.cells.begin(), matrix.cells.end(),
-                                [](const ReplicaCell& cell) { return cell.notFinite > 0; });
-  if (bad == matrix.cells.end()) {
-    return std::nullopt;
-  }
-  const auto at = static_cast<std::size_t>(bad - matrix.cells.begin());
-  LostParameter lost{at / matrix.parameters, matrix.steps[at / matrix.parameters],
-                     at % matrix.parameters, matrix.ranks.back()};
-  for (const FingerprintRow& row : rows) {
-    if (row.step == lost.step && row.parameter == lost.parameter && !std::isfinite(row.norm)) {
-      lost.rank = std::min(lost.rank, row.rank);
-    }
-  }
-  return lost;
+  };
+  append(classes, matrix.classes);
+  append(hashes, matrix.hashes);
+  append(norms, matrix.norms);
+  matrix.steps.insert(matrix.steps.end(), steps.begin(), steps.end());
 }
 
 /// Whether two ranks are known to hold the same bits.
@@ -296,42 +254,15 @@ std::optional<SanityFinding> firstBadLoss(const RunData& data) {
   return first;
 }
 
-std::optional<SamplingCost> costOf(const RunData& data) {
-  std::uint64_t steps = 0;
-  std::uint64_t fingerprints = 0;
-  std::uint64_t checks = 0;
-  for (const trace::SpanRow& span : data.spans) {
-    switch (span.kind) {
-      case trace::EventKind::kStep:
-        steps += span.durationTicks;
-        break;
-      case trace::EventKind::kFingerprint:
-        fingerprints += span.durationTicks;
-        break;
-      case trace::EventKind::kGradientCheck:
-        checks += span.durationTicks;
-        break;
-      default:
-        break;
-    }
-  }
-  if (steps == 0 || fingerprints + checks == 0) {
-    return std::nullopt;
-  }
-  const auto percent = [steps](std::uint64_t ticks) {
-    return 100 * static_cast<double>(ticks) / static_cast<double>(steps);
-  };
-  return SamplingCost{percent(fingerprints), percent(checks)};
-}
-
 }  // namespace
 
 std::vector<std::uint32_t> ReplicaMatrix::wholeSteps() const {
   std::vector<std::uint32_t> whole;
   for (std::size_t sample = 0; sample < steps.size(); ++sample) {
-    const auto from = cells.begin() + static_cast<std::ptrdiff_t>(sample * parameters);
-    if (std::all_of(from, from + static_cast<std::ptrdiff_t>(parameters),
-                    [&](const ReplicaCell& cell) { return cell.present == ranks.size(); })) {
+    const auto all = std::views::iota(std::size_t{0}, parameters);
+    if (std::ranges::all_of(all, [&](std::size_t parameter) {
+          return cell(sample, parameter).present == ranks.size();
+        })) {
       whole.push_back(steps[sample]);
     }
   }
@@ -374,15 +305,133 @@ const ConsensusSample* Divergence::lastOfAll() const {
 }
 
 Divergence divergence(const RunData& data) {
+  return GrowingDivergence().refresh(data, {});
+}
+
+Divergence GrowingDivergence::refresh(const RunData& data, const RunAnalysis& run) {
+  if (!take(data, run) || !takeRanks()) {
+    *this = GrowingDivergence();
+    take(data, run);
+    takeRanks();
+  }
+  // Distances are exactly 0 where all hashes are equal, which may come after the sketches.
+  if (sketches_ != data.sketches.size() || gradients_ != data.gradients.size() ||
+      losses_ != data.losses.size() || (sketches_ > 0 && rows_ != rowsOfLast_)) {
+    last_.reset();
+  }
+  kept_ = seen_.samples;
+  std::vector<FingerprintRow> over;
+  const auto begin =
+      std::stable_partition(open_.begin(), open_.end(),
+                            [&](const FingerprintRow& row) { return row.step < run.closed.next; });
+  over.assign(open_.begin(), begin);
+  open_.erase(open_.begin(), begin);
+  addSamples(over, closed_);
+  seen_.goOn(closed_);
+  next_ = run.closed.next;
+
+  ReplicaMatrix replicas = closed_;
+  addSamples(open_, replicas);
+  Seen seen = seen_;
+  seen.goOn(replicas);
   Divergence result;
-  result.replicas = replicaMatrix(data.fingerprints);
-  result.first = firstDifference(result.replicas);
-  result.lost = lostParameter(result.replicas, data.fingerprints);
-  addConsensus(data, result);
-  addGradients(data, result);
-  result.firstBadLoss = firstBadLoss(data);
-  result.cost = costOf(data);
+  if (last_) {
+    result = *last_;
+  }
+  result.replicas = std::move(replicas);
+  result.first = std::move(seen.first);
+  result.lost = seen.lost;
+  result.cost = cost();
+  if (!last_) {
+    addConsensus(data, result);
+    addGradients(data, result);
+    result.firstBadLoss = firstBadLoss(data);
+    last_ = result;
+    last_->replicas = {};
+    sketches_ = data.sketches.size();
+    gradients_ = data.gradients.size();
+    losses_ = data.losses.size();
+    rowsOfLast_ = rows_;
+  }
   return result;
+}
+
+/// Takes what is new; returns false where it belongs to what is closed.
+bool GrowingDivergence::take(const RunData& data, const RunAnalysis& run) {
+  bool right = goOn(data, run, [this](int, const trace::SpanRow& span) {
+    taken_.steps += span.kind == trace::EventKind::kStep ? span.durationTicks : 0;
+    taken_.fingerprints += span.kind == trace::EventKind::kFingerprint ? span.durationTicks : 0;
+    taken_.checks += span.kind == trace::EventKind::kGradientCheck ? span.durationTicks : 0;
+    return true;
+  });
+  for (; rows_ < data.fingerprints.size(); ++rows_) {
+    open_.push_back(data.fingerprints[rows_]);
+    right = right && open_.back().step >= next_;
+  }
+  return right;
+}
+
+/// Makes room for the ranks and parameters of new rows; returns false where what is closed has
+/// less.
+bool GrowingDivergence::takeRanks() {
+  std::set<int> ranks(closed_.ranks.begin(), closed_.ranks.end());
+  std::size_t parameters = closed_.parameters;
+  for (const FingerprintRow& row : open_) {
+    ranks.insert(row.rank);
+    parameters = std::max<std::size_t>(parameters, row.parameter + 1);
+  }
+  if (!closed_.steps.empty() &&
+      (ranks.size() != closed_.ranks.size() || parameters != closed_.parameters)) {
+    return false;
+  }
+  closed_.ranks.assign(ranks.begin(), ranks.end());
+  closed_.parameters = parameters;
+  return true;
+}
+
+void GrowingDivergence::Seen::goOn(const ReplicaMatrix& matrix) {
+  for (; samples < matrix.steps.size(); ++samples) {
+    const bool differed = first.has_value();
+    // A sample of one rank alone compares nothing, and is no proof that replicas were equal then.
+    bool compared = false;
+    for (std::size_t parameter = 0; parameter < matrix.parameters; ++parameter) {
+      const ReplicaCell& cell = matrix.cell(samples, parameter);
+      compared = compared || !cell.unknown();
+      if (cell.notFinite > 0 && !lost) {
+        lost = LostParameter{samples, matrix.steps[samples], parameter, matrix.ranks.back()};
+        for (std::size_t rank = matrix.ranks.size(); rank-- > 0;) {
+          const std::size_t at = matrix.at(samples, parameter, rank);
+          const bool lostHere =
+              matrix.classes[at] != ReplicaMatrix::kAbsent && matrix.norms[at] < 0;
+          lost->rank = lostHere ? matrix.ranks[rank] : lost->rank;
+        }
+      }
+      if (cell.differing == 0 || differed) {
+        continue;
+      }
+      if (!first) {
+        first = FirstDifference{samples,
+                                matrix.steps[samples],
+                                lastEqual,
+                                parameter,
+                                0,
+                                matrix.differingRanks(samples, parameter),
+                                cell.majority};
+      }
+      first->parametersDiffering += 1;
+    }
+    lastEqual = compared ? matrix.steps[samples] : lastEqual;
+  }
+}
+
+std::optional<SamplingCost> GrowingDivergence::cost() const {
+  if (taken_.steps == 0 || taken_.fingerprints + taken_.checks == 0) {
+    return std::nullopt;
+  }
+  const auto percent = [this](std::uint64_t ticks) {
+    return 100 * static_cast<double>(ticks) / static_cast<double>(taken_.steps);
+  };
+  return SamplingCost{percent(taken_.fingerprints), percent(taken_.checks)};
 }
 
 std::vector<std::uint8_t> bucketClasses(const ReplicaMatrix& replicas, std::size_t sample,

@@ -5,7 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "engine/analysis/GrowingFigure.h"
+#include "engine/analysis/RunAnalysis.h"
 #include "engine/analysis/RunData.h"
+#include "engine/run/Grown.h"
 
 namespace lockstep::analysis {
 
@@ -37,17 +40,18 @@ struct ReplicaCell {
   [[nodiscard]] bool unknown() const { return present < 2; }
 };
 
-/// The hash of every parameter of every rank at every sample, and whose are equal.
+/// The hash of every parameter of every rank at every sample, and whose are equal. A copy costs
+/// little.
 struct ReplicaMatrix {
   static constexpr std::uint8_t kAbsent = 0xFF;
 
   std::vector<std::uint32_t> steps;  ///< the samples, sorted; see FingerprintMessage
   std::vector<int> ranks;            ///< sorted; "rank index" below is a place in it
   std::size_t parameters = 0;
-  std::vector<ReplicaCell> cells;     ///< sample x parameter
-  std::vector<std::uint8_t> classes;  ///< sample x parameter x rank: 0 = reference, or kAbsent
-  std::vector<std::uint64_t> hashes;  ///< likewise; 0 where absent
-  std::vector<float> norms;           ///< likewise, Euclidean; -1: unknown or not finite
+  run::Grown<ReplicaCell> cells;     ///< sample x parameter
+  run::Grown<std::uint8_t> classes;  ///< sample x parameter x rank: 0 = reference, or kAbsent
+  run::Grown<std::uint64_t> hashes;  ///< likewise; 0 where absent
+  run::Grown<float> norms;           ///< likewise, Euclidean; -1: unknown or not finite
 
   [[nodiscard]] const ReplicaCell& cell(std::size_t sample, std::size_t parameter) const {
     return cells[sample * parameters + parameter];
@@ -144,6 +148,48 @@ struct Divergence {
 
 /// Compares what the ranks of a run recorded of themselves. No result is NaN.
 Divergence divergence(const RunData& data);
+
+/// The same of a run that grows: Note [Figures of closed steps]. Distances and gradients are made
+/// anew when there are new ones. One thread at a time.
+class GrowingDivergence : private GrowingFigure {
+ public:
+  /// `data` and `run` go on with those of the last call.
+  Divergence refresh(const RunData& data, const RunAnalysis& run);
+  /// Of the samples that the last call returned, how many are the same as in the call before.
+  [[nodiscard]] std::size_t keptSamples() const { return kept_; }
+
+ private:
+  /// What is known of the first samples, so many.
+  struct Seen {
+    std::size_t samples = 0;
+    std::optional<FirstDifference> first;
+    std::optional<std::uint32_t> lastEqual;
+    std::optional<LostParameter> lost;
+
+    void goOn(const ReplicaMatrix& matrix);
+  };
+  struct Taken {
+    std::uint64_t steps = 0;  // ticks of all ranks, here and below
+    std::uint64_t fingerprints = 0;
+    std::uint64_t checks = 0;
+  };
+
+  bool take(const RunData& data, const RunAnalysis& run);
+  bool takeRanks();
+  [[nodiscard]] std::optional<SamplingCost> cost() const;
+
+  std::size_t rows_ = 0;  // of the fingerprints, that were looked at
+  std::vector<trace::FingerprintRow> open_;
+  ReplicaMatrix closed_;
+  Seen seen_;  // of these
+  Taken taken_;
+  std::size_t kept_ = 0;
+  std::optional<Divergence> last_;  // without replicas
+  std::size_t sketches_ = 0;        // that it is of, here and below
+  std::size_t gradients_ = 0;
+  std::size_t losses_ = 0;
+  std::size_t rowsOfLast_ = 0;
+};
 
 /// Returns, for each bucket of a layout and each rank of the matrix (bucket x rank): 0, all of the
 /// bucket's parameters are in the reference class; 1, one is not; kAbsent, one is unknown.

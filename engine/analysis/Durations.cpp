@@ -3,29 +3,28 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/cost/Sample.h"
-
 namespace lockstep::analysis {
 
-Durations durationsOf(std::vector<double> ms) {
+Durations durationsIn(SortedValues ms) {
   Durations durations;
-  std::sort(ms.begin(), ms.end());
-  durations.sorted = std::move(ms);
-  const std::vector<double>& sorted = durations.sorted;
-  if (sorted.empty()) {
+  durations.values = std::move(ms);
+  const SortedValues& values = durations.values;
+  if (values.size() == 0) {
     return durations;
   }
-  double sum = 0;
-  for (const double value : sorted) {
-    sum += value;
-  }
-  durations.mean = sum / static_cast<double>(sorted.size());
-  durations.p50 = cost::sortedQuantile(sorted, 0.50);
-  durations.p90 = cost::sortedQuantile(sorted, 0.90);
-  durations.p95 = cost::sortedQuantile(sorted, 0.95);
-  durations.p99 = cost::sortedQuantile(sorted, 0.99);
-  durations.max = sorted.back();
+  durations.mean = values.sum() / static_cast<double>(values.size());
+  durations.p50 = values.quantile(0.50);
+  durations.p90 = values.quantile(0.90);
+  durations.p95 = values.quantile(0.95);
+  durations.p99 = values.quantile(0.99);
+  durations.max = values.at(values.size() - 1);
   return durations;
+}
+
+Durations durationsOf(std::vector<double> ms) {
+  SortedValues values;
+  values.add(std::move(ms));
+  return durationsIn(std::move(values));
 }
 
 Histogram histogram(const Durations& durations, double from, double to, std::size_t bins) {
@@ -39,15 +38,15 @@ Histogram histogram(const Durations& durations, double from, double to, std::siz
     return std::min(static_cast<std::size_t>(part * static_cast<double>(bins)), bins - 1);
   };
   // The values are sorted: each bin ends where a search says so.
-  auto begin = std::lower_bound(durations.sorted.begin(), durations.sorted.end(), from);
-  const auto last = std::upper_bound(begin, durations.sorted.end(), to);
+  const SortedValues& values = durations.values;
+  std::size_t begin = values.count([from](double value) { return value < from; });
   for (std::size_t bin = 0; bin < bins; ++bin) {
-    const auto end =
-        std::partition_point(begin, last, [&](double value) { return binOf(value) <= bin; });
+    const std::size_t end = values.count(
+        [&](double value) { return value < from || (value <= to && binOf(value) <= bin); });
     result.counts[bin] = static_cast<std::uint32_t>(end - begin);
     begin = end;
   }
-  result.beyond = static_cast<std::uint32_t>(durations.sorted.end() - last);
+  result.beyond = static_cast<std::uint32_t>(values.size() - begin);
   return result;
 }
 

@@ -4,20 +4,23 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/analysis/SortedValues.h"
+
 namespace lockstep::analysis {
 
 /// Durations of one sort, in ms. Quantiles are interpolated between the nearest two, as numpy
 /// does by default.
 struct Durations {
-  std::vector<double> sorted;
+  SortedValues values;
   double mean = 0;
   double p50 = 0, p90 = 0, p95 = 0, p99 = 0;
   double max = 0;
 
-  [[nodiscard]] std::size_t count() const { return sorted.size(); }
+  [[nodiscard]] std::size_t count() const { return values.size(); }
 };
 
-/// Sorts and measures; all are 0 of none.
+/// Measures; all are 0 of none.
+Durations durationsIn(SortedValues ms);
 Durations durationsOf(std::vector<double> ms);
 
 /// How many of the durations fall into each of equal parts of from..to, the upper end of the last

@@ -16,23 +16,27 @@ constexpr double kLongestOpenNs = 60e9;
 GrowingAnalysis::GrowingAnalysis()
     : calls_(trace::EventKind::kCollective), checks_(trace::EventKind::kChecked) {}
 
-RunAnalysis GrowingAnalysis::refresh(const RunData& data, bool more) {
-  if (std::optional<RunAnalysis> run = goOn(data, more)) {
-    return *std::move(run);
+RunAnalysis GrowingAnalysis::refresh(const RunData& data, bool more,
+                                     std::vector<RankActivity>* activity) {
+  std::optional<RunAnalysis> run = goOn(data, more, activity);
+  if (!run) {
+    GrowingAnalysis again;
+    again.openNs_ = late_ ? std::min(2 * openNs_, kLongestOpenNs) : openNs_;
+    again.restarts_ = restarts_ + 1;
+    *this = std::move(again);
+    run = goOn(data, more, activity);
   }
-  GrowingAnalysis again;
-  again.openNs_ = late_ ? std::min(2 * openNs_, kLongestOpenNs) : openNs_;
-  again.restarts_ = restarts_ + 1;
-  *this = std::move(again);
-  return *goOn(data, more);
+  run->closed = {next_, restarts_, more};
+  return *std::move(run);
 }
 
 /// Nothing where what is closed is not right any more.
-std::optional<RunAnalysis> GrowingAnalysis::goOn(const RunData& data, bool more) {
+std::optional<RunAnalysis> GrowingAnalysis::goOn(const RunData& data, bool more,
+                                                 std::vector<RankActivity>* activity) {
   if (!take(data)) {
     return std::nullopt;
   }
-  StepStretch open = gather(data);
+  StepStretch open = gather(data, activity);
   for (const StepTicks& step : open.steps) {
     firstStep_ = std::min(firstStep_.value_or(step.step), step.step);
     std::uint64_t& latest = ranks_[step.rank].latestEnd;
@@ -61,34 +65,23 @@ GrowingAnalysis::Clocks GrowingAnalysis::clocksOf(const RunData& data) {
 
 bool GrowingAnalysis::take(const RunData& data) {
   const Clocks clocks = clocksOf(data);
-  if (spans_ > 0 && (clocks != clocks_ || (nobodys_ && data.tracks.size() != tracks_))) {
+  if (spans_.any() && clocks != clocks_) {
     return false;
   }
   clocks_ = clocks;
-  tracks_ = data.tracks.size();
-  const RankOfTrack rankOf = data.rankOfTrack();
-  std::int64_t last = lastSpan_;
-  std::int32_t track = 0;
-  int number = 0;
-  OfRank* rank = nullptr;  // of the track of the span before: the next is likely of it too
-  data.spans.eachAfter(lastSpan_, [&](const trace::SpanRow& span) {
-    ++spans_;
-    last = std::max(last, span.id);
-    if (rank == nullptr || span.track != track) {
-      const auto at = rankOf.find(span.track);
-      if (at == rankOf.end()) {
-        nobodys_ = true;
-        rank = nullptr;
-        return;
-      }
-      track = span.track;
-      number = at->second;
-      rank = &ranks_[number];
+  OfRank* rank = nullptr;  // of the span before: the next is likely of it too
+  int of = 0;
+  const bool goesOn = spans_.take(data, [&](int number, const trace::SpanRow& span) {
+    if (rank == nullptr || number != of) {
+      rank = &ranks_[of = number];
     }
     takeSpan(*rank, number, span);
   });
-  lastSpan_ = last;
-  return !late_ && spans_ == data.spans.size();
+  for (; sums_ < data.sums.size(); ++sums_) {
+    const trace::StepSumsRow& sums = data.sums[sums_];
+    late_ = !ranks_[sums.rank].steps.add(sums) || late_;
+  }
+  return goesOn && !late_;
 }
 
 void GrowingAnalysis::takeSpan(OfRank& rank, int number, const trace::SpanRow& span) {
@@ -99,11 +92,18 @@ void GrowingAnalysis::takeSpan(OfRank& rank, int number, const trace::SpanRow& s
   late_ = late_ || !(activity && steps && calls && checks);
 }
 
-StepStretch GrowingAnalysis::gather(const RunData& data) {
+StepStretch GrowingAnalysis::gather(const RunData& data, std::vector<RankActivity>* activity) {
   StepStretch open;
+  if (activity != nullptr) {
+    activity->clear();
+  }
   for (auto& [number, rank] : ranks_) {
-    const auto steps = rank.steps.measure(rank.activity.activity(number));
+    RankActivity of = rank.activity.activity(number);
+    const auto steps = rank.steps.measure(of);
     open.steps.insert(open.steps.end(), steps.begin(), steps.end());
+    if (activity != nullptr) {
+      activity->push_back(std::move(of));
+    }
   }
   open.collectives = calls_.gather(data.doubt, data.clock.nsPerTick);
   open.checks = checks_.gather(data.doubt, data.clock.nsPerTick);

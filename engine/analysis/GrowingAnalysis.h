@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "engine/analysis/NewSpans.h"
 #include "engine/analysis/RunTotals.h"
 
 namespace lockstep::analysis {
@@ -26,8 +27,10 @@ class GrowingAnalysis {
   GrowingAnalysis();
 
   /// Returns what analyse() does, to the last bit. `data` holds what that of the last call did, and
-  /// more. `more`: another call may follow; without it nothing is closed.
-  RunAnalysis refresh(const RunData& data, bool more = true);
+  /// more. `more`: another call may follow; without it nothing is closed. `activity`: becomes what
+  /// is not closed of rankActivity(), which is found on the way.
+  RunAnalysis refresh(const RunData& data, bool more = true,
+                      std::vector<RankActivity>* activity = nullptr);
 
   /// How many times all was analysed anew.
   [[nodiscard]] int restarts() const { return restarts_; }
@@ -45,11 +48,12 @@ class GrowingAnalysis {
     bool operator==(const Clocks&) const = default;
   };
 
-  std::optional<RunAnalysis> goOn(const RunData& data, bool more);
+  std::optional<RunAnalysis> goOn(const RunData& data, bool more,
+                                  std::vector<RankActivity>* activity);
   [[nodiscard]] static Clocks clocksOf(const RunData& data);
   bool take(const RunData& data);
   void takeSpan(OfRank& rank, int number, const trace::SpanRow& span);
-  StepStretch gather(const RunData& data);
+  StepStretch gather(const RunData& data, std::vector<RankActivity>* activity);
   [[nodiscard]] std::uint32_t firstOpen(const StepStretch& open, double nsPerTick) const;
   void close(StepStretch& open, std::uint32_t next);
 
@@ -60,12 +64,10 @@ class GrowingAnalysis {
   Clocks clocks_;
   std::uint32_t next_ = 0;  // the steps below it are closed
   std::optional<std::uint32_t> firstStep_;
-  std::int64_t lastSpan_ = -1;  // SpanRow::id; what is above has not been taken
-  std::size_t spans_ = 0;       // that were taken
-  bool late_ = false;           // one of them belongs to what is closed
-  std::size_t tracks_ = 0;      // that were known
-  bool nobodys_ = false;        // spans of tracks that were not
-  double openNs_ = 2e9;         // for so long after its end a step stays open
+  NewSpans spans_;
+  std::size_t sums_ = 0;  // that were taken
+  bool late_ = false;     // a span or a step's sums belong to what is closed
+  double openNs_ = 2e9;   // for so long after its end a step stays open
   int restarts_ = 0;
 };
 

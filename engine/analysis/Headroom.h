@@ -1,10 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "engine/analysis/SortedValues.h"
 #include "engine/analysis/StepOverlap.h"
+#include "engine/cost/BlockBootstrap.h"
+#include "engine/run/Grown.h"
 
 namespace lockstep::analysis {
 
@@ -42,10 +47,70 @@ struct RankOverlap {
   std::optional<double> headroomPercent;  ///< 100 * min(b, c) / (f + b + c)
   std::optional<double> hiddenMs;         ///< of c
   std::optional<double> perfectMs;        ///< the step if all of the headroom were hidden
+  bool operator==(const RankOverlap&) const = default;
 };
 
-/// Returns one entry a rank over its steps from `firstStep` on; steps in which events were dropped
-/// are left out, and ranks without any other.
+/// The steps of all ranks, as they come. A copy costs little.
+class HeadroomSamples {
+ public:
+  /// Steps before it are left out, and so are those in which events were dropped.
+  explicit HeadroomSamples(std::uint32_t firstStep = 0) : firstStep_(firstStep) {}
+
+  /// Adds steps as all ranks have them, none of them among those that are here.
+  void add(const std::vector<StepOverlap>& steps);
+  /// Sorts in what was added: copies that are made then have nothing to copy.
+  void settle();
+  /// Returns one entry a rank that has a step. Whether communication is a bottleneck is judged anew
+  /// when there are an eighth more steps than when this or a copy judged it last.
+  [[nodiscard]] std::vector<RankOverlap> medians() const;
+
+ private:
+  enum Figure : std::size_t {
+    kStep,
+    kForward,
+    kBackward,
+    kOptimizer,
+    kIdle,
+    kNoop,
+    kCoreWait,
+    kOverlapPercent,
+    kInFlight,
+    kExposed,
+    kWaiting,
+    kTransfer,
+    kHeadroom,
+    kHeadroomPercent,
+    kHidden,
+    kPerfect,
+    kFigures
+  };
+  /// Exposed transfer beyond what makes it a bottleneck, in the order of steps.
+  struct Beyond {
+    run::Grown<double> ms;
+    double sum = 0;
+
+    void add(double value);
+    [[nodiscard]] std::optional<cost::MeanInterval> interval(double tail) const;
+  };
+  struct OfRank {
+    std::uint32_t steps = 0;
+    GrowingMedians<kFigures> medians;
+    Beyond surely, atMost;
+  };
+  struct Verdict {
+    std::uint32_t steps = 0;  // that it was judged by
+    std::optional<bool> bottleneck;
+  };
+
+  static void add(const StepOverlap& of, double coreWaitMs, OfRank& rank);
+  [[nodiscard]] std::optional<bool> bottleneckOf(int number, const OfRank& rank) const;
+
+  std::uint32_t firstStep_;
+  std::map<int, OfRank> ranks_;
+  std::shared_ptr<std::map<int, Verdict>> verdicts_ = std::make_shared<std::map<int, Verdict>>();
+};
+
+/// Returns the medians of HeadroomSamples of all steps from `firstStep` on.
 std::vector<RankOverlap> rankOverlaps(const std::vector<StepOverlap>& steps,
                                       std::uint32_t firstStep);
 

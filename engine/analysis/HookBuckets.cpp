@@ -40,42 +40,99 @@ bool HookBucket::lacks(HookPhase phase) const {
   return phases[static_cast<std::size_t>(phase)].max <= 0;
 }
 
-std::vector<HookBucket> hookBuckets(const HookTimes& times,
-                                    const std::vector<trace::BucketsMessage>& layouts,
-                                    std::optional<int> rank) {
-  struct Samples {
-    std::array<std::vector<double>, kHookPhases> phases;
-    std::vector<double> total, payload;
-  };
-  std::map<std::uint16_t, Samples> samples;  // kNoBucket is the greatest
-  double allMs = 0;
-  for (const HookCall& call : times.calls) {
-    if (rank.has_value() && call.rank != *rank) {
-      continue;
+template <typename Take>
+void HookCalls::eachRank(std::optional<int> rank, const Take& take) const {
+  for (const auto& [number, of] : ranks_) {
+    if (!rank || number == *rank) {
+      take(of);
     }
-    Samples& of = samples[call.bucket];
-    for (std::size_t phase = 0; phase < kHookPhases; ++phase) {
-      of.phases[phase].push_back(call.ms[phase]);
-    }
-    of.total.push_back(call.totalMs);
-    of.payload.push_back(static_cast<double>(call.payloadBytes));
-    allMs += call.totalMs;
   }
-  const auto sizes = sizesOf(layouts, times.warmUp.firstMeasured);
+}
+
+void HookCalls::add(const HookTimes& times) {
+  struct Values {
+    std::array<std::vector<double>, kHookPhases + 1> ms;
+    std::vector<double> payload;
+  };
+  struct Sums {
+    double work = 0, communicate = 0, payload = 0;
+  };
+  std::map<std::pair<int, std::uint16_t>, Values> buckets;
+  std::map<int, std::map<std::uint32_t, Sums>> ranks;  // by step
+  warmUp_ = times.warmUp;
+  size_ += times.calls.size();
+  incompleteSteps_ += times.incompleteSteps;
+  for (const HookCall& call : times.calls) {
+    Values& values = buckets[{call.rank, call.bucket}];
+    OfBucket& bucket = ranks_[call.rank].buckets[call.bucket];
+    const auto payload = static_cast<double>(call.payloadBytes);
+    for (std::size_t part = 0; part <= kAll; ++part) {
+      const auto msOf = [part](const HookCall& of) {
+        return part == kAll ? of.totalMs : of.ms[part];
+      };
+      values.ms[part].push_back(msOf(call));
+      std::optional<HookCall>& longest = bucket.longest[part];
+      longest = longest && msOf(*longest) >= msOf(call) ? longest : call;
+    }
+    values.payload.push_back(payload);
+    Sums& sums = ranks[call.rank][call.step];
+    // What a hook works while its collective is in flight is work (Note [Hook phases]).
+    const double work = call.of(HookPhase::kEncode) + call.of(HookPhase::kDecode);
+    sums.work += work;
+    sums.communicate +=
+        call.of(HookPhase::kWaiting) + call.of(HookPhase::kTransfer) + call.of(HookPhase::kQueued);
+    sums.payload += payload;
+  }
+  for (auto& [key, values] : buckets) {
+    OfBucket& bucket = ranks_[key.first].buckets[key.second];
+    for (std::size_t part = 0; part <= kAll; ++part) {
+      bucket.ms[part].add(std::move(values.ms[part]));
+    }
+    bucket.payload.add(std::move(values.payload));
+  }
+  for (const auto& [number, steps] : ranks) {
+    const auto valuesOf = [&steps](double Sums::*field) {
+      std::vector<double> values;
+      std::transform(steps.begin(), steps.end(), std::back_inserter(values),
+                     [field](const auto& step) { return step.second.*field; });
+      return values;
+    };
+    OfRank& rank = ranks_[number];
+    rank.work.add(valuesOf(&Sums::work));
+    rank.communicate.add(valuesOf(&Sums::communicate));
+    rank.payload.add(valuesOf(&Sums::payload));
+  }
+}
+
+std::vector<HookBucket> HookCalls::buckets(const std::vector<trace::BucketsMessage>& layouts,
+                                           std::optional<int> rank) const {
+  std::map<std::uint16_t, OfBucket> all;
+  double allMs = 0;
+  eachRank(rank, [&](const OfRank& of) {
+    for (const auto& [number, bucket] : of.buckets) {
+      OfBucket& joined = all[number];
+      for (std::size_t part = 0; part <= kAll; ++part) {
+        joined.ms[part].add(bucket.ms[part]);
+      }
+      joined.payload.add(bucket.payload);
+      allMs += bucket.ms[kAll].sum();
+    }
+  });
+  const auto sizes = sizesOf(layouts, warmUp_.firstMeasured);
   const auto shareOf = [allMs](const Durations& durations) {
-    return allMs > 0 ? durations.mean * static_cast<double>(durations.count()) / allMs : 0;
+    return allMs > 0 ? durations.values.sum() / allMs : 0;
   };
   std::vector<HookBucket> buckets;
-  for (auto& [number, of] : samples) {
+  for (auto& [number, of] : all) {
     HookBucket& bucket = buckets.emplace_back();
     bucket.bucket = number;
     for (std::size_t phase = 0; phase < kHookPhases; ++phase) {
-      bucket.phases[phase] = durationsOf(std::move(of.phases[phase]));
+      bucket.phases[phase] = durationsIn(std::move(of.ms[phase]));
       bucket.shares[phase] = shareOf(bucket.phases[phase]);
     }
-    bucket.total = durationsOf(std::move(of.total));
+    bucket.total = durationsIn(std::move(of.ms[kAll]));
     bucket.share = shareOf(bucket.total);
-    bucket.payloadBytes = median(std::move(of.payload)).value_or(0);
+    bucket.payloadBytes = of.payload.median().value_or(0);
     if (const auto size = sizes.find(number); size != sizes.end()) {
       bucket.gradientBytes = size->second;
     }
@@ -83,32 +140,22 @@ std::vector<HookBucket> hookBuckets(const HookTimes& times,
   return buckets;
 }
 
-HookStep hookStep(const HookTimes& times, const std::vector<trace::BucketsMessage>& layouts,
-                  std::optional<int> rank) {
-  struct Sums {
-    double work = 0, communicate = 0, payload = 0;
-  };
-  std::map<std::pair<int, std::uint32_t>, Sums> steps;  // by rank and step
-  for (const HookCall& call : times.calls) {
-    if (!rank.has_value() || call.rank == *rank) {
-      Sums& sums = steps[{call.rank, call.step}];
-      // What a hook works while its collective is in flight is work (Note [Hook phases]).
-      const double work = call.of(HookPhase::kEncode) + call.of(HookPhase::kDecode);
-      sums.work += work;
-      sums.communicate += call.of(HookPhase::kWaiting) + call.of(HookPhase::kTransfer) +
-                          call.of(HookPhase::kQueued);
-      sums.payload += static_cast<double>(call.payloadBytes);
-    }
-  }
-  const auto medianOf = [&steps](double Sums::*field) {
-    std::vector<double> values;
-    std::transform(steps.begin(), steps.end(), std::back_inserter(values),
-                   [field](const auto& step) { return step.second.*field; });
-    return median(std::move(values)).value_or(0);
-  };
-  HookStep step{medianOf(&Sums::work), medianOf(&Sums::communicate), medianOf(&Sums::payload), {}};
+HookStep HookCalls::step(const std::vector<trace::BucketsMessage>& layouts,
+                         std::optional<int> rank) const {
+  SortedValues work;
+  SortedValues communicate;
+  SortedValues payload;
+  eachRank(rank, [&](const OfRank& of) {
+    work.add(of.work);
+    communicate.add(of.communicate);
+    payload.add(of.payload);
+  });
+  HookStep step{work.median().value_or(0),
+                communicate.median().value_or(0),
+                payload.median().value_or(0),
+                {}};
   std::uint64_t bytes = 0;
-  for (const auto& [number, size] : sizesOf(layouts, times.warmUp.firstMeasured)) {
+  for (const auto& [number, size] : sizesOf(layouts, warmUp_.firstMeasured)) {
     bytes += size;
   }
   if (bytes != 0) {
@@ -117,18 +164,20 @@ HookStep hookStep(const HookTimes& times, const std::vector<trace::BucketsMessag
   return step;
 }
 
-const HookCall* longestCall(const HookTimes& times, std::uint16_t bucket,
-                            std::optional<HookPhase> phase, std::optional<int> rank) {
-  const HookCall* longest = nullptr;
+const HookCall* HookCalls::longest(std::uint16_t bucket, std::optional<HookPhase> phase,
+                                   std::optional<int> rank) const {
+  const std::size_t part = phase ? static_cast<std::size_t>(*phase) : kAll;
   const auto lengthOf = [&](const HookCall& call) {
-    return phase.has_value() ? call.of(*phase) : call.totalMs;
+    return phase ? call.of(*phase) : call.totalMs;
   };
-  for (const HookCall& call : times.calls) {
-    if (call.bucket == bucket && (!rank.has_value() || call.rank == *rank) &&
-        (longest == nullptr || lengthOf(call) > lengthOf(*longest))) {
-      longest = &call;
+  const HookCall* longest = nullptr;
+  eachRank(rank, [&](const OfRank& of) {
+    const auto at = of.buckets.find(bucket);
+    const HookCall* call = at == of.buckets.end() ? nullptr : &*at->second.longest[part];
+    if (call != nullptr && (longest == nullptr || lengthOf(*call) > lengthOf(*longest))) {
+      longest = call;
     }
-  }
+  });
   return longest;
 }
 

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "engine/analysis/Durations.h"
 #include "engine/analysis/HookTimes.h"
+#include "engine/analysis/SortedValues.h"
 
 namespace lockstep::analysis {
 
@@ -26,12 +29,6 @@ struct HookBucket {
   [[nodiscard]] bool lacks(HookPhase phase) const;
 };
 
-/// Returns one entry for each bucket, by number, what is around the step last; of one rank, or of
-/// all when `rank` is none. `layouts` tell the sizes of the buckets.
-std::vector<HookBucket> hookBuckets(const HookTimes& times,
-                                    const std::vector<trace::BucketsMessage>& layouts,
-                                    std::optional<int> rank = std::nullopt);
-
 /// What the hook costs and saves a step; medians over steps and ranks.
 struct HookStep {
   double workMs = 0;         ///< encode and decode of all buckets and around the step
@@ -39,11 +36,51 @@ struct HookStep {
   double payloadBytes = 0;
   std::optional<std::uint64_t> gradientBytes;  ///< of all buckets; none: unknown
 };
-HookStep hookStep(const HookTimes& times, const std::vector<trace::BucketsMessage>& layouts,
-                  std::optional<int> rank = std::nullopt);
 
-/// Returns the longest call of a bucket, by one phase or, without, by all of it; null of none.
-const HookCall* longestCall(const HookTimes& times, std::uint16_t bucket,
-                            std::optional<HookPhase> phase, std::optional<int> rank);
+/// The calls of a hook, as they come, measured by bucket and by step. A copy costs little.
+class HookCalls {
+ public:
+  HookCalls() = default;
+  explicit HookCalls(const HookTimes& times) { add(times); }
+
+  /// Adds steps, none of them among those that are here.
+  void add(const HookTimes& times);
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] const WarmUp& warmUp() const { return warmUp_; }
+  [[nodiscard]] std::uint32_t incompleteSteps() const { return incompleteSteps_; }
+
+  /// Returns one entry for each bucket, by number, what is around the step last; of one rank, or of
+  /// all when `rank` is none. `layouts` tell the sizes of the buckets.
+  [[nodiscard]] std::vector<HookBucket> buckets(const std::vector<trace::BucketsMessage>& layouts,
+                                                std::optional<int> rank = std::nullopt) const;
+  [[nodiscard]] HookStep step(const std::vector<trace::BucketsMessage>& layouts,
+                              std::optional<int> rank = std::nullopt) const;
+  /// Returns the longest call of a bucket, by one phase or, without, by all of it; null of none.
+  [[nodiscard]] const HookCall* longest(std::uint16_t bucket, std::optional<HookPhase> phase,
+                                        std::optional<int> rank) const;
+
+ private:
+  static constexpr std::size_t kAll = kHookPhases;  // stands for all phases of a call
+
+  /// Of one rank, or of several.
+  struct OfBucket {
+    std::array<SortedValues, kHookPhases + 1> ms;
+    SortedValues payload;
+    std::array<std::optional<HookCall>, kHookPhases + 1> longest;
+  };
+  struct OfRank {
+    std::map<std::uint16_t, OfBucket> buckets;  // kNoBucket is the greatest
+    SortedValues work, communicate, payload;    // of its steps
+  };
+  /// Calls `take` with the rank, or with all.
+  template <typename Take>
+  void eachRank(std::optional<int> rank, const Take& take) const;
+
+  std::map<int, OfRank> ranks_;
+  WarmUp warmUp_;
+  std::size_t size_ = 0;
+  std::uint32_t incompleteSteps_ = 0;
+};
 
 }  // namespace lockstep::analysis

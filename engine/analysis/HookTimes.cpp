@@ -1,13 +1,10 @@
 #include "engine/analysis/HookTimes.h"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <set>
-#include <tuple>
-#include <unordered_map>
 #include <utility>
 
-#include "engine/analysis/Intervals.h"
 #include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 
@@ -15,64 +12,10 @@ namespace lockstep::analysis {
 namespace {
 
 using trace::EventKind;
-using CallKey = std::tuple<int, std::uint32_t, std::uint16_t>;  // rank, step, bucket
 using StepKey = std::pair<int, std::uint32_t>;
 
 constexpr std::size_t index(HookPhase phase) {
   return static_cast<std::size_t>(phase);
-}
-
-/// What is known of one call before it is divided.
-struct Parts {
-  Intervals encode, communicate, decode;
-  Intervals inFlight, waiting;
-  std::vector<std::pair<Interval, std::uint64_t>> payloads;  // of each collective
-};
-
-void addCollective(Parts& parts, const trace::SpanRow& span, const Interval& interval) {
-  parts.inFlight.push_back(interval);
-  if (span.kind == EventKind::kCollective &&
-      trace::operationOf(span.detail) != trace::Operation::kRecv) {
-    parts.payloads.emplace_back(interval, trace::collectiveBytes(span.value));
-  }
-}
-
-/// The calls, by key. Collectives of no call stay out: not all are the hook's.
-std::map<CallKey, Parts> gatherCalls(const RunData& data, const RunAnalysis& analysis) {
-  std::map<CallKey, Parts> calls;
-  const auto visit = [&](run::Trait wanted, auto take) {
-    data.eachSpanOf([wanted](EventKind kind) { return run::has(kind, wanted); }, 0,
-                    [&](int rank, const trace::SpanRow& span) {
-                      take(CallKey{rank, span.step, span.bucket}, span,
-                           Interval{span.startTicks, span.startTicks + span.durationTicks});
-                    });
-  };
-  visit(run::kHookPhase,
-        [&](const CallKey& key, const trace::SpanRow& span, const Interval& interval) {
-          Parts& parts = calls[key];
-          (span.kind == EventKind::kHookEncode   ? parts.encode
-           : span.kind == EventKind::kHookDecode ? parts.decode
-                                                 : parts.communicate)
-              .push_back(interval);
-        });
-  visit(run::kCall,
-        [&](const CallKey& key, const trace::SpanRow& span, const Interval& interval) {
-          if (const auto call = calls.find(key); call != calls.end()) {
-            addCollective(call->second, span, interval);
-          }
-        });
-  for (const CollectiveTimes& collective : analysis.collectives) {
-    if (!collective.complete) {
-      continue;
-    }
-    for (const Arrival& arrival : collective.arrivals) {
-      const auto call = calls.find(CallKey{arrival.rank, collective.step, collective.bucket});
-      if (call != calls.end()) {
-        call->second.waiting.push_back({arrival.startTicks, arrival.allThereTicks});
-      }
-    }
-  }
-  return calls;
 }
 
 std::uint64_t beginOf(const Intervals& intervals) {
@@ -84,8 +27,130 @@ Intervals joined(Intervals a, const Intervals& b) {
   return unite(std::move(a));
 }
 
+}  // namespace
+
+std::string_view name(HookPhase phase) {
+  switch (phase) {
+    case HookPhase::kEncode:
+      return "encode";
+    case HookPhase::kQueued:
+      return "queued";
+    case HookPhase::kWaiting:
+      return "waiting";
+    case HookPhase::kTransfer:
+      return "transfer";
+    case HookPhase::kDecode:
+      return "decode";
+  }
+  return "";
+}
+
+HookTimes hookTimes(const RunData& data, const RunAnalysis& analysis) {
+  HookNews news = GrowingHookTimes().refresh(data, analysis);
+  HookTimes times = std::move(news.closed);
+  times.calls.insert(times.calls.end(), news.open.calls.begin(), news.open.calls.end());
+  std::stable_sort(times.calls.begin(), times.calls.end(),
+                   [](const HookCall& a, const HookCall& b) { return a.rank < b.rank; });
+  times.measuredSteps += news.open.measuredSteps;
+  times.incompleteSteps += news.open.incompleteSteps;
+  return times;
+}
+
+HookNews GrowingHookTimes::refresh(const RunData& data, const RunAnalysis& analysis) {
+  const auto goesOn = [&] {
+    return goOn(data, analysis,
+                [this](int rank, const trace::SpanRow& span) { return add(rank, span); });
+  };
+  if (!goesOn()) {
+    *this = GrowingHookTimes();
+    goesOn();
+  }
+  HookNews news;
+  news.anew = next_ == 0;
+  news.closed.warmUp = news.open.warmUp = analysis.warmUp;
+  const auto partOf = [&](std::uint32_t step) -> HookTimes& {
+    return step < analysis.closed.next ? news.closed : news.open;
+  };
+  std::set<StepKey> complete;
+  for (const auto& [rank, steps] : analysis.stepRows.lists()) {
+    for (std::size_t i = firstOfStep(steps, next_); i < steps.size(); ++i) {
+      const StepTicks& step = steps[i];
+      if (step.step >= analysis.warmUp.firstMeasured && step.incomplete) {
+        partOf(step.step).incompleteSteps += 1;
+      } else if (step.step >= analysis.warmUp.firstMeasured) {
+        complete.insert({rank, step.step});
+      }
+    }
+  }
+  base::ClockCalibration clock = data.clock;
+  clock.nsPerTick = basis_.nsPerTick();
+  std::optional<StepKey> last;
+  for (auto& [key, parts] : gather(analysis)) {
+    const StepKey step{std::get<0>(key), std::get<1>(key)};
+    if (complete.contains(step)) {
+      HookTimes& part = partOf(step.second);
+      part.calls.push_back(divide(key, std::move(parts), clock));
+      part.measuredSteps += last != step ? 1 : 0;
+      last = step;
+    }
+  }
+  next_ = analysis.closed.next;
+  std::erase_if(calls_, [this](const auto& call) { return std::get<1>(call.first) < next_; });
+  std::erase_if(inFlight_, [this](const InFlight& of) { return std::get<1>(of.key) < next_; });
+  return news;
+}
+
+bool GrowingHookTimes::add(int rank, const trace::SpanRow& span) {
+  const Interval interval{span.startTicks, span.startTicks + span.durationTicks};
+  const CallKey key{rank, span.step, span.bucket};
+  if (run::has(span.kind, run::kHookPhase)) {
+    Parts& parts = calls_[key];
+    (span.kind == EventKind::kHookEncode   ? parts.encode
+     : span.kind == EventKind::kHookDecode ? parts.decode
+                                           : parts.communicate)
+        .push_back(interval);
+    return span.step >= next_;
+  }
+  if (run::has(span.kind, run::kCall)) {
+    const bool sends = span.kind == EventKind::kCollective &&
+                       trace::operationOf(span.detail) != trace::Operation::kRecv;
+    inFlight_.push_back(
+        {key, interval, sends ? std::optional(trace::collectiveBytes(span.value)) : std::nullopt});
+    return span.step >= next_;
+  }
+  return true;
+}
+
+/// The calls that are open, by key, with the collectives that are theirs.
+std::map<GrowingHookTimes::CallKey, GrowingHookTimes::Parts> GrowingHookTimes::gather(
+    const RunAnalysis& analysis) const {
+  std::map<CallKey, Parts> calls = calls_;
+  for (const InFlight& of : inFlight_) {
+    if (const auto call = calls.find(of.key); call != calls.end()) {
+      call->second.inFlight.push_back(of.interval);
+      if (of.payload) {
+        call->second.payloads.emplace_back(of.interval, *of.payload);
+      }
+    }
+  }
+  for (const auto& [group, collectives] : analysis.collectives.lists()) {
+    for (std::size_t i = firstOfStep(collectives, next_); i < collectives.size(); ++i) {
+      const CollectiveTimes& collective = collectives[i];
+      for (std::size_t j = 0; collective.complete && j < collective.arrivals.size(); ++j) {
+        const Arrival& arrival = collective.arrivals[j];
+        const auto call = calls.find(CallKey{arrival.rank, collective.step, collective.bucket});
+        if (call != calls.end()) {
+          call->second.waiting.push_back({arrival.startTicks, arrival.allThereTicks});
+        }
+      }
+    }
+  }
+  return calls;
+}
+
 // Note [Hook phases]
-HookCall divide(const CallKey& key, Parts parts, const base::ClockCalibration& clock) {
+HookCall GrowingHookTimes::divide(const CallKey& key, Parts parts,
+                                  const base::ClockCalibration& clock) {
   HookCall call;
   std::tie(call.rank, call.step, call.bucket) = key;
   const Intervals encode = unite(std::move(parts.encode));
@@ -129,50 +194,6 @@ HookCall divide(const CallKey& key, Parts parts, const base::ClockCalibration& c
     }
   }
   return call;
-}
-
-}  // namespace
-
-std::string_view name(HookPhase phase) {
-  switch (phase) {
-    case HookPhase::kEncode:
-      return "encode";
-    case HookPhase::kQueued:
-      return "queued";
-    case HookPhase::kWaiting:
-      return "waiting";
-    case HookPhase::kTransfer:
-      return "transfer";
-    case HookPhase::kDecode:
-      return "decode";
-  }
-  return "";
-}
-
-HookTimes hookTimes(const RunData& data, const RunAnalysis& analysis) {
-  HookTimes times;
-  times.warmUp = analysis.warmUp;
-  std::set<StepKey> complete;
-  for (const StepTimes& step : analysis.steps()) {
-    if (step.step < times.warmUp.firstMeasured) {
-      continue;
-    }
-    if (step.incomplete) {
-      times.incompleteSteps += 1;
-    } else {
-      complete.insert({step.rank, step.step});
-    }
-  }
-  std::set<StepKey> measured;
-  for (auto& [key, parts] : gatherCalls(data, analysis)) {
-    const StepKey step{std::get<0>(key), std::get<1>(key)};
-    if (complete.contains(step)) {
-      times.calls.push_back(divide(key, std::move(parts), data.clock));
-      measured.insert(step);
-    }
-  }
-  times.measuredSteps = static_cast<std::uint32_t>(measured.size());
-  return times;
 }
 
 }  // namespace lockstep::analysis

@@ -2,9 +2,15 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
+#include "engine/analysis/GrowingFigure.h"
+#include "engine/analysis/Intervals.h"
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/analysis/RunData.h"
 
@@ -44,6 +50,7 @@ struct HookCall {
   std::uint64_t decodeTicks = 0;
 
   [[nodiscard]] double of(HookPhase phase) const { return ms[static_cast<std::size_t>(phase)]; }
+  bool operator==(const HookCall&) const = default;
 };
 
 struct HookTimes {
@@ -55,5 +62,41 @@ struct HookTimes {
 
 /// Returns what the hook of a run did. A step counts once its span is there and complete.
 HookTimes hookTimes(const RunData& data, const RunAnalysis& analysis);
+
+/// What a look at the hook of a run that grows adds to the looks before.
+struct HookNews {
+  bool anew = true;  ///< what earlier ones said of closed steps is void
+  HookTimes closed;  ///< of steps that were not closed before
+  HookTimes open;    ///< of all that are open
+};
+
+/// The same of a run that grows: Note [Figures of closed steps]. One thread at a time.
+class GrowingHookTimes : private GrowingFigure {
+ public:
+  /// `data` and `analysis` go on with those of the last call.
+  HookNews refresh(const RunData& data, const RunAnalysis& analysis);
+
+ private:
+  using CallKey = std::tuple<int, std::uint32_t, std::uint16_t>;  // rank, step, bucket
+  /// What is known of one call before it is divided.
+  struct Parts {
+    Intervals encode, communicate, decode;
+    Intervals inFlight, waiting;
+    std::vector<std::pair<Interval, std::uint64_t>> payloads;  // of each collective
+  };
+  /// Of a collective: not all are the hook's.
+  struct InFlight {
+    CallKey key;
+    Interval interval;
+    std::optional<std::uint64_t> payload;
+  };
+
+  bool add(int rank, const trace::SpanRow& span);
+  [[nodiscard]] std::map<CallKey, Parts> gather(const RunAnalysis& analysis) const;
+  static HookCall divide(const CallKey& key, Parts parts, const base::ClockCalibration& clock);
+
+  std::map<CallKey, Parts> calls_;  // that are open; their phases
+  std::vector<InFlight> inFlight_;
+};
 
 }  // namespace lockstep::analysis

@@ -5,53 +5,10 @@
 #include <set>
 #include <utility>
 
-#include "engine/analysis/Intervals.h"
+#include "engine/analysis/MissedArrivals.h"
 
 namespace lockstep::analysis {
 namespace {
-
-/// What came before each rank in one step.
-struct StepArrivals {
-  bool known = true;
-  std::map<int, std::vector<Interval>> missed;  // by rank: the first had come, it had not
-  std::map<int, Interval> bucket;               // the same of the bucket it came latest to
-};
-
-std::map<std::uint32_t, StepArrivals> arrivalsByStep(
-    const std::vector<CollectiveTimes>& collectives) {
-  std::map<std::uint32_t, StepArrivals> steps;
-  for (const CollectiveTimes& collective : collectives) {
-    StepArrivals& step = steps[collective.step];
-    // One collective without all its ranks, and no rank of this step can be judged: it may have
-    // been the one to which the late one came last.
-    step.known = step.known && collective.complete;
-    if (!collective.complete || !collective.lastRank) {
-      continue;
-    }
-    std::uint64_t first = collective.arrivals.front().startTicks;
-    for (const Arrival& arrival : collective.arrivals) {
-      first = std::min(first, arrival.startTicks);
-    }
-    for (const Arrival& arrival : collective.arrivals) {
-      const Interval missed{first, arrival.startTicks};
-      if (collective.bucket == trace::kNoBucket) {
-        step.missed[arrival.rank].push_back(missed);
-        continue;
-      }
-      const auto [latest, isFirst] = step.bucket.try_emplace(arrival.rank, missed);
-      // Of the buckets only the one that it came latest to (Note [Lateness]).
-      if (!isFirst && missed.end - missed.begin > latest->second.end - latest->second.begin) {
-        latest->second = missed;
-      }
-    }
-  }
-  for (auto& [number, step] : steps) {
-    for (const auto& [rank, missed] : step.bucket) {
-      step.missed[rank].push_back(missed);
-    }
-  }
-  return steps;
-}
 
 /// What each rank waited for cores in each step, in ticks; only of steps that all ranks have whole.
 using CoreWaits = std::map<std::uint32_t, std::map<int, double>>;
@@ -75,16 +32,17 @@ CoreWaits coreWaits(const std::vector<StepTicks>& steps, std::uint32_t firstMeas
 void LatenessSamples::add(const std::vector<StepTicks>& steps,
                           const std::vector<CollectiveTimes>& collectives) {
   const CoreWaits waits = coreWaits(steps, firstMeasured_);
-  for (auto& [number, arrivals] : arrivalsByStep(collectives)) {
+  for (const auto& [number, ofStep] : collectivesByStep(collectives)) {
     const auto waited = waits.find(number);
-    if (!arrivals.known || waited == waits.end() || arrivals.missed.size() < 2) {
+    const auto missed = waited == waits.end() ? std::nullopt
+                                              : missedArrivals(ofStep, Doubtful::kLeftOut);
+    if (!missed || missed->size() < 2) {
       continue;
     }
     std::map<int, double> late;
     double sum = 0;
-    // Collectives overlap, and what was missed of several at once counts once: hence the union.
-    for (auto& [rank, missed] : arrivals.missed) {
-      const auto ticks = static_cast<double>(length(unite(std::move(missed))));
+    for (const auto& [rank, missedTicks] : *missed) {
+      const auto ticks = static_cast<double>(missedTicks);
       const auto core = waited->second.find(rank);
       late[rank] = std::max(0.0, ticks - (core == waited->second.end() ? 0 : core->second));
       sum += late[rank];

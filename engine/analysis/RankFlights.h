@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/analysis/GrowingFigure.h"
 #include "engine/analysis/Intervals.h"
+#include "engine/analysis/RankActivity.h"
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/analysis/RunData.h"
 
@@ -32,7 +34,7 @@ struct BucketsTime {
   std::uint64_t launchedTicks = 0;
 };
 
-/// What one rank did, over the whole run.
+/// What one rank did, over a run or the part of it that is looked at.
 struct RankFlights {
   using BucketKey = std::pair<std::uint32_t, std::uint16_t>;  ///< step, bucket
 
@@ -56,7 +58,35 @@ struct RankFlights {
   [[nodiscard]] std::optional<std::uint16_t> ahead(std::uint32_t step, std::uint16_t bucket) const;
 };
 
-/// Returns one entry a rank. `run` is the analysis of `data` and outlives what is returned.
-std::map<int, RankFlights> rankFlights(const RunData& data, const RunAnalysis& run);
+/// Returns when the last step below `next` of a rank ended; 0: it has none.
+std::uint64_t endOfStepsBelow(const run::Grown<StepTicks>& steps, std::uint32_t next);
+
+/// The spans and collectives of all ranks, as they come.
+class FlightPieces {
+ public:
+  /// Whether spans of this kind are wanted: most are of parameters, of the hook or of collectives,
+  /// and none of these is.
+  static bool wants(trace::EventKind kind);
+  /// Returns false where the span changes what was forgotten.
+  bool add(int rank, const trace::SpanRow& span);
+  /// Returns one entry a rank, of what is not forgotten. `run` is of all that was added, and
+  /// outlives what is returned; `activities` are of the same ranks and stretch of time.
+  [[nodiscard]] std::map<int, RankFlights> gather(const RunAnalysis& run, double nsPerTick,
+                                                  std::vector<RankActivity> activities) const;
+  /// Forgets what no step from `next` on depends on. `flights`: what gather() said last.
+  void forget(std::uint32_t next, const RunAnalysis& run,
+              const std::map<int, RankFlights>& flights);
+
+ private:
+  struct OfRank {
+    std::vector<Interval> forward, backward, waits, copies;
+    std::map<RankFlights::BucketKey, BucketsTime> buckets;
+  };
+
+  std::map<int, OfRank> ranks_;
+  std::uint32_t next_ = 0;
+  std::uint32_t firstStep_ = 0;                 // that collectives are of which are needed yet
+  std::map<std::uint8_t, std::size_t> needed_;  // of RunAnalysis::collectives, from it on
+};
 
 }  // namespace lockstep::analysis

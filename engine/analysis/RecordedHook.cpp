@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -49,6 +50,24 @@ struct HookSamples {
   }
 };
 
+/// Adds how far the run is to be trusted that tells a hook's work; where it cannot be replayed,
+/// what its calls differ by is all there is.
+void addDoubt(const RecordedSteps& recorded, cost::HookWork& work) {
+  cost::RecordedRun run = recordedRun(recorded.steps, recorded.settings);
+  run.hook = work;
+  const auto itself = cost::Forecaster::make(std::move(run));
+  if (!itself.ok()) {
+    return;
+  }
+  for (const cost::RankForecast& of : itself.value().own()) {
+    work.runOffStepNs = std::max(work.runOffStepNs,
+                                 std::hypot(of.replayedStepNs - of.measuredStepNs, of.driftStepNs));
+    work.runOffExposedNs =
+        std::max(work.runOffExposedNs,
+                 std::hypot(of.replayedExposedNs - of.measuredExposedNs, of.driftExposedNs));
+  }
+}
+
 }  // namespace
 
 base::Result<cost::HookWork> hookWork(const RecordedSteps& recorded, const HookTimes& times) {
@@ -88,7 +107,8 @@ base::Result<RecordedHook> readRecordedHook(const std::filesystem::path& path) {
   const LastSteps last = LOCKSTEP_TRY(readLastSteps(path));
   const RecordedSteps recorded = LOCKSTEP_TRY(recordedSteps(last, path));
   const RunAnalysis analysis = analyse(last.data);
-  const cost::HookWork work = LOCKSTEP_TRY(hookWork(recorded, hookTimes(last.data, analysis)));
+  cost::HookWork work = LOCKSTEP_TRY(hookWork(recorded, hookTimes(last.data, analysis)));
+  addDoubt(recorded, work);
   return RecordedHook{recorded.settings, work};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "engine/analysis/RunData.h"
@@ -27,13 +28,16 @@ std::size_t backendInFlight(const RecordedSettings& settings) {
   return settings.backend == "gloo" ? 2 : 1;  // its workers (gloo::Dispatcher)
 }
 
-/// The spans of the last steps, by step and rank.
+/// The spans of the last steps of which all is there, by step and rank.
 std::map<std::uint32_t, std::vector<RankSpans>> spansByStep(const RunData& data, int worldSize) {
   const std::uint32_t last = data.lastStep();
+  const std::set<std::uint32_t> left = data.stepsNotWhole();
   std::map<std::uint32_t, std::vector<RankSpans>> steps;
+  // Where few steps are whole, the last of those may be anywhere.
   data.eachSpanOf([](trace::EventKind kind) { return run::has(kind, run::kAnalysed); },
-                  last - std::min(last, kMostSteps - 1), [&](int of, const trace::SpanRow& span) {
-                    if (of < 0 || of >= worldSize) {
+                  left.empty() ? last - std::min(last, kMostSteps - 1) : 0,
+                  [&](int of, const trace::SpanRow& span) {
+                    if (of < 0 || of >= worldSize || left.contains(span.step)) {
                       return;
                     }
                     auto& ranks = steps[span.step];
@@ -42,6 +46,9 @@ std::map<std::uint32_t, std::vector<RankSpans>> spansByStep(const RunData& data,
                     }
                     ranks[static_cast<std::size_t>(of)].spans.push_back(span);
                   });
+  while (steps.size() > kMostSteps) {
+    steps.erase(steps.begin());
+  }
   return steps;
 }
 

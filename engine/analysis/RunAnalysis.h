@@ -72,9 +72,18 @@ struct TickedValue {
   bool operator==(const TickedValue&) const = default;
 };
 
+/// Of a run that grows: all that belongs to steps below `next` stays as it is, as long as `anew`,
+/// how often all was analysed anew, does.
+struct ClosedSteps {
+  std::uint32_t next = 0;
+  int anew = 0;
+  bool more = false;  ///< the run goes on
+};
+
 /// A copy costs little.
 struct RunAnalysis {
   WarmUp warmUp;
+  ClosedSteps closed;
   run::GrownBy<int, StepTicks> stepRows;                    ///< by rank, then start: steps()
   run::GrownBy<std::uint8_t, CollectiveTimes> collectives;  ///< by group, then sequence
   /// By step, of measured ones: what its collectives waited for their last ranks, all ranks

@@ -28,6 +28,7 @@ void RunData::takeTables(const trace::RunUpdate& update) {
   append(update.fingerprints, fingerprints);
   append(update.sketches, sketches);
   append(update.gradients, gradients);
+  append(update.sums, sums);
   for (const trace::MetricRow& metric : update.metrics) {
     if (metric.name == "loss") {
       losses.push_back(metric);
@@ -52,6 +53,14 @@ RankOfTrack RunData::rankOfTrack() const {
     rankOf[track.id] = track.rank;
   }
   return rankOf;
+}
+
+std::set<std::uint32_t> RunData::stepsNotWhole() const {
+  std::set<std::uint32_t> steps;
+  for (const trace::StepSumsRow& row : sums) {
+    steps.insert(row.step);
+  }
+  return steps;
 }
 
 std::uint32_t RunData::lastStep() const {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -47,6 +48,8 @@ struct RunData {
   void eachSpan(const Take& take) const {
     eachSpanOf([](trace::EventKind) { return true; }, 0, take);
   }
+  /// The steps of which some rank's are not all there, or are there since they are unlike the rest.
+  [[nodiscard]] std::set<std::uint32_t> stepsNotWhole() const;
   /// The last step that any rank ended; 0: none has.
   [[nodiscard]] std::uint32_t lastStep() const;
 
@@ -62,6 +65,8 @@ struct RunData {
   run::Grown<trace::SketchRow> sketches;
   run::Grown<trace::GradientRow> gradients;
   run::Grown<trace::MetricRow> losses;
+
+  run::Grown<trace::StepSumsRow> sums;  ///< of a run of which detail was left out
 
   run::Grown<trace::MetricRow> stolen;  ///< "stolen_percent", in the order of the file
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 namespace lockstep::analysis {
@@ -16,14 +17,28 @@ std::vector<Row> takeOut(std::vector<Row>& rows, std::uint32_t next) {
   return taken;
 }
 
+/// Those of steps from which means can be taken: a step that is kept since it is unlike the rest is
+/// no sample.
+std::vector<CollectiveTimes> typical(const StepStretch& stretch) {
+  std::set<std::uint32_t> others;
+  for (const StepTicks& step : stretch.steps) {
+    if (!isTypical(step.kept)) {
+      others.insert(step.step);
+    }
+  }
+  std::vector<CollectiveTimes> collectives = stretch.collectives;
+  std::erase_if(collectives, [&](const CollectiveTimes& one) { return others.contains(one.step); });
+  return collectives;
+}
+
 }  // namespace
 
 StepStretch StepStretch::takeBelow(std::uint32_t next) {
   return {takeOut(steps, next), takeOut(collectives, next), takeOut(checks, next)};
 }
 
-void RunTotals::addSteps(const StepStretch& stretch) {
-  const PeersByStep peers = peersByStep(stretch.collectives);
+void RunTotals::addSteps(const StepStretch& stretch, const std::vector<CollectiveTimes>& sampled) {
+  const PeersByStep peers = peersByStep(sampled);
   for (const StepTicks& step : stretch.steps) {
     stepTicks_ += step.duration();
     OfRank& rank = ranks_[step.rank];
@@ -39,7 +54,7 @@ void RunTotals::addSteps(const StepStretch& stretch) {
     rank.measured += 1;
     rank.ticks += step.duration();
     const auto add = [&](Figure figure, auto value) {
-      rank.values[figure].push_back(static_cast<double>(value));
+      rank.medians.add(figure, static_cast<double>(value));
     };
     add(kStep, step.duration());
     add(kForward, step.forward);
@@ -103,9 +118,14 @@ void RunTotals::addWaits(const std::vector<CollectiveTimes>& collectives) {
 void RunTotals::add(StepStretch stretch) {
   std::erase_if(stretch.collectives,
                 [](const CollectiveTimes& one) { return one.arrivals.size() < 2; });
-  addSteps(stretch);
-  addWaits(stretch.collectives);
-  lateness_.add(stretch.steps, stretch.collectives);
+  const bool allAlike = std::all_of(stretch.steps.begin(), stretch.steps.end(),
+                                    [](const StepTicks& step) { return isTypical(step.kept); });
+  const std::vector<CollectiveTimes> some =
+      allAlike ? std::vector<CollectiveTimes>() : typical(stretch);
+  const std::vector<CollectiveTimes>& sampled = allAlike ? stretch.collectives : some;
+  addSteps(stretch, sampled);
+  addWaits(sampled);
+  lateness_.add(stretch.steps, sampled);
   for (const CollectiveTimes& check : stretch.checks) {
     if (check.complete && check.arrivals.size() >= 2) {
       checks_.calls += 1;
@@ -125,19 +145,13 @@ void RunTotals::add(StepStretch stretch) {
 
 void RunTotals::settle() {
   for (auto& [number, rank] : ranks_) {
-    for (std::size_t figure = 0; figure < kFigures; ++figure) {
-      (*medians_)[number][figure].add(std::exchange(rank.values[figure], {}));
-    }
+    rank.medians.settle();
   }
 }
 
 RankAnalysis RunTotals::figuresOf(int number, const OfRank& rank,
                                   const base::ClockCalibration& clock) const {
-  const auto settled = medians_->find(number);
-  const auto median = [&](Figure figure) {
-    return settled == medians_->end() ? analysis::median(rank.values[figure])
-                                      : settled->second[figure].with(rank.values[figure]);
-  };
+  const auto median = [&](Figure figure) { return rank.medians.median(figure); };
   const auto medianMs = [&](Figure figure) {
     std::optional<double> ticks = median(figure);
     return ticks ? std::optional(*ticks * clock.nsPerTick / 1e6) : std::nullopt;

@@ -1,14 +1,12 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <vector>
 
-#include "engine/analysis/GrowingMedian.h"
 #include "engine/analysis/RunAnalysis.h"
+#include "engine/analysis/SortedValues.h"
 
 namespace lockstep::analysis {
 
@@ -61,10 +59,8 @@ class RunTotals {
     kTransfer,
     kFigures
   };
-  using Medians = std::map<int, std::array<GrowingMedian, kFigures>>;
-
   struct OfRank {
-    std::array<std::vector<double>, kFigures> values;  // that are not in medians_ yet
+    GrowingMedians<kFigures> medians;
     std::uint32_t measured = 0;
     std::uint32_t incomplete = 0;
     std::uint64_t ticks = 0;                       // of the measured steps
@@ -79,7 +75,7 @@ class RunTotals {
     std::uint64_t waiting = 0;
   };
 
-  void addSteps(const StepStretch& stretch);
+  void addSteps(const StepStretch& stretch, const std::vector<CollectiveTimes>& sampled);
   void addWaits(const std::vector<CollectiveTimes>& collectives);
   [[nodiscard]] RankAnalysis figuresOf(int number, const OfRank& rank,
                                        const base::ClockCalibration& clock) const;
@@ -95,7 +91,6 @@ class RunTotals {
   run::GrownBy<std::uint8_t, CollectiveTimes> collectives_;
   run::Grown<TickedValue> waits_;
   std::map<int, run::Grown<TickedValue>> waitsFor_;
-  std::shared_ptr<Medians> medians_ = std::make_shared<Medians>();  // a copy only reads it
 };
 
 }  // namespace lockstep::analysis

@@ -3,38 +3,17 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/analysis/StepOverlap.h"
 #include "engine/cost/BlockBootstrap.h"
-#include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
 namespace {
-
-/// Of the measured steps of one rank, in their order.
-struct TransferSamples {
-  std::vector<double> beyondMs;
-  double stepMs = 0;
-};
-
-// Ranks on several hosts have clocks in doubt; a shaped link leaves spans of its own.
-bool crossesLink(const RunData& data) {
-  return !data.doubt.none() ||
-         std::any_of(data.spans.begin(), data.spans.end(), [](const trace::SpanRow& span) {
-           return span.kind == trace::EventKind::kShaped;
-         });
-}
 
 double muchTransferMs(const StepOverlap& step) {
   return std::accumulate(step.tail.begin(), step.tail.end(), 0.0,
                          [](double ms, const TailItem& item) {
                            return ms + (item.cause == TailCause::kMuchTransfer ? item.ms : 0);
                          });
-}
-
-bool isTelling(const TransferSamples& samples, std::size_t ranks) {
-  const auto interval =
-      cost::meanInterval(samples.beyondMs, cost::kAccusedByChance / static_cast<double>(ranks));
-  return interval && interval->low > kTellingShare * samples.stepMs /
-                                         static_cast<double>(samples.beyondMs.size());
 }
 
 }  // namespace
@@ -48,29 +27,43 @@ std::map<std::uint32_t, double> longestCoreWaits(const std::vector<StepOverlap>&
   return longest;
 }
 
-void judgeTransfers(std::vector<StepOverlap>& steps, const RunData& data,
-                    std::uint32_t firstMeasured) {
+void TransferSamples::add(const std::vector<StepOverlap>& steps, std::uint32_t firstMeasured) {
   const std::map<std::uint32_t, double> waits = longestCoreWaits(steps);
-  std::map<int, TransferSamples> ranks;
   for (const StepOverlap& step : steps) {
     if (step.times.step >= firstMeasured && !step.times.incomplete) {
-      TransferSamples& rank = ranks[step.times.rank];
+      OfRank& rank = ranks_[step.times.rank];
       // A thread without a core, on any rank, makes every rank's transfer longer by as much at
       // most.
-      rank.beyondMs.push_back(muchTransferMs(step) - waits.at(step.times.step));
+      const double beyondMs = muchTransferMs(step) - waits.at(step.times.step);
+      rank.beyondMs.push_back(beyondMs);
+      rank.sumMs += beyondMs;
       rank.stepMs += step.times.stepMs;
     }
   }
-  // One rank on which it is telling is enough: the transfers are the same ones on all.
-  if (std::none_of(ranks.begin(), ranks.end(),
-                   [&](const auto& rank) { return isTelling(rank.second, ranks.size()); })) {
-    return;
+}
+
+bool TransferSamples::isTelling(const OfRank& rank) const {
+  const double leastMs = kTellingShare * rank.stepMs;
+  if (rank.sumMs <= leastMs) {
+    return false;  // whatever chance explains
   }
-  const TailCause cause = crossesLink(data) ? TailCause::kSlowLink : TailCause::kMuchTransfer;
+  const auto interval =
+      cost::meanInterval({rank.beyondMs.begin(), rank.beyondMs.end()},
+                         cost::kAccusedByChance / static_cast<double>(ranks_.size()));
+  return interval && interval->low > leastMs / static_cast<double>(rank.beyondMs.size());
+}
+
+// One rank on which it is telling is enough: the transfers are the same ones on all.
+bool TransferSamples::telling() const {
+  return std::any_of(ranks_.begin(), ranks_.end(),
+                     [this](const auto& rank) { return isTelling(rank.second); });
+}
+
+void markTransfers(std::vector<StepOverlap>& steps, bool crossesLink) {
   for (StepOverlap& step : steps) {
     for (TailItem& item : step.tail) {
       if (item.cause == TailCause::kMuchTransfer) {
-        item.cause = cause;
+        item.cause = crossesLink ? TailCause::kSlowLink : TailCause::kMuchTransfer;
         item.telling = true;
       }
     }

@@ -4,10 +4,11 @@
 #include <map>
 #include <vector>
 
-#include "engine/analysis/RunData.h"
-#include "engine/analysis/StepOverlap.h"
+#include "engine/run/Grown.h"
 
 namespace lockstep::analysis {
+
+struct StepOverlap;
 
 // Note [Slow link]
 // What no order of the buckets could hide (Note [Tail]) is there in most runs for a moment, and a
@@ -20,10 +21,28 @@ namespace lockstep::analysis {
 
 inline constexpr double kTellingShare = 0.10;
 
-/// Calls what is TailCause::kMuchTransfer telling where it is, and a slow link where messages cross
-/// a link. `steps` are those of `data`, before `firstMeasured` not judged.
-void judgeTransfers(std::vector<StepOverlap>& steps, const RunData& data,
-                    std::uint32_t firstMeasured);
+/// What it is judged by, step after step. A copy costs little.
+class TransferSamples {
+ public:
+  /// Adds steps as all ranks have them, none of them among those that are here. Those before
+  /// `firstMeasured` are left out, and so are incomplete ones.
+  void add(const std::vector<StepOverlap>& steps, std::uint32_t firstMeasured);
+  /// Whether it costs beyond chance.
+  [[nodiscard]] bool telling() const;
+
+ private:
+  struct OfRank {
+    run::Grown<double> beyondMs;  // in the order of steps
+    double sumMs = 0;
+    double stepMs = 0;
+  };
+  [[nodiscard]] bool isTelling(const OfRank& rank) const;
+
+  std::map<int, OfRank> ranks_;
+};
+
+/// Calls what is TailCause::kMuchTransfer telling, and a slow link where messages cross a link.
+void markTransfers(std::vector<StepOverlap>& steps, bool crossesLink);
 
 /// The longest that any rank's step thread waited for a core, of each step, in ms, with what a
 /// hypervisor may have taken of it.

@@ -79,18 +79,18 @@ class Nesting {
   std::vector<Open> open_;
 };
 
-void measure(SpanStatistics& group, std::vector<double> values) {
+void measure(SpanStatistics& group, const std::vector<double>& values) {
   if (values.empty()) {
     return;
   }
-  const Durations durations = durationsOf(std::move(values));
+  const Durations durations = durationsOf(values);
   double squares = 0;
-  for (const double duration : durations.sorted) {
+  for (const double duration : values) {
     squares += (duration - durations.mean) * (duration - durations.mean);
   }
   group.mean = durations.mean;
   group.deviation = std::sqrt(squares / static_cast<double>(durations.count()));
-  group.min = durations.sorted.front();
+  group.min = durations.values.at(0);
   group.p50 = durations.p50;
   group.p90 = durations.p90;
   group.p99 = durations.p99;

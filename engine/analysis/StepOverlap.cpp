@@ -2,18 +2,20 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <future>
 #include <map>
 #include <utility>
 
 #include "engine/analysis/Intervals.h"
-#include "engine/analysis/RankFlights.h"
-#include "engine/analysis/SlowLink.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
 namespace {
 
 using BucketKey = RankFlights::BucketKey;
 using Ranks = std::map<int, RankFlights>;
+
+constexpr std::size_t kWorthTwoThreads = 1000;
 
 // Note [Dividing a step]
 // The rule is Note [Tail]; this is how its parts find each other. A step of 10 ms with two buckets:
@@ -57,6 +59,9 @@ class Division {
     of_.backwardComputingMs = toMs(length(backward_));
     measureCarried(flying);
     divideExposed();
+    if (of_.times.kept < trace::KeptDetail::kWhole) {
+      takeSums();
+    }
     std::stable_sort(of_.tail.begin(), of_.tail.end(),
                      [](const TailItem& a, const TailItem& b) { return a.ms > b.ms; });
     return std::move(of_);
@@ -89,6 +94,20 @@ class Division {
       if (rank_.flights[i].endTicks > window_.begin) {
         visit(rank_.flights[i]);
       }
+    }
+  }
+
+  /// Of a step whose spans were left out the recorder's sums hold; what of the exposed part has no
+  /// spans to divide it by stays undivided, and has no cause.
+  void takeSums() {
+    const StepTimes& sums = of_.times;
+    const double divided = of_.noCoreMs + of_.waitingMs + of_.transferMs;
+    of_.aloneMs = sums.computingMs - sums.overlapMs;
+    of_.undividedMs = std::max(0.0, sums.exposedMs - divided);
+    of_.otherMs = std::max(0.0, sums.stepMs - of_.aloneMs - sums.inFlightMs);
+    if (sums.kept == trace::KeptDetail::kSums) {
+      of_.tail.clear();
+      of_.carriedMs.reset();
     }
   }
 
@@ -322,17 +341,122 @@ class Division {
   std::map<std::pair<int, std::uint32_t>, double> coreWaitLeftMs_;  // of a rank in a step
 };
 
+/// Fills in steps of which the times are there. Each is divided by itself, and of a long run that
+/// takes as long as the rest.
+void divideAll(const Ranks& ranks, const RunAnalysis& run, const base::ClockCalibration& clock,
+               std::vector<StepOverlap>& steps) {
+  const auto divide = [&](std::size_t from, std::size_t to) {
+    for (std::size_t step = from; step < to; ++step) {
+      steps[step] = Division(ranks, run, steps[step].times, clock).divide();
+    }
+  };
+  const std::size_t half = steps.size() / 2;
+  const auto when = half < kWorthTwoThreads ? std::launch::deferred : std::launch::async;
+  auto second = std::async(when, divide, half, steps.size());
+  divide(0, half);
+  second.get();
+}
+
+bool isShaped(trace::EventKind kind) {
+  return kind == trace::EventKind::kShaped;
+}
+
+// Ranks on several hosts have clocks in doubt; a shaped link leaves spans of its own.
+bool crossesLink(const RunData& data, bool shaped) {
+  return shaped || !data.doubt.none();
+}
+
+bool anyShaped(const RunData& data) {
+  bool any = false;
+  data.spans.eachOf(isShaped, 0, [&](const trace::SpanRow&, run::Spans::Index) { any = true; });
+  return any;
+}
+
 }  // namespace
 
 std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run) {
-  const Ranks ranks = rankFlights(data, run);
-  std::vector<StepOverlap> all;
-  all.reserve(run.stepRows.size());
+  return stepOverlaps(data, run, rankActivity(data));
+}
+
+// Of all at once, activity that is known spares most spans a look: hence not by GrowingOverlaps.
+std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run,
+                                      std::vector<RankActivity> activity) {
+  FlightPieces pieces;
+  data.eachSpanOf(FlightPieces::wants, 0,
+                  [&](int rank, const trace::SpanRow& span) { pieces.add(rank, span); });
+  std::vector<StepOverlap> all(run.stepRows.size());
+  std::size_t filled = 0;
   for (const StepTimes& times : run.steps()) {
-    all.push_back(Division(ranks, run, times, data.clock).divide());
+    all[filled++].times = times;
   }
-  judgeTransfers(all, data, run.warmUp.firstMeasured);
+  divideAll(pieces.gather(run, data.clock.nsPerTick, std::move(activity)), run, data.clock, all);
+  TransferSamples transfers;
+  transfers.add(all, run.warmUp.firstMeasured);
+  if (transfers.telling()) {
+    markTransfers(all, crossesLink(data, anyShaped(data)));
+  }
   return all;
+}
+
+OverlapNews GrowingOverlaps::refresh(const RunData& data, const RunAnalysis& run) {
+  std::optional<OverlapNews> news = look(data, run);
+  if (!news) {
+    *this = GrowingOverlaps();
+    news = look(data, run);
+  }
+  return *std::move(news);
+}
+
+/// Nothing where what was said of closed steps is not right any more.
+std::optional<OverlapNews> GrowingOverlaps::look(const RunData& data, const RunAnalysis& run) {
+  const bool goesOn = goOn(data, run, [&](int rank, const trace::SpanRow& span) {
+    shaped_ = shaped_ || isShaped(span.kind);
+    const bool activity = activity_[rank].add(span, basis_.nsPerTick());
+    return pieces_.add(rank, span) && activity;
+  });
+  if (!goesOn) {
+    return std::nullopt;
+  }
+  OverlapNews news;
+  news.anew = next_ == 0;
+  base::ClockCalibration clock = data.clock;
+  clock.nsPerTick = basis_.nsPerTick();
+  std::vector<RankActivity> activity;
+  for (const auto& [rank, pieces] : activity_) {
+    activity.push_back(pieces.activity(rank));
+  }
+  const Ranks ranks = pieces_.gather(run, clock.nsPerTick, std::move(activity));
+  for (const auto& [rank, steps] : run.stepRows.lists()) {
+    std::size_t& closed = closed_[rank];
+    for (std::size_t i = closed; i < steps.size(); ++i) {
+      const bool over = steps[i].step < run.closed.next;
+      StepOverlap& step = (over ? news.closed : news.open).emplace_back();
+      step.times = timesOf(steps[i], clock.nsPerTick, basis_.stolenShare());
+      closed += over ? 1 : 0;
+    }
+  }
+  divideAll(ranks, run, clock, news.closed);
+  divideAll(ranks, run, clock, news.open);
+  transfers_.add(news.closed, run.warmUp.firstMeasured);
+  TransferSamples all = transfers_;
+  all.add(news.open, run.warmUp.firstMeasured);
+  const bool telling = all.telling();
+  if (!news.anew && telling != telling_) {
+    return std::nullopt;
+  }
+  telling_ = telling;
+  if (telling) {
+    markTransfers(news.closed, crossesLink(data, shaped_));
+    markTransfers(news.open, crossesLink(data, shaped_));
+  }
+  if (run.closed.next > next_) {
+    next_ = run.closed.next;
+    for (const auto& [rank, steps] : run.stepRows.lists()) {
+      activity_[rank].forget(endOfStepsBelow(steps, next_));
+    }
+    pieces_.forget(next_, run, ranks);
+  }
+  return news;
 }
 
 }  // namespace lockstep::analysis

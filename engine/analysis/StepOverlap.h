@@ -1,10 +1,16 @@
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <vector>
 
+#include "engine/analysis/GrowingFigure.h"
+#include "engine/analysis/RankActivity.h"
+#include "engine/analysis/RankFlights.h"
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/analysis/RunData.h"
+#include "engine/analysis/SlowLink.h"
 #include "engine/analysis/StepTimes.h"
 #include "engine/analysis/Tail.h"
 
@@ -29,9 +35,37 @@ struct StepOverlap {
   std::optional<double> carriedMs;
   double carriedExposedMs = 0;  ///< the part of it that is exposed
   std::vector<TailItem> tail;   ///< the largest first
+  bool operator==(const StepOverlap&) const = default;
 };
 
 /// Returns one entry for each of `run.steps()`, in their order. `run` is the analysis of `data`.
 std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run);
+/// The same where rankActivity() of the data is known already.
+std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run,
+                                      std::vector<RankActivity> activity);
+
+/// What a look at the steps of a run that grows adds to the looks before.
+struct OverlapNews {
+  bool anew = true;                 ///< what earlier ones said of closed steps is void
+  std::vector<StepOverlap> closed;  ///< that were not before; by rank, then start
+  std::vector<StepOverlap> open;    ///< all of them; likewise
+};
+
+/// The same of a run that grows: Note [Figures of closed steps]. One thread at a time.
+class GrowingOverlaps : private GrowingFigure {
+ public:
+  /// `data` and `run` go on with those of the last call.
+  OverlapNews refresh(const RunData& data, const RunAnalysis& run);
+
+ private:
+  std::optional<OverlapNews> look(const RunData& data, const RunAnalysis& run);
+
+  std::map<int, ActivityPieces> activity_;  // by rank
+  FlightPieces pieces_;
+  std::map<int, std::size_t> closed_;  // of each rank's steps, how many were returned
+  TransferSamples transfers_;          // of these
+  bool telling_ = false;               // as these say
+  bool shaped_ = false;                // a modelled link has left spans of its own
+};
 
 }  // namespace lockstep::analysis

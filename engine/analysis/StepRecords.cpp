@@ -133,6 +133,7 @@ base::Result<cost::StepRecord> stepRecord(const std::vector<RankSpans>& ranks, s
   }
   cost::StepRecord record;
   record.step = step;
+  record.originNs = static_cast<double>(axis.originTicks) * axis.nsPerTick;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     record.ranks.push_back(rankStep(orders[r], spans[r], axis));
   }

@@ -10,6 +10,24 @@ namespace lockstep::analysis {
 using trace::EventKind;
 using trace::SpanRow;
 
+namespace {
+
+void takeSums(const trace::StepSumsRow& sums, StepTicks& step) {
+  step.forward = sums.forward;
+  step.backward = sums.backward;
+  step.optimizer = sums.optimizer;
+  step.inFlight = sums.inFlight;
+  step.computing = sums.computing;
+  step.overlap = sums.overlap;
+  step.offCore = sums.offCore;
+  step.overlapLeast = sums.overlapLeast;
+  step.overlapMost = sums.overlapMost;
+  step.coreWait = static_cast<double>(sums.coreWait);
+  step.kept = sums.kept;
+}
+
+}  // namespace
+
 std::optional<double> StepTicks::percentOfFlight(std::uint64_t part) const {
   return inFlight == 0
              ? std::nullopt
@@ -38,6 +56,7 @@ StepTimes timesOf(const StepTicks& step, double nsPerTick, double stolenShare) {
   times.overlapMostMs = toMs(step.overlapMost);
   times.overlapPercent = step.percentOfFlight(step.overlap);
   times.incomplete = step.incomplete;
+  times.kept = step.kept;
   return times;
 }
 
@@ -66,6 +85,11 @@ bool StepPieces::add(const SpanRow& span) {
   return span.step >= next_ && span.startTicks >= before_;
 }
 
+bool StepPieces::add(const trace::StepSumsRow& sums) {
+  sums_[sums.step] = sums;
+  return sums.step >= next_;
+}
+
 std::vector<StepTicks> StepPieces::measure(const RankActivity& activity) const {
   std::vector<Step> steps = steps_;
   std::sort(steps.begin(), steps.end(),
@@ -73,13 +97,18 @@ std::vector<StepTicks> StepPieces::measure(const RankActivity& activity) const {
   const Intervals gaps = unite(gaps_);
   std::vector<StepTicks> all;
   for (const auto& [window, number] : steps) {
-    const Intervals flying = clip(activity.inFlight, window);
-    const Intervals busy = clip(activity.computing, window);
     StepTicks& step = all.emplace_back();
     step.rank = activity.rank;
     step.step = number;
     step.startTicks = window.begin;
     step.endTicks = window.end;
+    step.incomplete = !clip(gaps, window).empty() || gapSteps_.contains(number);
+    if (const auto sums = sums_.find(number); sums != sums_.end()) {
+      takeSums(sums->second, step);
+      continue;
+    }
+    const Intervals flying = clip(activity.inFlight, window);
+    const Intervals busy = clip(activity.computing, window);
     if (const auto phases = phases_.find(number); phases != phases_.end()) {
       step.forward = phases->second.forward;
       step.backward = phases->second.backward;
@@ -93,7 +122,6 @@ std::vector<StepTicks> StepPieces::measure(const RankActivity& activity) const {
     step.overlapLeast = bounds.least;
     step.overlapMost = bounds.most;
     step.coreWait = coreWaitTicks(activity, window);
-    step.incomplete = !clip(gaps, window).empty() || gapSteps_.contains(number);
   }
   return all;
 }
@@ -104,6 +132,7 @@ void StepPieces::forget(std::uint32_t next, std::uint64_t before) {
   std::erase_if(steps_, [&](const Step& step) { return step.step < next_; });
   std::erase_if(gaps_, [&](const Interval& gap) { return gap.end <= before_; });
   gapSteps_.erase(gapSteps_.begin(), gapSteps_.lower_bound(next_));
+  sums_.erase(sums_.begin(), sums_.lower_bound(next_));
   phases_.erase(phases_.begin(), phases_.lower_bound(next_));
 }
 

@@ -33,6 +33,9 @@ struct StepTimes {
   double overlapMostMs = 0;   ///< moment, overlapMs is one of what it may be
   std::optional<double> overlapPercent;  ///< none: nothing was in flight
   bool incomplete = false;               ///< events of this rank were dropped in this step
+  /// How much of it the run holds: below kWhole all of this is what the recorder summed up.
+  trace::KeptDetail kept = trace::KeptDetail::kWhole;
+  bool operator==(const StepTimes&) const = default;
 };
 
 /// The same as it is measured. In ticks: a better calibration of the clock changes none of it, and
@@ -53,6 +56,7 @@ struct StepTicks {
   std::uint64_t overlapMost = 0;
   double coreWait = 0;
   bool incomplete = false;
+  trace::KeptDetail kept = trace::KeptDetail::kWhole;
 
   [[nodiscard]] std::uint64_t duration() const { return endTicks - startTicks; }
   [[nodiscard]] std::uint64_t exposed() const { return inFlight - overlap; }
@@ -69,6 +73,9 @@ class StepPieces {
  public:
   /// Returns false where the span changes a step that was forgotten.
   bool add(const trace::SpanRow& span);
+  /// Takes what a step came to when all of its spans were there, in the place of what is measured
+  /// of those that were kept. Returns as for a span.
+  bool add(const trace::StepSumsRow& sums);
   /// Returns one entry for each kStep span that is not forgotten, by start.
   [[nodiscard]] std::vector<StepTicks> measure(const RankActivity& activity) const;
   /// Forgets the steps below `next`, and what ended until `before`, when the last of them did.
@@ -88,6 +95,7 @@ class StepPieces {
   std::vector<Step> steps_;
   std::vector<Interval> gaps_;
   std::set<std::uint32_t> gapSteps_;
+  std::map<std::uint32_t, trace::StepSumsRow> sums_;
   std::map<std::uint32_t, Phases> phases_;  // ticks by step: micro-batches add up
   std::uint32_t next_ = 0;
   std::uint64_t before_ = 0;

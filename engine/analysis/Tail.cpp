@@ -4,91 +4,16 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <set>
-#include <tuple>
-#include <utility>
+#include <ranges>
 
 #include "engine/analysis/StepOverlap.h"
 
 namespace lockstep::analysis {
 namespace {
 
-using TailKey = std::tuple<TailCause, std::uint16_t, int, trace::Operation>;
-
-// What makes two parts the same cause: a late rank and a slow link are so for every bucket, and
-// where nobody is late it does not matter who was last.
-TailKey keyOf(const TailItem& item) {
-  const bool ofBucket =
-      item.cause == TailCause::kLateBucket || item.cause == TailCause::kInOrderStall;
-  const bool outside = item.cause == TailCause::kOutsideBuckets;
-  const bool anyone = item.cause == TailCause::kNoCore ||
-                      (item.cause == TailCause::kUnevenRanks && item.peer != kUnclearRank);
-  return {item.cause, ofBucket ? item.bucket : trace::kNoBucket, anyone ? 0 : item.peer,
-          outside ? item.operation : trace::Operation::kNone};
-}
-
-/// The mean of what not every part has.
-struct OptionalMean {
-  double sum = 0;
-  std::uint32_t parts = 0;
-
-  void add(const std::optional<double>& value) {
-    if (value) {
-      sum += *value;
-      parts += 1;
-    }
-  }
-  [[nodiscard]] std::optional<double> mean() const {
-    return parts > 0 ? std::optional(sum / parts) : std::nullopt;
-  }
-};
-
-struct Sum {
-  TailReason reason;
-  std::uint32_t parts = 0;
-  OptionalMean readyLater;
-  OptionalMean latency;
-  std::set<std::uint32_t> steps;
-  bool severalBuckets = false;
-
-  void add(const TailItem& item) {
-    severalBuckets |= parts > 0 && item.bucket != reason.worst.bucket;
-    if (parts == 0 || item.ms > reason.worst.ms) {
-      reason.worst = item;
-    }
-    parts += 1;
-    steps.insert(item.step);
-    reason.mean.ms += item.ms;
-    for (const auto time : kTimes) {
-      reason.mean.*time += item.*time;
-    }
-    readyLater.add(item.readyLaterMs);
-    latency.add(item.latencyMs);
-  }
-
-  // The ms are over all measured steps, so that reasons add up to the mean exposed time; the other
-  // times over the steps in which it struck, since a lateness of 6 ms in every tenth step is no
-  // lateness of 0.6 ms. Texts and numbers that are no times are those of the worst part.
-  TailReason finish(double totalMs, std::uint32_t measured) {
-    TailItem mean = reason.worst;
-    mean.ms = reason.mean.ms / measured;
-    for (const auto time : kTimes) {
-      mean.*time = reason.mean.*time / parts;
-    }
-    mean.readyLaterMs = readyLater.mean();
-    mean.latencyMs = latency.mean();
-    mean.severalBuckets = severalBuckets;
-    reason.share = totalMs > 0 ? reason.mean.ms / totalMs : 0;
-    reason.steps = static_cast<std::uint32_t>(steps.size());
-    reason.mean = mean;
-    return std::move(reason);
-  }
-
-  static constexpr std::array<double TailItem::*, 6> kTimes{
-      &TailItem::contextMs,  &TailItem::wholeMs, &TailItem::queueMs,
-      &TailItem::transferMs, &TailItem::calls,   &TailItem::coreWaitMs};
-};
+constexpr std::array<double TailItem::*, 6> kTimes{&TailItem::contextMs, &TailItem::wholeMs,
+                                                   &TailItem::queueMs,   &TailItem::transferMs,
+                                                   &TailItem::calls,     &TailItem::coreWaitMs};
 
 std::string comesTo(const TailItem& item) {
   return item.severalBuckets               ? std::string("its collectives (mean)")
@@ -179,30 +104,107 @@ std::string whyMuch(const TailItem& item) {
 
 }  // namespace
 
-std::vector<TailReason> tailReasons(const std::vector<StepOverlap>& steps,
-                                    std::uint32_t firstMeasured, std::optional<int> rank) {
-  std::map<TailKey, Sum> sums;
-  std::uint32_t measured = 0;
-  double totalMs = 0;
+// What makes two parts the same cause: a late rank and a slow link are so for every bucket, and
+// where nobody is late it does not matter who was last.
+TailSums::Key TailSums::keyOf(const TailItem& item) {
+  const bool ofBucket =
+      item.cause == TailCause::kLateBucket || item.cause == TailCause::kInOrderStall;
+  const bool outside = item.cause == TailCause::kOutsideBuckets;
+  const bool anyone = item.cause == TailCause::kNoCore ||
+                      (item.cause == TailCause::kUnevenRanks && item.peer != kUnclearRank);
+  return {item.cause, ofBucket ? item.bucket : trace::kNoBucket, anyone ? 0 : item.peer,
+          outside ? item.operation : trace::Operation::kNone};
+}
+
+void TailSums::OptionalMean::add(const std::optional<double>& value) {
+  if (value) {
+    sum += *value;
+    parts += 1;
+  }
+}
+
+std::optional<double> TailSums::OptionalMean::mean() const {
+  return parts > 0 ? std::optional(sum / parts) : std::nullopt;
+}
+
+void TailSums::Sum::add(const TailItem& item) {
+  severalBuckets |= parts > 0 && item.bucket != reason.worst.bucket;
+  if (parts == 0 || item.ms > reason.worst.ms) {
+    reason.worst = item;
+  }
+  reason.steps += parts == 0 || item.step != lastStep ? 1 : 0;
+  lastStep = item.step;
+  parts += 1;
+  reason.mean.ms += item.ms;
+  for (const auto time : kTimes) {
+    reason.mean.*time += item.*time;
+  }
+  readyLater.add(item.readyLaterMs);
+  latency.add(item.latencyMs);
+}
+
+// The ms are over all measured steps, so that reasons add up to the mean exposed time; the other
+// times over the steps in which it struck, since a lateness of 6 ms in every tenth step is no
+// lateness of 0.6 ms. Texts and numbers that are no times are those of the worst part.
+TailReason TailSums::Sum::finish(double totalMs, std::uint32_t measured) const {
+  TailReason finished = reason;
+  TailItem& mean = finished.mean = reason.worst;
+  mean.ms = reason.mean.ms / measured;
+  for (const auto time : kTimes) {
+    mean.*time = reason.mean.*time / parts;
+  }
+  mean.readyLaterMs = readyLater.mean();
+  mean.latencyMs = latency.mean();
+  mean.severalBuckets = severalBuckets;
+  finished.share = totalMs > 0 ? reason.mean.ms / totalMs : 0;
+  return finished;
+}
+
+void TailSums::add(std::span<const StepOverlap> steps, std::uint32_t firstMeasured) {
+  std::vector<const StepOverlap*> measured;
   for (const StepOverlap& step : steps) {
-    // A step without communication has no exposed time to explain, and does not dilute the means.
-    if (step.times.step < firstMeasured || step.times.incomplete || !step.times.overlapPercent ||
-        (rank && step.times.rank != *rank)) {
-      continue;
-    }
-    measured += 1;
-    for (const TailItem& item : step.tail) {
-      sums[keyOf(item)].add(item);
-      totalMs += item.ms;
+    // A step without communication has no exposed time to explain, one without spans nothing to
+    // explain it by, and neither dilutes the means.
+    if (step.times.step >= firstMeasured && !step.times.incomplete && step.times.overlapPercent &&
+        trace::isTypical(step.times.kept)) {
+      measured.push_back(&step);
     }
   }
+  // Step after step, whatever came together: so sums are the same to the last bit, and a step of
+  // several ranks is counted once.
+  std::stable_sort(
+      measured.begin(), measured.end(),
+      [](const StepOverlap* a, const StepOverlap* b) { return a->times.step < b->times.step; });
+  measured_ += static_cast<std::uint32_t>(measured.size());
+  for (const StepOverlap* step : measured) {
+    for (const TailItem& item : step->tail) {
+      sums_[keyOf(item)].add(item);
+      totalMs_ += item.ms;
+    }
+  }
+}
+
+std::vector<TailReason> TailSums::reasons() const {
   std::vector<TailReason> reasons;
-  for (auto& [key, sum] : sums) {
-    reasons.push_back(sum.finish(totalMs, measured));
+  for (const auto& [key, sum] : sums_) {
+    reasons.push_back(sum.finish(totalMs_, measured_));
   }
   std::stable_sort(reasons.begin(), reasons.end(),
                    [](const TailReason& a, const TailReason& b) { return a.mean.ms > b.mean.ms; });
   return reasons;
+}
+
+std::span<const StepOverlap> ofRank(std::span<const StepOverlap> steps, int rank) {
+  const auto range = std::ranges::equal_range(
+      steps, rank, {}, [](const StepOverlap& step) { return step.times.rank; });
+  return {range.begin(), range.end()};
+}
+
+std::vector<TailReason> tailReasons(std::span<const StepOverlap> steps, std::uint32_t firstMeasured,
+                                    std::optional<int> rank) {
+  TailSums sums;
+  sums.add(rank ? ofRank(steps, *rank) : steps, firstMeasured);
+  return sums.reasons();
 }
 
 std::string_view name(TailCause cause) {

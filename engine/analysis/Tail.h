@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "engine/analysis/RunData.h"
@@ -77,6 +80,7 @@ struct TailItem {
   bool judged = true;  ///< uneven ranks: false where steps are too few to tell chance
   trace::Operation operation = trace::Operation::kNone;
   std::uint64_t ticks = 0;  ///< a moment in the collective that it is about; 0: in none
+  bool operator==(const TailItem&) const = default;
 };
 
 /// One cause over many steps.
@@ -85,14 +89,54 @@ struct TailReason {
   TailItem worst;           ///< the largest part
   double share = 0;         ///< of all exposed time, 0..1
   std::uint32_t steps = 0;  ///< of any rank, in which it struck
+  bool operator==(const TailReason&) const = default;
 };
 
 struct StepOverlap;
 
-/// Returns the causes of the exposed time of the measured steps, the largest first; their ms add
-/// up to the mean of the exposed time over the steps with communication. `rank`: of that one only.
-std::vector<TailReason> tailReasons(const std::vector<StepOverlap>& steps,
-                                    std::uint32_t firstMeasured,
+/// Causes of exposed time, step after step. A copy costs as much as there are causes.
+class TailSums {
+ public:
+  /// Adds steps as all ranks have them, or those of one rank; by rank, and none of them among those
+  /// that are here. Those before `firstMeasured` are left out, and incomplete ones.
+  void add(std::span<const StepOverlap> steps, std::uint32_t firstMeasured);
+  /// Returns the causes, the largest first; their ms add up to the mean of the exposed time over
+  /// the steps with communication.
+  [[nodiscard]] std::vector<TailReason> reasons() const;
+
+ private:
+  using Key = std::tuple<TailCause, std::uint16_t, int, trace::Operation>;
+  /// The mean of what not every part has.
+  struct OptionalMean {
+    double sum = 0;
+    std::uint32_t parts = 0;
+
+    void add(const std::optional<double>& value);
+    [[nodiscard]] std::optional<double> mean() const;
+  };
+  struct Sum {
+    TailReason reason;
+    std::uint32_t parts = 0;
+    OptionalMean readyLater;
+    OptionalMean latency;
+    std::uint32_t lastStep = 0;
+    bool severalBuckets = false;
+
+    void add(const TailItem& item);
+    [[nodiscard]] TailReason finish(double totalMs, std::uint32_t measured) const;
+  };
+  static Key keyOf(const TailItem& item);
+
+  std::map<Key, Sum> sums_;
+  std::uint32_t measured_ = 0;
+  double totalMs_ = 0;
+};
+
+/// Returns those of one rank; `steps` are by rank.
+std::span<const StepOverlap> ofRank(std::span<const StepOverlap> steps, int rank);
+
+/// Returns the TailSums of all steps, which are by rank. `rank`: of that one only.
+std::vector<TailReason> tailReasons(std::span<const StepOverlap> steps, std::uint32_t firstMeasured,
                                     std::optional<int> rank = std::nullopt);
 
 /// Returns "late bucket", "in-order stall", "slow link", "late rank", ...

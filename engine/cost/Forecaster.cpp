@@ -252,26 +252,30 @@ base::Result<std::vector<RankForecast>> Forecaster::forecast(const StepChange& c
       drawnStep[r].push_back(*median(std::move(drawn.step[r])));
     }
   }
-  const double hookOff = change.hook ? change.hook->offNs * static_cast<double>(plan.size()) : 0;
+  const HookWork hook = change.hook.value_or(HookWork{});
+  const double hookOff = hook.offNs * static_cast<double>(plan.size());
   std::vector<RankForecast> forecasts = own_;
   for (std::size_t r = 0; r < ranks; ++r) {
     RankForecast& of = forecasts[r];
     const double exposed = *median(replayed.exposed[r]);
     const double step = *median(replayed.step[r]);
-    const auto beyond = [&](double value, double own) {
-      return change.beyondBuckets() ? std::hypot(kOfHowFarItMoves * (value - own), hookOff) : 0.0;
+    const auto beyond = [&](double value, double own, double runOff, double runsDiffer) {
+      const double ofHook = change.hook ? std::hypot(hookOff, runOff, runsDiffer * value) : 0.0;
+      return change.beyondBuckets() ? std::hypot(kOfHowFarItMoves * (value - own), ofHook) : 0.0;
     };
     of.exposedNs = estimateOf(
         exposed, drawnExposed[r],
         {std::abs(of.replayedExposedNs - of.measuredExposedNs),
          // Exposed time of next to nothing would make its miss count a thousand times over.
          std::max(of.replayedExposedNs, kWorthSpeakingOf * of.replayedStepNs), of.driftExposedNs,
-         std::hypot(kRunsDifferExposed * exposed, beyond(exposed, of.replayedExposedNs))});
-    of.stepNs =
-        estimateOf(step, drawnStep[r],
-                   {std::abs(of.replayedStepNs - of.measuredStepNs), of.replayedStepNs,
-                    of.driftStepNs,
-                    std::hypot(kRunsDifferStep * step, beyond(step, of.replayedStepNs))});
+         std::hypot(
+             kRunsDifferExposed * exposed,
+             beyond(exposed, of.replayedExposedNs, hook.runOffExposedNs, kRunsDifferExposed))});
+    of.stepNs = estimateOf(
+        step, drawnStep[r],
+        {std::abs(of.replayedStepNs - of.measuredStepNs), of.replayedStepNs, of.driftStepNs,
+         std::hypot(kRunsDifferStep * step,
+                    beyond(step, of.replayedStepNs, hook.runOffStepNs, kRunsDifferStep))});
   }
   return forecasts;
 }

@@ -26,7 +26,9 @@ namespace lockstep::cost {
 //     single one of them knows. `tests/bench/run forecasts` counts how many runs it holds;
 //   - where more than the buckets is changed (Note [A change to a step]), a tenth of how far the
 //     forecast is from the replay of what was measured: what the change takes is known of settings
-//     or of another run. And of a hook, for each bucket, what half of its calls differ by.
+//     or of another run. And of a hook, for each bucket, what half of its calls differ by, and of
+//     the run that it is of all that is said of this one: by how much its replay misses, how its
+//     thirds differ, and what two runs differ by, since the forecast rests on two.
 // There is none, but a reason, where the run cannot tell: fewer than 5 whole steps; sizes of
 // transfers that differ too little (Note [What a transfer costs]); buckets beyond 4 times the
 // largest transfer that was measured, unless settings say what a byte takes; transfers that took

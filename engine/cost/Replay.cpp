@@ -252,6 +252,10 @@ StepOutcome ReplayedSteps::next(const StepRecord& step, const StepRecord& change
     const bool follows = step.step == before_->step + 1;
     later.push_back(endNs_[r] - (follows ? before_->ranks[r].endNs : step.ranks[r].beginNs));
   }
+  if (before_ != nullptr && step.step == before_->step + 1 && metBetween(*before_, step)) {
+    // Whoever comes first waits for the last, and whoever that is, they go on together.
+    std::fill(later.begin(), later.end(), 0.0);
+  }
   // Only which rank is later than which counts: the axis of a step begins where its ranks do.
   const double all = later.empty() ? 0 : *std::min_element(later.begin(), later.end());
   for (double& ns : later) {

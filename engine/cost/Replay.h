@@ -19,7 +19,8 @@ namespace lockstep::cost {
 //   ended     due, plus the notice of the line
 //   copied    each rank's step thread takes the results in turn, once a hook has worked on them
 // Steps follow each other on each rank: who ends one later begins the next later, and then the
-// others wait for it (ReplayedSteps). A step alone is replayed from where its ranks began it.
+// others wait for it (ReplayedSteps). Where they had met between the two, to agree on something,
+// they begin as they did. A step alone is replayed from where its ranks began it.
 // Not in it: that communication slows computing down, and what each bucket costs the thread that
 // computes. So a replay of the buckets that the step had says how far to trust one of others.
 
@@ -62,7 +63,8 @@ StepOutcome replay(const StepRecord& step, const std::vector<RankHabits>& habits
                    const std::vector<PlannedBucket>& plan);
 
 /// Replays steps one after the other. A rank begins a step as long after the end of the one before
-/// as it did; where that one is not the step before, at once.
+/// as it did; where that one is not the step before, at once; where the ranks met between the two
+/// (metBetween), with the others as it did.
 class ReplayedSteps {
  public:
   ReplayedSteps(const std::vector<RankHabits>& habits, const Line& line,

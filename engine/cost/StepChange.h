@@ -37,6 +37,10 @@ struct HookWork {
   TransferCost decode{};    ///< and after
   double aroundStepNs = 0;  ///< its time around each step
   double offNs = 0;         ///< half of its calls worked longer or shorter than that by more
+  // By as much as the replay of the run that it is of misses what was measured, and as the thirds
+  // of that differ.
+  double runOffStepNs = 0;
+  double runOffExposedNs = 0;
 };
 
 /// Time that a rank takes longer than others.

@@ -95,6 +95,22 @@ std::vector<RankHabits> rankHabits(const std::vector<StepRecord>& steps) {
   return habits;
 }
 
+bool metBetween(const StepRecord& before, const StepRecord& step) {
+  double began = std::numeric_limits<double>::infinity();
+  double ended = -began;
+  double shortest = began;
+  double longest = -began;
+  for (std::size_t r = 0; r < step.ranks.size(); ++r) {
+    const double begin = step.originNs + step.ranks[r].beginNs;
+    const double end = before.originNs + before.ranks[r].endNs;
+    began = std::min(began, begin);
+    ended = std::max(ended, end);
+    shortest = std::min(shortest, begin - end);
+    longest = std::max(longest, begin - end);
+  }
+  return began >= ended && longest > 2 * shortest;
+}
+
 double fullNs(const RankStep& rank, const std::vector<std::uint32_t>& parameters) {
   double last = -std::numeric_limits<double>::infinity();
   for (const std::uint32_t parameter : parameters) {

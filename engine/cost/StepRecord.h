@@ -54,6 +54,7 @@ struct RankStep {
 /// A step that all ranks recorded whole.
 struct StepRecord {
   std::uint32_t step = 0;
+  double originNs = 0;  ///< of its axis, on that of the run
   std::vector<RankStep> ranks;
   std::vector<BucketRecord> buckets;  ///< in the order of their launch
 };
@@ -94,6 +95,11 @@ struct RankHabits {
 
 /// Returns those of each rank of the steps, which all have the same ranks.
 std::vector<RankHabits> rankHabits(const std::vector<StepRecord>& steps);
+
+/// Whether ranks waited for each other between two steps, of which `step` follows `before`: they
+/// agreed on something. All of them began it after the last had ended the one before, and one was
+/// longer between the two than another by as much again.
+bool metBetween(const StepRecord& before, const StepRecord& step);
 
 /// When the last of these gradients lies in its bucket; kNoTime where one never does.
 double fullNs(const RankStep& rank, const std::vector<std::uint32_t>& parameters);

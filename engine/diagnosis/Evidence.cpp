@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "engine/analysis/GrowingAnalysis.h"
 #include "engine/trace/WholeRun.h"
 
 namespace lockstep::diagnosis {
@@ -77,9 +78,13 @@ Evidence evidenceOf(Recording recording, const std::filesystem::path& path) {
   evidence.ranks = std::move(recording.ranks);
   evidence.data = std::move(recording.data);
   const analysis::RunData& data = evidence.data;
-  evidence.run = recording.analysis ? std::move(*recording.analysis) : analysis::analyse(data);
+  std::vector<analysis::RankActivity> activity;
+  evidence.run = recording.analysis ? std::move(*recording.analysis)
+                                    : analysis::GrowingAnalysis().refresh(data, false, &activity);
   const std::uint32_t first = evidence.run.warmUp.firstMeasured;
-  evidence.steps = analysis::stepOverlaps(data, evidence.run);
+  evidence.steps = recording.analysis
+                       ? analysis::stepOverlaps(data, evidence.run)
+                       : analysis::stepOverlaps(data, evidence.run, std::move(activity));
   evidence.causes = analysis::tailReasons(evidence.steps, first);
   evidence.divergence = analysis::divergence(data);
   evidence.calls = analysis::callSequences(data, analysis::recordedToItsEnd(evidence.info));

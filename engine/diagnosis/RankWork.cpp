@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "engine/cost/Sample.h"
@@ -114,14 +115,21 @@ std::string phraseOf(const WorkPart& part, const std::string& parameter) {
 
 std::vector<RankWork> rankWork(const analysis::RunData& data, std::uint32_t firstStep) {
   const std::uint32_t last = data.lastStep();
-  const std::uint32_t first = std::max(firstStep, last - std::min(last, kMostSteps - 1));
+  const std::set<std::uint32_t> left = data.stepsNotWhole();
+  const std::uint32_t first =
+      left.empty() ? std::max(firstStep, last - std::min(last, kMostSteps - 1)) : firstStep;
   std::map<int, std::map<std::uint32_t, StepSpans>> ranks;
   data.eachSpanOf([](EventKind) { return true; }, first,
-                  [&ranks](int rank, const trace::SpanRow& span) {
-                    take(span, ranks[rank][span.step]);
+                  [&](int rank, const trace::SpanRow& span) {
+                    if (!left.contains(span.step)) {
+                      take(span, ranks[rank][span.step]);
+                    }
                   });
   std::vector<RankWork> all;
-  for (const auto& [rank, steps] : ranks) {
+  for (auto& [rank, steps] : ranks) {
+    while (steps.size() > kMostSteps) {
+      steps.erase(steps.begin());
+    }
     RankWork& work = all.emplace_back();
     work.rank = rank;
     for (const auto& [number, step] : steps) {

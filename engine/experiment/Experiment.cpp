@@ -2,6 +2,10 @@
 
 namespace lockstep::experiment {
 
+bool DdpConfig::mixesPrecision() const {
+  return paramDtype != "none" || reduceDtype != "none" || bufferDtype != "none";
+}
+
 bool HookConfig::isOwn() const {
   // Plugins have these two names as well. Whoever names a library, a parameter or a hook inside
   // wants the plugin.

@@ -88,6 +88,9 @@ struct DdpConfig {
   bool divideByInitialWorldSize = true;  ///< join
   bool throwOnEarlyTermination = false;  ///< join
 
+  /// Whether mixed precision is asked for: buckets, or parameters, have another dtype then.
+  [[nodiscard]] bool mixesPrecision() const;
+
   bool operator==(const DdpConfig&) const = default;
 };
 
@@ -149,6 +152,8 @@ struct CaptureConfig {
   double countersHz = 10;
   std::int64_t fingerprintEvery = 10;    ///< steps; 0 = never
   std::int64_t gradientCheckEvery = 10;  ///< steps; 0 = never
+  std::string detail = "full";           ///< what the run file keeps: full, steps or outliers
+  std::int64_t limitMb = 0;              ///< MiB of the run file; 0 = as large as it gets
 
   bool operator==(const CaptureConfig&) const = default;
 };

@@ -80,6 +80,9 @@ class TraceWriter {
       return done.error();
     }
     for (const trace::TrackInfo& track : survey_.tracks) {
+      if (!survey_.selection.holdsRank(track.rank)) {
+        continue;
+      }
       // Rows in the order of the lanes, as the studio has them; further rows of a lane come right
       // below it (kRowsOfALane).
       Lane& lane = lanes_[track.id];

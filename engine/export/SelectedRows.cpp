@@ -60,7 +60,8 @@ base::Status eachBlock(const Survey& survey, const Progress& progress,
       return metric.id > last.metric || !survey.holds(metric);
     });
     std::erase_if(update.log, [&](const trace::LogRow& row) {
-      return row.id > last.log || !survey.holdsMoment(row.ticks);
+      return row.id > last.log || !survey.holdsMoment(row.ticks) ||
+             !survey.selection.holdsRank(row.rank);
     });
     dropAfter(last.problem, update.problems);
     dropAfter(last.fingerprint, update.fingerprints);

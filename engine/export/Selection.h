@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/base/Result.h"
 #include "engine/trace/Event.h"
@@ -30,12 +32,18 @@ struct TickRange {
   std::uint64_t end = 0;
 };
 
-/// What of a run is exported: all of it, or some iterations, or a stretch of time.
+/// What of a run is exported: all of it, or some iterations, or a stretch of time; and of which
+/// ranks.
 struct Selection {
-  std::optional<StepRange> steps;
-  std::optional<TickRange> ticks;  ///< instead of `steps`
+  std::optional<StepRange> steps = {};
+  std::optional<TickRange> ticks = {};  ///< instead of `steps`
+  std::vector<int> ranks = {};          ///< of these alone; empty: of all
 
+  /// Whether it is of the whole time of the run.
   [[nodiscard]] bool all() const { return !steps && !ticks; }
+  [[nodiscard]] bool holdsRank(int rank) const {
+    return ranks.empty() || std::ranges::find(ranks, rank) != ranks.end();
+  }
 
   /// Iterations hold what was recorded in them, start-up not; a stretch of time holds what reaches
   /// into it.

@@ -88,14 +88,19 @@ class Surveying {
     if (result_.selection.steps) {
       leaveOutStartup();
     }
+    if (!result_.selection.ranks.empty()) {
+      leaveOutRanks();
+    }
     // A whole run may hold no span and be exported all the same: with its log, its problems.
-    if (result_.spans == 0 && !result_.selection.all()) {
+    if (result_.spans == 0 && !(result_.selection.all() && result_.selection.ranks.empty())) {
       return base::Error{base::ExitCode::kBadInput, nothing(), run.string()};
     }
     result_.path = run;
     nameGroups();
     for (const trace::TrackInfo& track : result_.tracks) {
-      result_.selectedRanks.insert(track.rank);
+      if (result_.selection.holdsRank(track.rank)) {
+        result_.selectedRanks.insert(track.rank);
+      }
     }
     return std::move(result_);
   }
@@ -123,6 +128,9 @@ class Surveying {
       return;
     }
     result_.spans += 1;
+    if (!result_.selection.ranks.empty()) {
+      spansOf_[span.track] += 1;
+    }
     if (result_.selection.steps) {
       takeOfSteps(span, end);
       return;
@@ -185,6 +193,7 @@ class Surveying {
       if (rank != result_.rankOf.end() && result_.isStartup(rank->second, 0, span.end)) {
         // It was counted as selected before.
         result_.spans -= 1;
+        spansOf_[span.track] -= 1;
         continue;
       }
       const auto [begin, first] = begins_.try_emplace(span.track, span.begin);
@@ -199,6 +208,18 @@ class Surveying {
     }
   }
 
+  /// The bounds stay those of all ranks: exports of several ranks, one after the other, have one
+  /// axis.
+  void leaveOutRanks() {
+    result_.spans = 0;
+    for (const auto& [track, spans] : spansOf_) {
+      const auto rank = result_.rankOf.find(track);
+      if (rank != result_.rankOf.end() && result_.selection.holdsRank(rank->second)) {
+        result_.spans += spans;
+      }
+    }
+  }
+
   void reach(std::uint64_t begin, std::uint64_t end) {
     result_.beginTicks = any_ ? std::min(result_.beginTicks, begin) : begin;
     result_.endTicks = any_ ? std::max(result_.endTicks, end) : end;
@@ -208,6 +229,9 @@ class Surveying {
   [[nodiscard]] std::string nothing() const {
     if (result_.selection.ticks) {
       return "nothing was recorded in this stretch of time";
+    }
+    if (result_.selection.all()) {
+      return "nothing was recorded of these ranks";
     }
     return firstStep_ > lastStep_
                ? std::string("this run holds no iterations")
@@ -235,6 +259,7 @@ class Surveying {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
   };
+  std::map<std::int32_t, std::uint64_t> spansOf_;  // where some ranks are selected
   std::vector<OfStep0> ofStep0_;                   // among it what belongs to the start-up
   std::map<std::int32_t, std::uint64_t> startup_;  // end of the last stage
   std::map<std::int32_t, std::uint64_t> stepBegins_;
@@ -261,7 +286,10 @@ bool Survey::holds(const trace::SpanRow& span) const {
     return false;
   }
   const auto rank = rankOf.find(span.track);
-  return rank == rankOf.end() ||
+  if (rank == rankOf.end()) {
+    return selection.ranks.empty();
+  }
+  return selection.holdsRank(rank->second) &&
          !isStartup(rank->second, span.step, span.startTicks + span.durationTicks);
 }
 

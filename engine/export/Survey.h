@@ -76,9 +76,10 @@ struct Survey {
   }
   [[nodiscard]] bool holds(const trace::SpanRow& span) const;
   [[nodiscard]] bool holds(const trace::MetricRow& metric) const {
-    return selection.steps ? selection.steps->holds(metric.step) &&
-                                 !isStartup(metric.rank, metric.step, metric.ticks)
-                           : holdsMoment(metric.ticks);
+    return selection.holdsRank(metric.rank) &&
+           (selection.steps ? selection.steps->holds(metric.step) &&
+                                  !isStartup(metric.rank, metric.step, metric.ticks)
+                            : holdsMoment(metric.ticks));
   }
   /// Whether what was said at that moment is selected.
   [[nodiscard]] bool holdsMoment(std::uint64_t ticks) const {

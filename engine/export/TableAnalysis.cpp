@@ -37,7 +37,7 @@ base::Result<std::uint64_t> writeSteps(const TableSource& source, OutputFile& fi
     if (!source.goesOn(csv)) {
       return interrupted();
     }
-    if (source.holds(step.step)) {
+    if (source.holds(step.rank, step.step)) {
       csv.number(step.rank).number(step.step).ms(source.ms(step.startTicks)).ms(step.stepMs);
       csv.ms(step.forwardMs).ms(step.backwardMs).ms(step.optimizerMs).ms(step.inFlightMs);
       csv.ms(step.computingMs).ms(step.overlapMs).ms(step.exposedMs).percent(step.overlapPercent);
@@ -61,7 +61,7 @@ base::Result<std::uint64_t> writeSteps(
     if (!source.goesOn(csv)) {
       return interrupted();
     }
-    if (source.holds(step.times.step)) {
+    if (source.holds(step.times.rank, step.times.step)) {
       write(step);
     }
   }
@@ -119,6 +119,9 @@ base::Result<std::uint64_t> writeRanks(const TableSource& source, OutputFile& fi
     return interrupted();
   }
   for (const trace::RankInfo& info : source.survey.ranks) {
+    if (!source.survey.selection.holdsRank(info.rank)) {
+      continue;
+    }
     const auto at = std::find_if(run.ranks.begin(), run.ranks.end(),
                                  [&](const auto& rank) { return rank.rank == info.rank; });
     const analysis::RankAnalysis rank = at == run.ranks.end() ? analysis::RankAnalysis() : *at;
@@ -145,7 +148,8 @@ base::Result<std::uint64_t> writeCollectives(const TableSource& source, OutputFi
       continue;
     }
     for (const analysis::Arrival& arrival : one.arrivals) {
-      if (source.survey.isStartup(arrival.rank, one.step, arrival.endTicks)) {
+      if (!source.survey.selection.holdsRank(arrival.rank) ||
+          source.survey.isStartup(arrival.rank, one.step, arrival.endTicks)) {
         continue;
       }
       if (!source.goesOn(csv)) {
@@ -177,7 +181,7 @@ base::Result<std::uint64_t> writeHooks(const TableSource& source, OutputFile& fi
     if (!source.goesOn(csv)) {
       return interrupted();
     }
-    if (source.holds(call.step)) {
+    if (source.holds(call.rank, call.step)) {
       csv.number(call.rank).number(call.step).bucket(call.bucket).ms(source.ms(call.startTicks));
       for (const double ms : call.ms) {
         csv.ms(ms);
@@ -242,7 +246,7 @@ base::Result<std::uint64_t> writeCalls(const TableSource& source, OutputFile& fi
   const bool complete = analysis::recordedToItsEnd(source.survey.info);
   for (const auto& sequence : analysis::callSequences(data, complete)) {
     for (std::size_t row = 0; row < sequence.rows.size(); ++row) {
-      const trace::SpanRow& call = data.spans[sequence.anyCallAt(row)];
+      const trace::SpanRow& call = sequence.anyCallAt(row);
       // A call is of several ranks, and one rank's span stands for it: in a stretch of time its
       // iteration decides, or ranks that came later would be cut off it.
       if (!source.survey.selection.ticks ? !source.survey.holds(call) : !source.holds(call.step)) {
@@ -253,7 +257,7 @@ base::Result<std::uint64_t> writeCalls(const TableSource& source, OutputFile& fi
       }
       std::vector<int> present;
       for (std::size_t column = 0; column < sequence.ranks.size(); ++column) {
-        if (sequence.callAt(row, column) != analysis::CallSequence::kNoCall) {
+        if (sequence.callAt(row, column) != nullptr) {
           present.push_back(sequence.ranks[column]);
         }
       }
@@ -264,8 +268,8 @@ base::Result<std::uint64_t> writeCalls(const TableSource& source, OutputFile& fi
       csv.text(trace::name(trace::operationOf(call.detail)));
       csv.number(trace::collectiveBytes(call.value)).text(rankCell(present));
       csv.text(analysis::name(mismatch));
-      csv.text(differs ? rankCell(analysis::oddRanks(data, sequence, row)) : std::string());
-      csv.text(differs ? analysis::describe(data, sequence, row) : std::string()).end();
+      csv.text(differs ? rankCell(analysis::oddRanks(sequence, row)) : std::string());
+      csv.text(differs ? analysis::describe(sequence, row) : std::string()).end();
     }
   }
   return csv.rows();

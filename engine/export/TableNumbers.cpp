@@ -125,7 +125,7 @@ base::Result<std::uint64_t> writeFingerprints(const TableSource& source, OutputF
   const auto& known = source.survey.parameters;
   const base::Status read = eachRow<trace::FingerprintRow>(
       source, &trace::RunUpdate::fingerprints, [&](const trace::FingerprintRow& row) {
-        if (source.holds(row.step)) {
+        if (source.holds(row.rank, row.step)) {
           csv.number(row.step).number(row.rank).number(row.parameter);
           csv.text(row.parameter < known.size() ? known[row.parameter].name : std::string());
           csv.text(fmt::format("{:016x}", row.hash)).real(row.norm).end();
@@ -140,7 +140,7 @@ base::Result<std::uint64_t> writeGradients(const TableSource& source, OutputFile
   const auto& known = source.survey.parameters;
   const base::Status read = eachRow<trace::GradientRow>(
       source, &trace::RunUpdate::gradients, [&](const trace::GradientRow& row) {
-        if (source.holds(row.step)) {
+        if (source.holds(row.rank, row.step)) {
           const auto& of = row.gradients;
           csv.number(row.step).number(row.rank).bucket(of.bucket).real(of.norm).real(of.largest);
           csv.number(of.nans).number(of.infinities);

@@ -21,6 +21,10 @@ struct TableSource {
   }
   /// Whether a row of this iteration is selected.
   [[nodiscard]] bool holds(std::uint32_t step) const { return survey.holds(step); }
+  /// Whether a row of this rank in this iteration is selected.
+  [[nodiscard]] bool holds(int rank, std::uint32_t step) const {
+    return survey.selection.holdsRank(rank) && survey.holds(step);
+  }
   /// Asked between the parts of an analysis, and for each row: it asks `progress` every few
   /// thousand. False: the export ends here.
   [[nodiscard]] bool goesOn() const { return exports::goesOn(progress, kAnalysedPart); }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/base/Result.h"
+#include "engine/capture/DetailWriter.h"
 #include "engine/trace/RunFile.h"
 
 namespace lockstep::launch {
@@ -30,6 +31,7 @@ struct JobOptions {
   /// Where their token is written, readable by this user alone, and removed at the end; empty: a
   /// file beside the control socket.
   std::filesystem::path tokenFile;
+  capture::DetailOptions detail;  ///< what the run file keeps of the events
   /// Lines for whoever starts the relays.
   std::function<void(const std::string&)> announce;
   /// What the command writes, as it comes; `isError`: to its stderr.

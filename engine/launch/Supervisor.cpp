@@ -53,6 +53,11 @@ trace::RunInfo infoOf(const LaunchOptions& options, const detail::Resources& res
   return info;
 }
 
+capture::DetailOptions detailOf(const experiment::CaptureConfig& capture) {
+  constexpr std::uint64_t kMiB = 1 << 20;
+  return {capture::detailNamed(capture.detail), static_cast<std::uint64_t>(capture.limitMb) * kMiB};
+}
+
 std::unique_ptr<detail::Ranks> childRanks(const LaunchOptions& options,
                                           detail::Resources& resources, posix::EventLoop& loop,
                                           const std::filesystem::path& program) {
@@ -115,7 +120,7 @@ base::Result<LaunchOutcome> superviseRun(
   auto created = LOCKSTEP_TRY(detail::createRunFile(options.runFile, options.numberIfTaken));
   resources.recorder =
       detail::startRecorder(std::move(created.writer), infoOf(options, resources, control->path()),
-                            resources.segments, kDrainEvery);
+                            resources.segments, kDrainEvery, detailOf(options.experiment.capture));
 
   if (launch.isLocal()) {
     resources.ranks = childRanks(options, resources, loop, rankProgram);

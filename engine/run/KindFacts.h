@@ -30,6 +30,8 @@ enum Trait : std::uint32_t {
   kCopies = 1u << 12,     ///< its bytes over its time are the speed of a copy
   kOfScript = 1u << 13,   ///< a part of the training that its script knows of, or that befell it
   kPhase = 1u << 14,      ///< what a step thread does, one after the other
+  kApart = 1u << 15,      ///< rare, and worth keeping whatever is kept of its step
+  kFine = 1u << 16,       ///< what a step of which phases and collectives are kept goes without
 };
 
 /// What a kind of event means.

@@ -27,10 +27,10 @@ double resultsTaken(const cost::StepRecord& step, std::size_t r) {
 }
 
 /// How much later than the first of all each rank began a step, counted from its end of the one
-/// before; 0 where that one is not known.
+/// before; 0 where that one is not known, or where they waited for each other in between.
 std::vector<double> gapsOf(const cost::StepRecord* before, const cost::StepRecord& step) {
   std::vector<double> gaps(step.ranks.size(), 0);
-  if (before == nullptr || before->step + 1 != step.step) {
+  if (before == nullptr || before->step + 1 != step.step || cost::metBetween(*before, step)) {
     return gaps;
   }
   // Each step has an axis of its own: only how the ranks differ is known.
@@ -74,6 +74,7 @@ RecordedRanks recordedRanks(const std::vector<cost::StepRecord>& steps,
   for (const cost::RankHabits& habit : habits) {
     made.copyOutNsPerByte.push_back(habit.copyOutNsPerByte);
     made.resultDelayNs.push_back(habit.resultDelayNs);
+    made.decode.push_back(habit.decode);
   }
   for (std::size_t t = 0; t < steps.size(); ++t) {
     const cost::StepRecord& step = steps[t];
@@ -82,20 +83,24 @@ RecordedRanks recordedRanks(const std::vector<cost::StepRecord>& steps,
       const cost::RankStep& rank = step.ranks[r];
       const std::size_t number = r * made.steps + t;
       double* const began = &made.beganNs[number * made.lanes];
-      // As cost::replay() has it: launched when it is full and the one before is launched.
+      // As cost::replay() has it: launched when it is full and the one before is launched, and then
+      // worked on by a hook that has done with the one before.
       double launched = -std::numeric_limits<double>::infinity();
+      double encoded = launched;
       for (std::size_t b = 0; b < made.buckets; ++b) {
         const double full = cost::fullNs(rank, step.buckets[b].parameters) - rank.beginNs +
                             rank.wholeCopyNsPerByte * made.bytes[b];
         launched = std::max(launched, full) + habits[r].launchDelayNs;
-        began[b] = launched + habits[r].startDelayNs;
+        encoded = std::max(launched + habits[r].startDelayNs, encoded) +
+                  habits[r].encode.ns(step.buckets[b].bytes);
+        began[b] = encoded;
       }
       OwnStep& own = made.own[number];
       own.gapNs = gaps[r];
       own.lastGradientNs = rank.lastGradientNs - rank.beginNs;
       own.lastLaunchNs = launched;
       own.waitsNs = rank.waitsNs - rank.beginNs;
-      own.afterNs = std::max(rank.endNs - resultsTaken(step, r), 0.0);
+      own.afterNs = std::max(rank.endNs - resultsTaken(step, r) + habits[r].aroundStepNs, 0.0);
       own.idlePart = idlePart(rank, rank.beginNs + began[0], rank.lastGradientNs);
     }
   }

@@ -32,6 +32,7 @@ struct RecordedRanks {
   std::vector<double> bytes;             ///< by bucket
   std::vector<double> copyOutNsPerByte;  ///< by rank
   std::vector<double> resultDelayNs;     ///< by rank, from the end of a transfer to its copy-out
+  std::vector<cost::TransferCost> decode;  ///< by rank: cost::RankHabits::decode
 
   [[nodiscard]] OwnWork ownWork() const;
 };

@@ -38,6 +38,24 @@ std::vector<std::size_t> upTo(std::size_t count) {
   return numbers;
 }
 
+/// Whether all is known that another hook takes.
+base::Status hooksAreKnown(const ScalingQuestion& question) {
+  if (!question.hook) {
+    return {};
+  }
+  if (!question.run.hook) {
+    return cannotTell(
+        "its own hook works on each bucket, and what that takes by itself is not known");
+  }
+  if (!question.share || !question.hook->share) {
+    return cannotTell(
+        fmt::format("{} makes more of a bucket than one allreduce of always the same "
+                    "part, and what that takes among more ranks is not known",
+                    question.share ? "that hook" : "its own hook"));
+  }
+  return {};
+}
+
 /// The means over the ranks of what was measured.
 SimulatedSteps measuredSteps(const std::vector<cost::StepRecord>& steps,
                              const RecordedRanks& recorded) {
@@ -134,14 +152,16 @@ base::Result<Scaling> Scaling::make(ScalingQuestion question) {
         question.run.steps.size(), question.run.steps.size() == 1 ? "was" : "were",
         cost::kFewestForBootstrap));
   }
+  if (const base::Status told = hooksAreKnown(question); !told.ok()) {
+    return told.error();
+  }
   auto forecaster = cost::Forecaster::make(question.run);
   if (!forecaster.ok()) {
     return forecaster.error();
   }
   Scaling made(std::move(question), std::move(forecaster).value());
   made.recorded_ = recordedRanks(made.steps(), made.forecaster_.habits());
-  made.noise_ = fitNoise(made.recorded_.ownWork(), upTo(made.recorded_.steps), made.question_.hosts,
-                         upTo(made.recorded_.ranks));
+  made.noise_ = made.noiseOf(made.recorded_);
   made.network_ = made.networkWith(made.fit(), 1);
   made.measure();
   const double missed = std::abs(made.simulated_.stepNs.value - made.measured_.stepNs.value);
@@ -152,7 +172,17 @@ base::Result<Scaling> Scaling::make(ScalingQuestion question) {
                     base::durationText(made.simulated_.stepNs.value),
                     base::durationText(made.measured_.stepNs.value)));
   }
+  if (made.question_.hook) {
+    cost::StepChange change;
+    change.hook = made.question_.hook;
+    made.recorded_ = recordedRanks(made.steps(), made.forecaster_.habitsOf(change));
+    made.noise_ = made.noiseOf(made.recorded_);
+  }
   return made;
+}
+
+RankNoise Scaling::noiseOf(const RecordedRanks& recorded) const {
+  return fitNoise(recorded.ownWork(), upTo(recorded.steps), question_.hosts, upTo(recorded.ranks));
 }
 
 /// The recorded ranks as they were, and as the simulation has them: a ring on their own links.
@@ -181,8 +211,11 @@ SimulationSettings Scaling::settingsFor(int ranks) const {
   settings.algorithm = question_.algorithm;
   settings.inFlight = forecaster_.line().inFlight;
   settings.noticeNs = fit().cost.noticeNs;
-  // A time a byte that was fitted to the run is one of a byte of a bucket, whatever its hook sent.
-  settings.share = fit().bySettings || question_.link ? question_.share.value_or(1) : 1;
+  const double own = question_.share.value_or(1);
+  const double share = question_.hook ? *question_.hook->share : own;
+  // A time a byte that was fitted to the run is one of a byte of a bucket, of which its own hook
+  // sent a share.
+  settings.share = fit().bySettings || question_.link ? share : share / own;
   settings.steps = question_.steps;
   settings.seed = question_.seed;
   return settings;
@@ -245,16 +278,22 @@ RanksForecast Scaling::forecast(int ranks, const std::vector<Drawn>& drawn) cons
     driftStep = std::max(driftStep, own.driftStepNs);
     driftExposed = std::max(driftExposed, own.driftExposedNs);
   }
+  const cost::HookWork hook = question_.hook.value_or(cost::HookWork{});
+  const double hookOff = hook.offNs * static_cast<double>(recorded_.buckets);
+  const double two = question_.hook ? std::sqrt(2.0) : 1;  // runs that the forecast rests on
   const double aloneNs = of.efficiency.value * of.stepNs.value;
   of.stepNs = cost::estimateOf(
       of.stepNs.value, steps,
       {std::abs(simulated_.stepNs.value - measured_.stepNs.value), simulated_.stepNs.value,
-       driftStep, cost::kRunsDifferStep * of.stepNs.value});
+       driftStep,
+       std::hypot(two * cost::kRunsDifferStep * of.stepNs.value, hookOff, hook.runOffStepNs)});
   of.exposedNs = cost::estimateOf(
       of.exposedNs.value, exposed,
       {std::abs(simulated_.exposedNs.value - measured_.exposedNs.value),
        std::max(simulated_.exposedNs.value, cost::kWorthSpeakingOf * simulated_.stepNs.value),
-       driftExposed, cost::kRunsDifferExposed * of.exposedNs.value});
+       driftExposed,
+       std::hypot(two * cost::kRunsDifferExposed * of.exposedNs.value, hookOff,
+                  hook.runOffExposedNs)});
   of.efficiency.low = aloneNs / of.stepNs.high;
   of.efficiency.high = std::min(aloneNs / of.stepNs.low, 1.0);
 

@@ -67,6 +67,7 @@ struct ScalingQuestion {
   cost::RecordedRun run;
   std::optional<cost::LinkOptions> settings;  ///< of a shaped link
   std::optional<double> share;                ///< of a bucket's bytes that travels; none: not known
+  std::optional<cost::HookWork> hook;         ///< in place of the run's own
   std::vector<int> hosts;                     ///< by rank; empty: all on one
   std::vector<int> ranks;        ///< to be told of, ascending; none fewer than recorded
   std::optional<LinkCost> link;  ///< between nodes, in place of the run's own
@@ -109,6 +110,7 @@ class Scaling {
   [[nodiscard]] Network networkWith(const cost::TransferFit& fit, double hopShare) const;
   [[nodiscard]] RanksForecast forecast(int ranks, const std::vector<Drawn>& drawn) const;
   [[nodiscard]] std::vector<Drawn> draw() const;
+  [[nodiscard]] RankNoise noiseOf(const RecordedRanks& recorded) const;
   void measure();
 
   ScalingQuestion question_;

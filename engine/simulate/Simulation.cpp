@@ -153,10 +153,14 @@ class Run {
     std::vector<double> copies(recorded_.ranks, 0);
     std::vector<double> afterTransfers(recorded_.ranks, kLongAgo);
     for (std::size_t r = 0; r < recorded_.ranks; ++r) {
-      for (std::size_t b = recorded_.buckets; b-- > 0;) {
-        copies[r] += recorded_.copyOutNsPerByte[r] * recorded_.bytes[b];
+      double decoded = kLongAgo;
+      for (std::size_t b = 0; b < recorded_.buckets; ++b) {
+        const double copy = recorded_.copyOutNsPerByte[r] * recorded_.bytes[b];
+        decoded = std::max(decoded, endedNs_[b]) +
+                  recorded_.decode[r].ns(static_cast<std::uint64_t>(recorded_.bytes[b]));
         afterTransfers[r] =
-            std::max(afterTransfers[r], endedNs_[b] + recorded_.resultDelayNs[r] + copies[r]);
+            std::max(afterTransfers[r], decoded + recorded_.resultDelayNs[r]) + copy;
+        copies[r] += copy;
       }
     }
     for (std::size_t i = 0; i < count_; ++i) {

@@ -22,7 +22,9 @@ namespace lockstep::simulate {
 // and a rank begins the next step when it ended this one. Taking results in turn is the later of
 // two times: where the rank was free, plus all copies; and for each bucket, its end plus the copies
 // from there on. The second is the same for all ranks with the same habits, so that a rank costs a
-// maximum and a sum for each bucket, once for `met` and once for what is exposed.
+// maximum and a sum for each bucket, once for `met` and once for what is exposed. A hook works on
+// the buckets in turn before they begin, and in turn again once they have ended; that the same
+// thread does both is left out.
 //
 // Exposed is a bucket's flight while the rank does not compute (Note [Overlap]): all of it after
 // the last gradient; before that the part of the time that the recorded step did not compute

@@ -91,6 +91,15 @@ void HostAxis::Placement::operator()(MetricRow& row) const {
   row.host = kRecordingHost;
 }
 
+std::optional<double> HostAxis::rateOf(int rank) const {
+  const auto host = hostOfRank_.find(rank);
+  if (host == hostOfRank_.end()) {
+    return 1;
+  }
+  const auto placement = placements_.find(host->second);
+  return placement == placements_.end() ? std::nullopt : std::optional(placement->second.rate);
+}
+
 template <typename Row, typename HostOf>
 void HostAxis::placeRows(std::vector<Row>& rows, std::size_t first,
                          std::map<int, std::vector<Row>>& waiting, const HostOf& hostOf) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -23,6 +24,9 @@ class HostAxis {
   /// Converts the rows from `first` on, and takes out those that have to wait.
   void place(std::vector<SpanRow>& rows, std::size_t first);
   void place(std::vector<MetricRow>& rows, std::size_t first);
+
+  /// What a tick of a rank's host is on the axis; none while its clock is not known.
+  [[nodiscard]] std::optional<double> rateOf(int rank) const;
 
   /// Adds rows that waited and need not any more, until there are `most`.
   void release(std::vector<SpanRow>& rows, std::size_t most);

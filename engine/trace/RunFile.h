@@ -191,6 +191,44 @@ struct GradientRow {
   GradientsMessage::Bucket gradients;
 };
 
+/// How much of one step of one rank a run file holds (engine/capture).
+enum class KeptDetail : std::uint8_t {
+  kSums = 0,    ///< its kStep span and its sums
+  kPeer = 1,    ///< as kPhases, since on another rank the step is unlike the rest
+  kPhases = 2,  ///< these, its phases, buckets and collectives
+  kWhole = 3,   ///< all that was emitted
+  kUnlike = 4,  ///< all that was emitted, since the step is unlike the rest
+};
+/// Whether means over steps that are kept so are means of the run: some are kept for what they are.
+inline bool isTypical(KeptDetail kept) {
+  return kept == KeptDetail::kPhases || kept == KeptDetail::kWhole;
+}
+
+/// What one step of one rank comes to, made while all of its spans were at hand: of a step whose
+/// spans were left out it is what there is. In ticks; what each is says analysis/RankActivity.h.
+struct StepSumsRow {
+  std::int64_t id = 0;
+  int rank = 0;
+  std::uint32_t step = 0;
+  KeptDetail kept = KeptDetail::kSums;
+  std::uint64_t forward = 0;
+  std::uint64_t backward = 0;
+  std::uint64_t optimizer = 0;
+  std::uint64_t inFlight = 0;
+  std::uint64_t computing = 0;
+  std::uint64_t overlap = 0;
+  std::uint64_t offCore = 0;
+  std::uint64_t overlapLeast = 0;
+  std::uint64_t overlapMost = 0;
+  std::uint64_t coreWait = 0;
+  bool operator==(const StepSumsRow&) const = default;
+};
+
+/// Keys of RunInfo::environment: what was asked to be kept ("steps", "outliers"), and a sentence
+/// that says what was left out and where; without the second the file has all that was emitted.
+inline const std::string kDetail = "detail";
+inline const std::string kLeftOut = "left_out";
+
 /// Everything that came since the last poll. Small tables are given whole when they changed.
 struct RunUpdate {
   std::optional<RunInfo> info;
@@ -208,6 +246,7 @@ struct RunUpdate {
   std::vector<FingerprintRow> fingerprints;
   std::vector<SketchRow> sketches;
   std::vector<GradientRow> gradients;
+  std::vector<StepSumsRow> sums;
 
   [[nodiscard]] bool empty() const;
 };
@@ -294,6 +333,10 @@ class RunFileWriter {
   virtual void addProblem(const ProblemRow& problem) = 0; ///< id is ignored
   virtual void addFingerprint(int rank, const FingerprintMessage& fingerprint) = 0;
   virtual void addGradients(int rank, const GradientsMessage& gradients) = 0;
+  virtual void addStepSums(const StepSumsRow& sums) = 0;  ///< id is ignored
+
+  /// How large the file is, with all that was written and is not committed yet.
+  [[nodiscard]] virtual std::uint64_t bytes() const = 0;
 
   /// Makes the rows visible to readers. A full disk is an Error; the file stays readable.
   /// After an error the writer keeps nothing more and returns that error again.

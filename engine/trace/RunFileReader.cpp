@@ -11,6 +11,7 @@
 #include "engine/trace/RunFileHosts.h"
 #include "engine/trace/RunFileSamples.h"
 #include "engine/trace/RunFileSchema.h"
+#include "engine/trace/RunFileSums.h"
 #include "engine/trace/RunFileTables.h"
 #include "engine/trace/SpanReader.h"
 #include "engine/trace/Sqlite.h"
@@ -74,6 +75,7 @@ class Reader final : public RunFileReader {
     readLog(update);
     readProblems(update);
     samples_.read(*database_, update);
+    sums_.read(*database_, axis_, update.sums);
     database_->execute("COMMIT");
     const base::Status read = readSpans.ok() ? database_->status() : readSpans;
     const bool drained = update.spans.size() < maxSpans;
@@ -272,6 +274,7 @@ class Reader final : public RunFileReader {
   HostAxis axis_;
   SpanReader spans_{[this] { return openSame(); }};
   SampleReader samples_;
+  StepSumsReader sums_;
   RunInfo info_;
   bool ended_ = false;   // an end was handed out
   bool untidy_ = false;  // the recorder died and its WAL still lies beside the file
@@ -282,7 +285,7 @@ class Reader final : public RunFileReader {
 bool RunUpdate::empty() const {
   return !info && !ranks && !tracks && !parameters && !layouts && !clock && !hosts &&
          spans.empty() && metrics.empty() && log.empty() && problems.empty() &&
-         fingerprints.empty() && sketches.empty() && gradients.empty();
+         fingerprints.empty() && sketches.empty() && gradients.empty() && sums.empty();
 }
 
 base::Result<std::unique_ptr<RunFileReader>> RunFileReader::open(

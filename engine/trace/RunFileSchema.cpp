@@ -47,6 +47,11 @@ CREATE TABLE sketches(id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, step INTEGE
 CREATE TABLE gradients(id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, step INTEGER NOT NULL,
   bucket INTEGER, norm REAL, largest REAL, nans INTEGER NOT NULL, infinities INTEGER NOT NULL,
   parameter INTEGER, reduced_norm REAL, reduced_hash INTEGER);
+CREATE TABLE step_sums(id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, step INTEGER NOT NULL,
+  kept INTEGER NOT NULL, forward INTEGER NOT NULL, backward INTEGER NOT NULL,
+  optimizer INTEGER NOT NULL, in_flight INTEGER NOT NULL, computing INTEGER NOT NULL,
+  overlap INTEGER NOT NULL, off_core INTEGER NOT NULL, overlap_less INTEGER NOT NULL,
+  overlap_more INTEGER NOT NULL, core_wait INTEGER NOT NULL);
 CREATE TABLE parameters(parameter INTEGER PRIMARY KEY, name TEXT NOT NULL, shape TEXT NOT NULL,
   dtype TEXT NOT NULL, numel INTEGER NOT NULL, bytes INTEGER NOT NULL);
 CREATE TABLE layouts(layout INTEGER PRIMARY KEY, step INTEGER NOT NULL, reason TEXT NOT NULL);
@@ -78,7 +83,8 @@ constexpr std::array kAdditions{Addition{1, "fault_kinds", ""},
                                 Addition{3, "clocks", "uncertainty_ns"},
                                 Addition{3, "metrics", "host"},
                                 Addition{6, "gradients", "reduced_norm"},
-                                Addition{6, "gradients", "reduced_hash"}};
+                                Addition{6, "gradients", "reduced_hash"},
+                                Addition{7, "step_sums", ""}};
 
 // For people with a SQL prompt or pandas: names for numbers, nanoseconds for ticks. A CROSS JOIN is
 // an inner one that SQLite runs in the order given: rows come as they stand in the file.

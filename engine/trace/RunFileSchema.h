@@ -11,7 +11,7 @@ namespace lockstep::trace::schema {
 
 inline constexpr std::int32_t kApplicationId = 0x4C4B5354;  ///< "LKST"
 inline constexpr std::int32_t kMajor = 1;                   ///< another major cannot be read
-inline constexpr std::int32_t kMinor = 6;                   ///< a minor only adds
+inline constexpr std::int32_t kMinor = 7;                   ///< a minor only adds
 
 /// PRAGMA user_version of what is written now.
 inline constexpr std::int32_t kUserVersion = kMajor * 1000 + kMinor;

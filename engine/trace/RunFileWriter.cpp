@@ -13,6 +13,7 @@
 #include "engine/trace/RunFileHosts.h"
 #include "engine/trace/RunFileSamples.h"
 #include "engine/trace/RunFileSchema.h"
+#include "engine/trace/RunFileSums.h"
 #include "engine/trace/RunFileTables.h"
 #include "engine/trace/Sqlite.h"
 
@@ -21,6 +22,8 @@ namespace {
 
 using schema::Part;
 using sqlite::Statement;
+
+constexpr std::uint64_t kPageBytes = 4096;  // SQLite's own choice
 
 // Note [How a run file ends]
 //
@@ -160,6 +163,20 @@ class Writer final : public RunFileWriter {
     }
   }
 
+  void addStepSums(const StepSumsRow& sums) override {
+    if (begin()) {
+      statements_->sums.write(sums);
+    }
+  }
+
+  [[nodiscard]] std::uint64_t bytes() const override {
+    if (database_ == nullptr || !database_->ok()) {
+      return 0;
+    }
+    Statement pages(*database_, "PRAGMA page_count");
+    return pages.row() ? static_cast<std::uint64_t>(pages.integer(0)) * kPageBytes : 0;
+  }
+
   base::Status commit() override {
     if (database_ == nullptr) {
       return finishStatus_;
@@ -214,9 +231,11 @@ class Writer final : public RunFileWriter {
           problem(database, "INSERT INTO problems(severity, rank, step, text) VALUES(?, ?, ?, ?)"),
           touch(database, "UPDATE changes SET revision = revision + 1 WHERE part = ?"),
           meta(database, "INSERT OR REPLACE INTO meta VALUES(?, ?)"),
-          samples(database) {}
+          samples(database),
+          sums(database) {}
     Statement span, metric, lastMetric, log, problem, touch, meta;
     SampleWriter samples;
+    StepSumsWriter sums;
   };
 
   /// Opens a transaction when none is open; false when nothing can be written any more.
@@ -307,7 +326,6 @@ base::Result<std::unique_ptr<RunFileWriter>> RunFileWriter::create(
   // of the recorder none.
   database.execute("PRAGMA synchronous=NORMAL");
   if (options.maxBytes != 0) {
-    constexpr std::uint64_t kPageBytes = 4096;
     database.execute(
         fmt::format("PRAGMA max_page_count={}", (options.maxBytes + kPageBytes - 1) / kPageBytes)
             .c_str());

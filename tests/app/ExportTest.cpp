@@ -70,6 +70,29 @@ TEST_F(ExportTest, WritesTablesIntoFilesOrToStandardOutput) {
   EXPECT_THAT(content("e.csv"), StartsWith("id,rank,thread,kind"));
 }
 
+TEST_F(ExportTest, WritesTheRanksThatAreNamed) {
+  const auto ended = lockstep({"export", golden(), "--ranks", "1", "--csv", "steps", "-", "--json",
+                               "one.json", "--per-rank", "out.d"});
+  expectOneLine(ended, 2, "take one");
+  const auto table = lockstep({"export", golden(), "--ranks", "1", "--csv", "steps", "-"});
+  EXPECT_EQ(table.exitCode, 0) << table.err;
+  EXPECT_EQ(lineCount(table.out), 1 + 3) << "titles, and three steps of one rank";
+  const auto trace = lockstep({"export", golden(), "--ranks", "1", "--json", "one.json"});
+  EXPECT_THAT(trace.out, HasSubstr(" events of 1 rank, "));
+  for (const auto& event : nlohmann::json::parse(content("one.json")).at("traceEvents")) {
+    EXPECT_EQ(event.at("pid"), 2);
+  }
+  EXPECT_EQ(lockstep({"export", golden(), "--ranks", "0", "--per-rank", "out.d"}).exitCode, 0);
+  EXPECT_TRUE(exists("out.d/run-1.2.rank0.json"));
+  EXPECT_FALSE(exists("out.d/run-1.2.rank1.json"));
+  expectOneLine(lockstep({"export", golden(), "--ranks", "2", "--json", "x.json"}), 2,
+                "rank 2 is not in this run, which has ranks 0 to 1");
+  expectOneLine(lockstep({"export", golden(), "--ranks", "outliers", "--json", "x.json"}), 2,
+                "no rank of this run is unlike the rest");
+  expectOneLine(lockstep({"export", golden(), "--ranks", "all", "--json", "x.json"}), 2,
+                "write ranks as 3,17,100-120, or outliers");
+}
+
 TEST_F(ExportTest, WhatCannotBeWrittenIsOneLineAndLeavesNoFile) {
   expectOneLine(lockstep({"export", golden(), "--json", "/dev/full"}), 3,
                 "No space left on device");

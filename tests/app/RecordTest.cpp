@@ -50,6 +50,18 @@ TEST_F(RecordTest, SaysWhyARunThatTheJobRemovedHasNoSummary) {
   EXPECT_THAT(ended.err, HasSubstr("lockstep: cannot read back the run: r.lockstep"));
 }
 
+TEST_F(RecordTest, KeepsAsMuchOfAJobAsItIsAskedTo) {
+  const std::string job =
+      std::string(std::getenv("LOCKSTEP_SOURCE")) + "/tests/engine/launch/fake_job.py";
+  const auto ended = lockstep({"record", "--detail", "steps", "--limit-mb", "50", "--out",
+                               "r.lockstep", "--", "python3", job, "2", "3"});
+  EXPECT_EQ(ended.exitCode, 0) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("left out       steps have their phases, buckets and "
+                                   "collectives, and no single gradients, copies and waits "
+                                   "(capture.detail = steps)"));
+  EXPECT_NE(lockstep({"record", "--detail", "some", "--", "true"}).exitCode, 0);
+}
+
 TEST_F(RecordTest, BringsItsPluginForNcclUnlessTheUserHasOne) {
   const auto job = [this] {
     return lockstep({"record", "--out", "r.lockstep", "--", "sh", "-c",

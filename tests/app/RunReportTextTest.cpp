@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -194,6 +195,37 @@ TEST(SummaryText, NamesOnlyARankThatIsLateBeyondChance) {
               HasSubstr("rank 1 comes 5.00 ms a step later than the others (4.50 to 5.50)\n"));
 }
 
+TEST(InfoText, NamesTheRanksUnlikeTheRestInOneLineOfManyRanks) {
+  RunReport report = reportOf(64);
+  report.ddpLogging.resize(64);
+  report.lateness.push_back({5, 4, cost::MeanInterval{4, 3.5, 4.5}, true});
+  diagnosis::RankLikeness& likeness = report.likeness.emplace();
+  likeness.ranks = 64;
+  likeness.judged = true;
+  likeness.unlike.push_back(
+      {{5}, std::nullopt, 0, diagnosis::Unlikeness::kComputing, 4, 1.5, std::nullopt, 0});
+  likeness.classes = {{{0, 1}, false}, {{5}, true}};
+  const std::string text = infoText(report);
+  EXPECT_THAT(text, HasSubstr("\nunlike         rank 5 computes 4.00 ms a step longer than the "
+                              "middle rank (1.50 times); the other 63 of 64 ranks do not stand "
+                              "out\n"));
+  EXPECT_LT(std::count(text.begin(), text.begin() + static_cast<long>(text.find("unlike")), '\n'),
+            20);
+  EXPECT_THAT(text, Not(HasSubstr("later than the others"))) << "said once";
+  const auto json = nlohmann::json::parse(toJson(report)).at("likeness");
+  EXPECT_EQ(json.at("unlike").at(0).at("ranks"), std::vector<int>{5});
+  EXPECT_EQ(json.at("unlike").at(0).at("kind"), "computing");
+  EXPECT_EQ(json.at("unlike").at(0).at("every"), nullptr);
+  EXPECT_EQ(json.at("classes").at(0).at("count"), 2);
+}
+
+TEST(InfoText, ListsFewRanksAsBefore) {
+  RunReport report = reportOf(2);
+  report.ddpLogging.resize(2);
+  EXPECT_THAT(infoText(report), Not(HasSubstr("unlike")));
+  EXPECT_EQ(nlohmann::json::parse(toJson(report)).at("likeness"), nullptr);
+}
+
 TEST(SummaryText, SaysWhatTheRateLeavesOut) {
   RunReport report = reportOf(1);
   report.testAccuracy = 0.931;
@@ -233,6 +265,15 @@ TEST(InfoText, SaysWhatComparingTheCallsCostAndNamesEachLayout) {
   EXPECT_THAT(text, HasSubstr("1,200 calls compared first: 0.50 % of the step time, and 2.00 % "
                               "waiting for their last rank\n"));
   EXPECT_THAT(text, HasSubstr("\nbuckets from step 1 (rebuild)\n"));
+}
+
+TEST(InfoText, SaysWhatTheRunFileDoesNotHold) {
+  RunReport report = reportOf(2);
+  EXPECT_THAT(infoText(report), Not(HasSubstr("left out")));
+  report.info.environment[trace::kLeftOut] = "of 90 of 100 steps there are sums alone";
+  EXPECT_THAT(infoText(report),
+              HasSubstr("left out       of 90 of 100 steps there are sums alone\n"));
+  EXPECT_THAT(summaryText(report, "a"), HasSubstr("left out       of 90 of 100 steps"));
 }
 
 TEST(InfoText, SaysWhyAJobHasNoBuckets) {

@@ -101,6 +101,39 @@ TEST_F(SimulateTest, TakesAnotherLinkBetweenNodes) {
   EXPECT_NEAR(preset["link"]["latency_us"].get<double>(), 908 / 30.0, 0.01);
 }
 
+// Buckets are encoded 0.5 ms after they are full, travel by half, and are decoded in 0.25 ms. A
+// ring of 32 takes 62 hops of 0.1 ms and 7.75 ns a byte: 7.2158 and 8.2316 ms for half of 0.25 and
+// of 0.5 MiB, from 11.5 ms on.
+TEST_F(SimulateTest, TakesTheHookOfAnotherRun) {
+  const std::string plain = written();
+  run_.halves = true;
+  const std::string halves = written("halves.lockstep");
+  const std::vector<std::string> words{plain,  "--ranks",     "2,32", "--hook-of",
+                                       halves, "--algorithm", "ring"};
+  const Json told = simulated(words);
+  EXPECT_EQ(told["hook"]["name"], "fp16");
+  EXPECT_NEAR(told["hook"]["share"].get<double>(), 0.5, 1e-3);
+  EXPECT_NEAR(told["measured"]["step_ms"].get<double>(), 22.1401, 1e-3);
+  EXPECT_NEAR(told["ranks"][0]["step_ms"]["value"].get<double>(), 20.7229, 1e-2)
+      << "what whatif forecasts";
+  EXPECT_NEAR(told["ranks"][1]["step_ms"]["value"].get<double>(), 51.8765, 1e-2);
+  const Json own = simulated({halves, "--ranks", "32", "--algorithm", "ring"});
+  EXPECT_NEAR(own["ranks"][0]["step_ms"]["value"].get<double>(), 51.8765, 1e-2);
+  EXPECT_FALSE(own.contains("hook"));
+  const Json back = simulated({halves, "--ranks", "2", "--hook-of", plain, "--algorithm", "ring"});
+  EXPECT_NEAR(back["ranks"][0]["step_ms"]["value"].get<double>(), 22.1401, 1e-2);
+  const auto text =
+      lockstep({"simulate", plain, "--ranks", "32", "--hook-of", halves, "--out", "big.lockstep"});
+  EXPECT_THAT(text.out, HasSubstr("of 2 ranks, with the hook fp16: medians over"));
+  EXPECT_EQ(lockstep({"info", "big.lockstep"}).exitCode, 0);
+}
+
+TEST_F(SimulateTest, AHookThatIsNotKnownIsRefused) {
+  const std::string plain = written();
+  EXPECT_THAT(refusal({plain, "--ranks", "8", "--hook-of", "nowhere.lockstep"}),
+              HasSubstr("nowhere.lockstep"));
+}
+
 TEST_F(SimulateTest, PrintsATableOfRanksWithIntervals) {
   const auto told = lockstep({"simulate", written(), "--ranks", "4..64", "--algorithm", "ring"});
   ASSERT_EQ(told.exitCode, 0) << told.err;

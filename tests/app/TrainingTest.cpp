@@ -125,6 +125,29 @@ TEST_F(TrainingTest, CountsOnAShapedLinkTheBytesOfTheRunAndNotThoseOfMeasuringTh
   EXPECT_EQ(bytes[0], bytes[1]);
 }
 
+TEST_F(TrainingTest, KeepsOfMostStepsTheirSumsWhereOutliersAreAskedFor) {
+  const auto ended = lockstep({"run", experiment(), "--quiet", "--out", "r.lockstep", "--set",
+                               "train.steps=150", "--set", "capture.detail=outliers"});
+  ASSERT_EQ(ended.exitCode, 0) << ended.err;
+  const Json report = info();
+  EXPECT_EQ(report["steps"], 150);
+  EXPECT_EQ(report["environment"]["detail"], "outliers");
+  EXPECT_THAT(report["environment"]["left_out"].get<std::string>(),
+              HasSubstr(" of 150 steps there are sums alone (capture.detail = outliers)"));
+  EXPECT_GT(report["ranks"][1]["figures"]["measured_steps"], 140);
+  EXPECT_TRUE(report["ranks"][1]["figures"]["overlap_percent"].is_number());
+}
+
+TEST_F(TrainingTest, ARunThatComesToTheLimitOfItsFileEndsWell) {
+  const auto ended = lockstep({"run", experiment(), "--out", "r.lockstep", "--set",
+                               "train.steps=600", "--set", "capture.limit_mb=1"});
+  ASSERT_EQ(ended.exitCode, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("there are sums alone, since the file came near its limit of "
+                                   "1 MiB (capture.limit_mb)"));
+  EXPECT_EQ(info()["steps"], 600);
+  EXPECT_LT(std::filesystem::file_size(folder / "r.lockstep"), 1'200'000U);
+}
+
 TEST_F(TrainingTest, KeepsTheRanksAsItsDirectChildren) {
   const auto running = startEndless();
   ASSERT_THAT(rankPids, SizeIs(2));

@@ -21,6 +21,7 @@ import observer
 import recorder
 import reductions
 import refresh
+import replay
 import runs
 import simulate
 import steps
@@ -28,14 +29,14 @@ import table
 import tune
 from kernels import kernels
 from machine import machine
-from studio import studio_live, studio_open, studio_step
+from studio import studio_live, studio_open, studio_ranks, studio_step
 
 BENCHMARKS = {**steps.BENCHMARKS, **reductions.BENCHMARKS, **messages.BENCHMARKS,
               **memory.BENCHMARKS, **recorder.BENCHMARKS, "kernels": kernels, **runs.BENCHMARKS,
               **forecasts.BENCHMARKS, **tune.BENCHMARKS, **healthy.BENCHMARKS, **causes.BENCHMARKS,
-              **simulate.BENCHMARKS,
+              **simulate.BENCHMARKS, **replay.BENCHMARKS,
               **observer.BENCHMARKS, "studio_open": studio_open, "studio_live": studio_live,
-              "studio_step": studio_step, **refresh.BENCHMARKS}
+              "studio_step": studio_step, "studio_ranks": studio_ranks, **refresh.BENCHMARKS}
 
 EPILOG = """A NAME is a benchmark or the first parts of some: ddp_step, allreduce.4kb. In the JSON
 file each benchmark has name, unit, ours, peer, bound, ratio = peer / ours and interval (of the
@@ -75,7 +76,8 @@ def parse(arguments):
     parser.add_argument("--only", type=lambda text: text.split(","), metavar="A,B",
                         help="of healthy: these experiments, as first_steps/mnist_mlp; of "
                              "forecasts and tune: these models, of forecasts these kinds, "
-                             "too; of simulate: these settings")
+                             "too; of simulate: these settings; of replay: these experiments, or "
+                             "folders of them")
     parser.add_argument("--busy", type=int, metavar="N",
                         help="of healthy: beside so many busy loops, in place of none and then 4")
     parser.add_argument("--list", action="store_true", help="name the benchmarks")

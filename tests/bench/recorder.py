@@ -18,40 +18,68 @@ START_S = 2  # for all ranks to have begun
 ROUNDS = 3
 LIMIT_PERCENT = 12
 
+# A job of many processes, each with little to say.
+MANY = 256
+MANY_EVENTS_PER_S = 1_000  # of each
+MANY_SECONDS = 20
+MANY_START_S = 15
+MANY_LIMIT_PERCENT = 25  # of a core, for 100,000 events a second
+MANY_RING_EVENTS = 4096
 
-def one_run(options):
-    """The recorder's share of a core in percent, the events recorded a second, those dropped."""
+
+class Load:
+    """What the processes emit, and what of it is kept."""
+
+    def __init__(self, ranks=RANKS, events_per_s=EVENTS_PER_S, seconds=SECONDS, start_s=START_S,
+                 wake_ms=2, capture=""):
+        self.ranks, self.events_per_s, self.seconds = ranks, events_per_s, seconds
+        self.start_s, self.wake_ms, self.capture = start_s, wake_ms, capture
+
+    def experiment(self):
+        return LOAD.replace(f"world_size = {RANKS}", f"world_size = {self.ranks}") + self.capture
+
+    def environment(self, options, begin_s):
+        return dict(os.environ, LOCKSTEP_RANK=str(options.bin / "bench_emit"),
+                    EMIT_EVENTS_PER_S=str(self.events_per_s / self.ranks),
+                    EMIT_SECONDS=str(self.seconds), EMIT_WAKE_MS=str(self.wake_ms),
+                    EMIT_START_NS=str(int(begin_s * 1e9)))
+
+
+def one_run(options, load):
+    """The recorder's share of a core in percent, the events emitted a second as far as they were
+    recorded, those dropped, and the bytes of the file."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         experiment, run = folder / "load.toml", folder / "load.lockstep"
-        experiment.write_text(LOAD)
-        begin_s = time.monotonic() + START_S
+        experiment.write_text(load.experiment())
+        begin_s = time.monotonic() + load.start_s
         recording = subprocess.Popen(
             [options.bin / "lockstep", "run", experiment, "--out", run, "--quiet"],
-            env=dict(os.environ, LOCKSTEP_RANK=str(options.bin / "bench_emit"),
-                     EMIT_EVENTS_PER_S=str(EVENTS_PER_S / RANKS), EMIT_SECONDS=str(SECONDS),
-                     EMIT_START_NS=str(int(begin_s * 1e9))))
+            env=load.environment(options, begin_s))
         try:
             wait_for(run, recording)
             time.sleep(max(0, begin_s + WARM_UP_S - time.monotonic()))
             before, since = cpu_seconds(recording), time.monotonic()
-            time.sleep(max(0, begin_s + SECONDS - 1 - time.monotonic()))
+            time.sleep(max(0, begin_s + load.seconds - 1 - time.monotonic()))
             percent = 100 * (cpu_seconds(recording) - before) / (time.monotonic() - since)
-            if recording.wait(60) != 0:
+            if recording.wait(120) != 0:
                 sys.exit("bench: the run of generators failed")
         finally:
             end(recording)
         with sqlite3.connect(run) as file:
             spans, = file.execute("SELECT count(*) FROM spans").fetchone()
             dropped, = file.execute("SELECT sum(events_dropped) FROM ranks").fetchone()
-    return percent, spans / SECONDS, dropped
+            ranks, = file.execute("SELECT count(DISTINCT rank) FROM tracks").fetchone()
+        if ranks != load.ranks:
+            sys.exit(f"bench: {ranks} of {load.ranks} generators were recorded")
+        return percent, spans / load.seconds, dropped, run.stat().st_size
 
 
 def recorder(options):
     """What recording 100,000 events a second of 8 processes that only emit takes of a core, as
     `lockstep run` does it, with no studio."""
-    runs = [one_run(options) for _ in range(options.rounds or ROUNDS)]
-    percent, events, dropped = zip(*runs)
+    runs = [one_run(options, Load()) for _ in range(options.rounds or ROUNDS)]
+    percent, events, dropped, _ = zip(*runs)
     result = {"name": "recorder", "title": f"recorder at {EVENTS_PER_S:,} events/s, of a core",
               "unit": "%", "ours": statistics.median(percent), "ours_name": "lockstep run",
               "interval": interval(percent), "rounds": len(runs), "events_per_s": list(events),
@@ -62,4 +90,26 @@ def recorder(options):
     return result
 
 
-BENCHMARKS = {"recorder": recorder}
+def many(options):
+    """256 processes that only emit, 1,000 events a second each, recorded by `lockstep run` with all
+    of their events and with outliers alone: events dropped, what recording takes of a core, and
+    how large the file is."""
+    total = MANY * MANY_EVENTS_PER_S
+    kept = {detail: Load(MANY, total, MANY_SECONDS, MANY_START_S, wake_ms=20,
+                         capture=f'[capture]\nring_events = {MANY_RING_EVENTS}\n'
+                                 f'detail = "{detail}"\n') for detail in ("full", "outliers")}
+    runs = {detail: one_run(options, load) for detail, load in kept.items()}
+    share = {detail: run[0] * 100_000 / total for detail, run in runs.items()}
+    result = {"name": "many", "title": f"recorder of {MANY} ranks, of a core for 100,000 events/s",
+              "unit": "%", "ours": share["full"], "ours_name": "lockstep run", "interval": None,
+              "rounds": 1, "runs": runs}
+    ask(result, "spans recorded a second", runs["full"][1], "", 0.95 * total, True)
+    for detail, run in runs.items():
+        ask(result, f"{detail}: events dropped", run[2], "", 0)
+        ask(result, f"{detail}: recorder, of one core", share[detail], "%", MANY_LIMIT_PERCENT)
+    result["lines"].append(f"the file: {runs['full'][3] / 2**20:.0f} MiB with full detail, "
+                           f"{runs['outliers'][3] / 2**20:.0f} MiB with outliers")
+    return result
+
+
+BENCHMARKS = {"recorder": recorder, "many": many}

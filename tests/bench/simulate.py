@@ -12,11 +12,11 @@ from forecasts import error_percent, is_within, middle, toml, width_percent
 ROUNDS = 2
 STEPS = 50
 RECORDED = (2, 4)
-TOLD = (8, 16)
+TOLD = (8, 16, 32)
 MOST_ERROR = 12  # % of a step, by which half of the forecasts may be off
 LEAST_WITHIN = 85  # % of the intervals have to hold what was measured
 
-# Sleeping layers so small that 16 ranks of them do not fill two cores, and slow links to go with them.
+# Sleeping layers so small that 32 ranks of them do not fill two cores, and slow links to go with them.
 LAYERS = 16
 SHAPE = (128, 128)  # 64 KiB
 FORWARD_US, BACKWARD_US = 1500, 4000
@@ -121,7 +121,7 @@ def line(row):
 
 def report(rows, refusals, busy=()):
     """The result of rows of one_round()."""
-    result = {"name": "simulate", "title": "simulations of 8 and 16 ranks from 2 and 4",
+    result = {"name": "simulate", "title": "simulations of 8, 16 and 32 ranks from 2 and 4",
               "unit": "%", "rows": rows, "refusals": refusals, "busy": list(busy),
               "lines": [line(row) for row in rows]}
     for figure in ("step", "exposed"):
@@ -147,8 +147,8 @@ def report(rows, refusals, busy=()):
 
 
 def simulate(options):
-    """What simulate says of 8 and 16 ranks, from recordings of 2 and 4 sleeping ranks with planted
-    jitter on a shaped link, against runs of 8 and 16. --only NAME,... takes some of the settings,
+    """What simulate says of 8, 16 and 32 ranks, from recordings of 2 and 4 sleeping ranks with planted
+    jitter on a shaped link, against runs of as many. --only NAME,... takes some of the settings,
     --from FILE counts the rounds of an earlier --json, too."""
     before = options.found.get("simulate", {"rows": [], "refusals": []})
     first = 1 + max((row["round"] for row in before["rows"]), default=-1)

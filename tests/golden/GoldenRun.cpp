@@ -74,7 +74,7 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
   }
   RunFileWriter& writer = *created.value();
   RunInfo info;
-  info.runId = "golden-1.6";
+  info.runId = "golden-1.7";
   info.name = "golden";
   info.experimentToml = "[experiment]\nname = \"golden\"\n";
   info.state = RunState::kDiverged;
@@ -88,7 +88,9 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
   info.hostName = "golden-host";
   info.worldSize = 2;
   info.plannedSteps = 3;
-  info.environment = {{"libtorch", "1.13.1"}};
+  info.environment = {{"libtorch", "1.13.1"},
+                      {kDetail, "steps"},
+                      {kLeftOut, "steps have their phases, buckets and collectives"}};
   writer.setInfo(info);
   writer.addHost({0, "golden-host", "", "tsc"});
   writer.addHost({1, "other-host", "192.0.2.7", "monotonic"});
@@ -146,6 +148,13 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
     const auto own = static_cast<std::uint64_t>(rank);
     writer.addFingerprint(rank, {2, {0xFEDC'BA98'7654'3210, own}, {1.5, 2.5}, {0.25, -4}});
     writer.addGradients(rank, {2, {{0, 3, 2, 0, 0, {}, {{2.5, 0xFEDC}}}, {1, 4, 1.5, own, 0, {}}}});
+  }
+  for (int rank = 0; rank < 2; ++rank) {
+    // Of a host whose ticks are twice as long twice as few.
+    const std::uint64_t each = rank == 0 ? 2 : 1;
+    writer.addStepSums({0, rank, 1, KeptDetail::kPhases, each * 100'000, each * 300'000,
+                        each * 75'000, each * 200'000, each * 400'000, 0, 0, 0, each * 10'000,
+                        0});
   }
   writer.addMetric(MetricRow{0, 0, "test_accuracy", 2, 13'000'000, 0.75});
   writer.addLog({0, -1, 9'000'000, "two ranks started"});

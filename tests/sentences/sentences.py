@@ -31,6 +31,7 @@ import cpp_text
 
 SPEAKERS = """
 engine/analysis/*.cpp
+engine/capture/*.cpp
 engine/cost/*.cpp
 engine/diagnosis/*.cpp
 engine/diagnosis/rules/*.cpp
@@ -78,7 +79,6 @@ app/cli/Tune.cpp
 app/cli/TuneRuns.cpp
 app/cli/TuneText.cpp
 app/cli/WhatIf.cpp
-app/cli/WhatIfChange.cpp
 ui/model/SpanFacts.cpp
 ui/panels/findings/FindingWords.cpp
 ui/shell/JobEnding.cpp
@@ -86,7 +86,6 @@ ui/shell/RunEnding.cpp
 ui/views/buckets/BucketFacts.cpp
 ui/views/buckets/BucketStory.cpp
 ui/views/buckets/BucketTexts.cpp
-ui/views/buckets/WhatIf.cpp
 ui/views/compare/CompareResult.cpp
 ui/views/compare/CompareScene.cpp
 ui/views/divergence/ParameterWords.cpp
@@ -94,6 +93,11 @@ ui/views/divergence/SequenceWords.cpp
 ui/views/live/LiveContent.cpp
 ui/views/overlap/OverlapSide.cpp
 ui/views/overlap/OverlapWords.cpp
+ui/views/whatif/ForecastHistory.cpp
+ui/views/whatif/HistoryWords.cpp
+ui/views/whatif/ScalingCurve.cpp
+ui/views/whatif/WhatIf.cpp
+ui/views/whatif/WhatIfRun.cpp
 """.split()
 
 # Sources of SPEAKERS that say nothing about a run.

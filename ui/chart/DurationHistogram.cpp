@@ -45,7 +45,7 @@ class HistogramDrawing {
     for (const HistogramRun& run : frame_.runs) {
       if (run.durations != nullptr && run.durations->count() > 0) {
         most = std::max(most, static_cast<double>(run.durations->count()));
-        from = any ? std::min(from, run.durations->sorted.front()) : run.durations->sorted.front();
+        from = any ? std::min(from, run.durations->values.at(0)) : run.durations->values.at(0);
         to = std::max(to, run.durations->p99);
         any = true;
       }

@@ -144,13 +144,7 @@ void drawLineChart(DisplayList& list, const QRectF& rect, const ChartText& text,
   }
   const Scale across{bounds.left, bounds.right, plot.left(), plot.right()};
   const Scale up{bounds.low, bounds.high, plot.bottom(), plot.top()};
-  const double stepY = roundStep(bounds.high - bounds.low, static_cast<int>(plot.height() / 34));
-  for (const double value : up.ticks(stepY)) {
-    const double y = up.at(value);
-    list.fill(QRectF(plot.left(), std::round(y), plot.width(), 1), palette.grid);
-    list.note(QRectF(rect.left(), y - 8, kAround.left() - 6, 16), tickText(value, stepY), palette,
-              kToTheRight);
-  }
+  const double stepY = drawAxisBeside(list, plot, up, rect.left(), tickText, palette);
   drawAxisBelow(list, plot, across, 80, tickText, palette);
   list.note(QRectF(rect.left(), plot.bottom() + 3, kAround.left() - 6, kAround.bottom() - 3),
             text.x, palette, kToTheRight);

@@ -56,6 +56,36 @@ void drawAxisBelow(DisplayList& list, const QRectF& plot, const Scale& scale, do
   }
 }
 
+double drawAxisBeside(DisplayList& list, const QRectF& plot, const Scale& scale, double left,
+                      const std::function<QString(double, double)>& label,
+                      const Palette& palette) {
+  constexpr double kApart = 34;
+  constexpr double kGap = 6;
+  const double step = roundStep(scale.to - scale.from, static_cast<int>(plot.height() / kApart));
+  for (const double value : scale.ticks(step)) {
+    const double y = scale.at(value);
+    list.fill(QRectF(plot.left(), std::round(y), plot.width(), 1), palette.grid);
+    list.note(QRectF(left, y - 8, plot.left() - left - kGap, 16), label(value, step), palette,
+              kToTheRight);
+  }
+  return step;
+}
+
+void drawBand(DisplayList& list, const std::vector<QPointF>& low, const std::vector<QPointF>& high,
+              const QColor& colour) {
+  for (std::size_t i = 1; i < std::min(low.size(), high.size()); ++i) {
+    list.polygon({low[i - 1], low[i], high[i], high[i - 1]}, colour);
+  }
+}
+
+void drawErrorBar(DisplayList& list, QPointF low, QPointF high, const QColor& colour) {
+  constexpr double kEnd = 3;
+  list.line(low, high, colour);
+  for (const QPointF& end : {low, high}) {
+    list.line(end - QPointF(kEnd, 0), end + QPointF(kEnd, 0), colour);
+  }
+}
+
 void drawFirstLost(DisplayList& list, const QRectF& plot, const std::vector<LostCurve>& lost,
                    const std::function<double(double)>& xOf, const Palette& palette) {
   const auto first = std::ranges::min_element(lost, {}, &LostCurve::iteration);

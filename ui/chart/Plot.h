@@ -27,6 +27,19 @@ void drawAxisBelow(DisplayList& list, const QRectF& plot, const Scale& scale, do
                    const std::function<QString(double value, double step)>& label,
                    const Palette& palette, bool grid = false);
 
+/// Writes the round values of a scale that rises up the left side of a plot, from `left` on, each
+/// with a line through the plot. Returns the step between two.
+double drawAxisBeside(DisplayList& list, const QRectF& plot, const Scale& scale, double left,
+                      const std::function<QString(double value, double step)>& label,
+                      const Palette& palette);
+
+/// Draws where a curve may lie: between `low` and `high`, point by point at the same x.
+void drawBand(DisplayList& list, const std::vector<QPointF>& low, const std::vector<QPointF>& high,
+              const QColor& colour);
+
+/// Draws the interval of a single value of a curve, from one end to the other.
+void drawErrorBar(DisplayList& list, QPointF low, QPointF high, const QColor& colour);
+
 /// A curve of a rank that has no finite number from an iteration on.
 struct LostCurve {
   int rank = 0;

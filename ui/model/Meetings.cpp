@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/cost/Sample.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::ui {
@@ -169,6 +170,17 @@ std::vector<Meetings::Arrival> Meetings::arrivalsOf(const Meeting& meeting) cons
   }
   std::ranges::sort(found, {}, &Arrival::rank);
   return found;
+}
+
+Meetings::Quartiles Meetings::quartilesOf(const Meeting& meeting) const {
+  std::vector<double> after;
+  after.reserve(meeting.count);
+  for (std::uint32_t at = meeting.arrivals; at != kNone; at = arrivals_[at].next) {
+    after.push_back(static_cast<double>(arrivals_[at].startTicks - meeting.firstStart));
+  }
+  std::ranges::sort(after);
+  return {cost::sortedQuantile(after, 0.25), cost::sortedQuantile(after, 0.5),
+          cost::sortedQuantile(after, 0.75)};
 }
 
 }  // namespace lockstep::ui

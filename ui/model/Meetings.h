@@ -63,6 +63,12 @@ class Meetings {
     std::uint16_t row = 0;  ///< of the rank's communication lane
   };
   static constexpr std::uint32_t kNone = 0xFFFF'FFFF;
+  /// How long after the first of a meeting's ranks so many of them had come, in ticks.
+  struct Quartiles {
+    double quarter = 0;
+    double half = 0;
+    double threeQuarters = 0;
+  };
 
   /// Takes a span of kind kCollective or kChecked that was put into `row`.
   void add(int rank, std::size_t row, const run::SpanRecord& span);
@@ -77,6 +83,8 @@ class Meetings {
   [[nodiscard]] const Meeting* find(const run::Call& call, std::uint64_t startTicks) const;
   /// The arrivals of a meeting, by rank.
   [[nodiscard]] std::vector<Arrival> arrivalsOf(const Meeting& meeting) const;
+  /// The same of many ranks, in three figures.
+  [[nodiscard]] Quartiles quartilesOf(const Meeting& meeting) const;
 
  private:
   std::array<MeetingTable, 512> tables_;

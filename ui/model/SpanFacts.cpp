@@ -10,6 +10,7 @@
 #include "ui/model/Format.h"
 #include "ui/model/HostWords.h"
 #include "ui/model/SpanNames.h"
+#include "ui/model/ViewState.h"
 
 namespace lockstep::ui {
 
@@ -65,6 +66,15 @@ void addArrivals(const RunModel& model, const Span& span, Facts& facts) {
                              .arg(ranks)
                              .arg(formatDuration(ownWaitNs))
                              .arg(arrivals.lateRank));
+  }
+  const Meeting* meeting = model.meetingOf(span);
+  if (meeting != nullptr && meeting->count > kFewRanks) {
+    const Meetings::Quartiles came = model.meetings().quartilesOf(*meeting);
+    const auto after = [&](double ticks) { return formatDuration(ticks * model.nsPerTick()); };
+    facts.add("Arrivals", QStringLiteral("a quarter after %1, half after %2, three quarters after "
+                                         "%3, all after %4")
+                              .arg(after(came.quarter), after(came.half),
+                                   after(came.threeQuarters), waited));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <QElapsedTimer>
 #include <QUndoCommand>
+#include <algorithm>
 #include <utility>
 
 #include "engine/trace/Event.h"
@@ -41,6 +42,7 @@ void ViewState::eachPart(Visit visit) {
   visit(&Values::selection, &ViewState::selectionChanged);
   visit(&Values::colourBy, &ViewState::colourByChanged);
   visit(&Values::counters, &ViewState::countersChanged);
+  visit(&Values::shownRanks, &ViewState::shownRanksChanged);
 }
 
 // Note [Undo of a view]
@@ -216,6 +218,16 @@ void ViewState::setCounters(const QStringList& names) {
   change(&Values::counters, names, tr("show other counters"));
 }
 
+void ViewState::showRanks(const std::vector<int>& ranks) {
+  std::vector<int> wanted;
+  for (const int rank : ranks) {
+    if (std::ranges::find(wanted, rank) == wanted.end()) {
+      wanted.push_back(rank);
+    }
+  }
+  change(&Values::shownRanks, wanted, wanted.empty() ? tr("show all ranks") : tr("show some ranks"));
+}
+
 void ViewState::setFollowLive(bool follow) {
   if (follow != followLive_) {
     followLive_ = follow;
@@ -230,6 +242,13 @@ void ViewState::setIteration(std::optional<std::uint32_t> iteration) {
   }
 }
 
+void ViewState::setForecast(std::shared_ptr<const ForecastIteration> forecast) {
+  if (forecast != forecast_) {
+    forecast_ = std::move(forecast);
+    emit forecastChanged();
+  }
+}
+
 // Without entries for undo: what they hold is about a run that is gone.
 void ViewState::reset() {
   undo_.clear();
@@ -239,6 +258,7 @@ void ViewState::reset() {
   setHovered(std::nullopt);
   setFollowLive(false);
   setIteration(std::nullopt);
+  setForecast(nullptr);
 }
 
 }  // namespace lockstep::ui

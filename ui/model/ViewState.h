@@ -4,18 +4,24 @@
 #include <QStringList>
 #include <QUndoStack>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "ui/model/ForecastIteration.h"
 #include "ui/model/Span.h"
 
 namespace lockstep::ui {
 
+/// A run of more ranks than this is not shown rank by rank until somebody chooses among them: views
+/// begin with what all of them have in common.
+inline constexpr std::size_t kFewRanks = 8;
+
 enum class ColourBy { kPhase, kBucket, kHook, kWait };
 
 /// What all views of one run share: visible time, the time that statistics are about, selection,
-/// hover, colouring, counters, following. Views read it and change it through its verbs; changes of
-/// range, filter, selection, colouring and counters can be undone. [ui-thread]
+/// hover, colouring, counters, shown ranks, following, what is forecast. Views read it and change it
+/// through its verbs; changes of all but hover, following and forecast can be undone. [ui-thread]
 class ViewState : public QObject {
   Q_OBJECT
 
@@ -41,10 +47,16 @@ class ViewState : public QObject {
   [[nodiscard]] ColourBy colourBy() const { return values_.colourBy; }
   /// The counters that the timeline plots under each rank, by their names in the run file.
   [[nodiscard]] const QStringList& counters() const { return values_.counters; }
+  /// The ranks that views which have a lane a rank show, one below the other; empty: all.
+  [[nodiscard]] const std::vector<int>& shownRanks() const { return values_.shownRanks; }
   [[nodiscard]] bool followsLive() const { return followLive_; }
   /// The iteration at the middle of the visible range, set by the timeline; nothing before the
   /// first one.
   [[nodiscard]] std::optional<std::uint32_t> iteration() const { return iteration_; }
+  /// What somebody asked: an iteration with something changed. Null: nobody did.
+  [[nodiscard]] const std::shared_ptr<const ForecastIteration>& forecast() const {
+    return forecast_;
+  }
   [[nodiscard]] QUndoStack& undoStack() { return undo_; }
 
   /// Sets the visible range; a range that is too narrow is widened about its middle. Any
@@ -57,8 +69,11 @@ class ViewState : public QObject {
   void setHovered(const std::optional<Span>& span);
   void setColourBy(ColourBy colourBy);
   void setCounters(const QStringList& names);
+  /// Shows these ranks alone, in this order; none of them: all again. Who comes twice is shown once.
+  void showRanks(const std::vector<int>& ranks);
   void setFollowLive(bool follow);
   void setIteration(std::optional<std::uint32_t> iteration);
+  void setForecast(std::shared_ptr<const ForecastIteration> forecast);
 
   /// Shows again what was seen before, as a browser does: the ranges that were jumped, zoomed or
   /// moved to, apart from undo. Nothing happens at either end.
@@ -77,8 +92,10 @@ class ViewState : public QObject {
   void hoveredChanged();
   void colourByChanged();
   void countersChanged();
+  void shownRanksChanged();
   void followLiveChanged(bool follow);
   void iterationChanged();
+  void forecastChanged();
 
  private:
   struct Values {
@@ -87,6 +104,7 @@ class ViewState : public QObject {
     std::optional<Span> selection;
     ColourBy colourBy = ColourBy::kPhase;
     QStringList counters = usualCounters();
+    std::vector<int> shownRanks;
   };
   class Change;
 
@@ -103,6 +121,7 @@ class ViewState : public QObject {
   std::optional<Span> hovered_;
   bool followLive_ = false;
   std::optional<std::uint32_t> iteration_;
+  std::shared_ptr<const ForecastIteration> forecast_;
   QUndoStack undo_;
 
   std::vector<TimeRange> back_;

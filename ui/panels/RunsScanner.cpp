@@ -15,6 +15,10 @@ constexpr std::uintmax_t kLargestAnalysed = 256ULL << 20;
 
 RunsScanner::RunsScanner(fs::path folder) : folder_(std::move(folder)) {}
 
+QString RunsScanner::Stamp::text() const {
+  return QStringLiteral("%1 %2 %3 %4").arg(mainTime).arg(mainSize).arg(logTime).arg(logSize);
+}
+
 RunsScanner::Stamp RunsScanner::stampOf(const fs::path& path) {
   Stamp stamp;
   std::error_code ignored;  // a file that vanishes meanwhile has an empty stamp
@@ -88,10 +92,15 @@ void RunsScanner::analyse() {
     if (told == told_.end() && (awaited || known.stamp.mainSize > kLargestAnalysed)) {
       continue;
     }
-    const RunFigures figures = told != told_.end() ? told->second : readRunFigures(path);
-    known.entry.stepsPerSecond = figures.stepsPerSecond;
-    known.entry.overlapPercent = figures.overlapPercent;
-    known.entry.exposedMs = figures.exposedMs;
+    const QString stamp = known.stamp.text();
+    std::optional<RunFigures> figures = kept_.find(path, stamp);
+    if (!figures) {
+      figures = told != told_.end() ? told->second : readRunFigures(path);
+      kept_.keep(path, stamp, *figures);
+    }
+    known.entry.stepsPerSecond = figures->stepsPerSecond;
+    known.entry.overlapPercent = figures->overlapPercent;
+    known.entry.exposedMs = figures->exposedMs;
     known.analysed = true;
     tell();
   }

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "ui/panels/KeptFigures.h"
 #include "ui/panels/RunEntry.h"
 
 namespace lockstep::ui {
@@ -12,7 +13,8 @@ namespace lockstep::ui {
 /// Reads the run files of a folder. Lives in a thread of its own, so that a slow disk never
 /// blocks the window: call through signals. A file is read again only when it or
 /// its write-ahead log changed, or while its run is live (a supervisor's death changes no
-/// file); its spans are read once, when the run is over.
+/// file); its spans are read once, when the run is over, and not again at the next start
+/// (KeptFigures).
 class RunsScanner : public QObject {
   Q_OBJECT
 
@@ -37,6 +39,7 @@ class RunsScanner : public QObject {
     std::uintmax_t mainSize = 0;
     std::uintmax_t logSize = 0;
     bool operator==(const Stamp&) const = default;
+    [[nodiscard]] QString text() const;
   };
   struct Known {
     Stamp stamp;
@@ -50,6 +53,7 @@ class RunsScanner : public QObject {
 
   std::filesystem::path folder_;
   std::filesystem::path open_;
+  KeptFigures kept_;
   std::map<std::filesystem::path, Known> known_;
   std::map<std::filesystem::path, RunFigures> told_;
 };

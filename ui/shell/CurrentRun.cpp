@@ -42,6 +42,7 @@ void CurrentRun::take(const QString& path) {
   // After the lists were cleared: an export of events that this cuts off is reported in them.
   close();
   session_ = std::make_unique<RunSession>(path);
+  toldLeftOut_ = false;
   followNews();
   frame_.stages->setRun(session_->open());
   frame_.findings->setRun(session_->model(), session_->diagnoser());
@@ -78,6 +79,7 @@ void CurrentRun::followNews() {
   connect(run->model(), &RunModel::failed, this, &CurrentRun::fileFailed);
   connect(run->model(), &RunModel::infoChanged, this, [this, &panels] {
     panels.log->setWorldSize(session_->model()->rankCount());
+    tellLeftOut();
     emit changed();
   });
   connect(run->model(), &RunModel::changed, this, &CurrentRun::iterationChanged);
@@ -125,6 +127,23 @@ void CurrentRun::followNews() {
     frame_.panels.runs->refresh();
     emit changed();
   });
+}
+
+// Above every view, since each of them shows less for it; once closed it stays away.
+void CurrentRun::tellLeftOut() {
+  const auto& environment = session_->model()->info().environment;
+  const auto text = environment.find(trace::kLeftOut);
+  const QString key = QStringLiteral("leftOut");
+  if (text == environment.end() || (toldLeftOut_ && !frame_.messages->shows(key))) {
+    return;
+  }
+  toldLeftOut_ = true;
+  frame_.messages->show(
+      key, MessageBar::Kind::kInfo,
+      tr("The run file does not hold all events: %1. Figures of steps are of all; "
+         "what is said of buckets, waiting and causes is of the steps that are "
+         "there.")
+          .arg(QString::fromStdString(text->second)));
 }
 
 void CurrentRun::fileFailed(const QString& sentence) {

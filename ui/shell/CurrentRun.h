@@ -51,10 +51,12 @@ class CurrentRun : public QObject {
  private:
   void followNews();
   void fileFailed(const QString& sentence);
+  void tellLeftOut();
 
   Frame& frame_;
   Settings& settings_;
   std::unique_ptr<RunSession> session_;
+  bool toldLeftOut_ = false;  // of the open run
 };
 
 }  // namespace lockstep::ui

@@ -236,7 +236,8 @@ base::Status ExportController::savePicture(const QString& path,
   }
   const auto picture = viewPicture(frame_.stages->current(), runs, QSize(frame_.stages->width(), 0),
                                    appearance_.theme(), range.value_or(session.state()->range()),
-                                   session.state()->iteration());
+                                   session.state()->iteration(),
+                                   {.ranks = session.state()->shownRanks()});
   return picture.ok() ? ui::savePicture(picture.value(), path) : base::Status(picture.error());
 }
 

@@ -84,6 +84,7 @@ void Launcher::start(const QString& experiment) {
 void Launcher::startNext(const QString& experiment) {
   const auto run = controller_.start(experiment);
   if (run.ok()) {
+    tellBegun(experiment, run);
     begin(run.value());
     return;
   }
@@ -100,19 +101,46 @@ void Launcher::startWith(const std::vector<diagnosis::Setting>& settings) {
   for (const diagnosis::Setting& setting : settings) {
     keys.emplace_back(setting.key, setting.value);
   }
-  const QString before = run_.session()->path();
-  const QString file = writeChanged(run_.session()->model()->info().experimentToml, keys,
-                                    frame_.panels.runs->folder() + QStringLiteral("/drafts"),
-                                    [this](const QString& sentence) { refuse(sentence); });
-  if (file.isEmpty()) {
+  startBeside(writeChanged(run_.session()->model()->info().experimentToml, keys, drafts(),
+                           [this](const QString& sentence) { refuse(sentence); }));
+}
+
+void Launcher::startExperiment(const experiment::Experiment& experiment,
+                               std::function<void(const QString& run)> begun) {
+  const QString file = writeExperiment(experiment, drafts(),
+                                       [this](const QString& sentence) { refuse(sentence); });
+  begun_[file] = std::move(begun);
+  startBeside(file);
+}
+
+QString Launcher::drafts() const {
+  return frame_.panels.runs->folder() + QStringLiteral("/drafts");
+}
+
+void Launcher::startBeside(const QString& file) {
+  if (file.isEmpty() || run_.session() == nullptr) {
+    begun_.erase(file);
     return;
   }
   if (controller_.busy()) {
     frame_.panels.setup->queue().add(file);
     frame_.say(tr("%1 is queued: it starts when this run has ended")
                    .arg(QFileInfo(file).completeBaseName()));
-  } else if (started(controller_.start(file))) {
+    return;
+  }
+  const QString before = run_.session()->path();
+  const auto run = controller_.start(file);
+  tellBegun(file, run);
+  if (started(run)) {
     comparedWith_ = before;
+  }
+}
+
+/// Who started a file by startExperiment() is told, once.
+void Launcher::tellBegun(const QString& file, const base::Result<QString>& run) {
+  const auto told = begun_.extract(file);
+  if (told && run.ok()) {
+    told.mapped()(run.value());
   }
 }
 

@@ -3,11 +3,14 @@
 #include <QObject>
 #include <QString>
 #include <QStringList>
+#include <functional>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "engine/base/Result.h"
 #include "engine/diagnosis/Finding.h"
+#include "engine/experiment/Experiment.h"
 #include "ui/shell/JobRequest.h"
 #include "ui/shell/OutputFollower.h"
 
@@ -35,6 +38,10 @@ class Launcher : public QObject {
   /// Starts a copy of the open run's experiment with these settings, beside which the open run then
   /// stands in the comparison; while a run of the studio goes on, it waits in the queue.
   void startWith(const std::vector<diagnosis::Setting>& settings);
+  /// Starts an experiment that stands in no file yet, in the same way; `begun` is told the path of
+  /// its run when that begins, now or later. It must live as long as this.
+  void startExperiment(const experiment::Experiment& experiment,
+                       std::function<void(const QString& run)> begun);
   /// Asks for a job of PyTorch: this one at first, or the last.
   void askJob(const std::optional<JobRequest>& job = {}, const QString& hint = {});
   /// Stops the run that comes up, else the open one.
@@ -51,6 +58,10 @@ class Launcher : public QObject {
 
  private:
   void startNext(const QString& experiment);
+  /// Starts a file, beside whose run the open one is then compared, or queues it; empty: nothing.
+  void startBeside(const QString& file);
+  void tellBegun(const QString& file, const base::Result<QString>& run);
+  [[nodiscard]] QString drafts() const;
   void startJob(const JobRequest& job);
   bool started(const base::Result<QString>& run);
   void begin(const QString& run);
@@ -67,6 +78,7 @@ class Launcher : public QObject {
   RunController& controller_;
   Settings& settings_;
   QString comingUp_;
+  std::map<QString, std::function<void(const QString& run)>> begun_;  // by experiment file
   QString comparedWith_;                // the run that the one which comes up is to be compared with
   std::optional<JobRequest> job_;  // the same, where it is a job of PyTorch
   bool jobStopped_ = false;

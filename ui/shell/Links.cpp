@@ -26,6 +26,8 @@ void linkViews(Frame& frame) {
                    leadsTo(QStringLiteral("overlap")));
   QObject::connect(views.live, &LiveView::bucketsRequested, frame.pages,
                    leadsTo(QStringLiteral("buckets")));
+  QObject::connect(views.buckets, &BucketsView::whatIfRequested, frame.pages,
+                   leadsTo(QStringLiteral("whatif")));
   QObject::connect(views.hooks, &HooksView::loadHookRequested, frame.panels.hooks, [&frame] {
     frame.docks.bring(frame.panels.hooks);
     frame.panels.hooks->chooseLibrary();
@@ -123,6 +125,7 @@ void linkRuns(Frame& frame, CurrentRun& run) {
     }
     views.compare->setOtherRuns(others);
     views.hooks->setOtherRuns(others);
+    views.whatIf->setOtherRuns(others);
   });
   QObject::connect(runs, &RunsPanel::refreshed, frame.start,
                    [runs, start = frame.start] { start->setRecentRuns(runs->runs().entries()); });
@@ -154,6 +157,7 @@ void linkFailures(Frame& frame) {
   const auto report = [problems](const QString& sentence) { problems->report(false, sentence); };
   QObject::connect(frame.views.hooks, &HooksView::failed, problems, report);
   QObject::connect(frame.views.timeline, &TimelineView::problem, problems, report);
+  QObject::connect(frame.views.whatIf, &WhatIfView::failed, problems, report);
   QObject::connect(frame.panels.events, &EventsPanel::failed, problems, report);
   QObject::connect(frame.panels.runs, &RunsPanel::failed, problems, report);
   QObject::connect(frame.panels.setup, &SetupPanel::failed, problems,

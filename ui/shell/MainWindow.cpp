@@ -125,6 +125,7 @@ void MainWindow::wireRuns() {
   });
   connect(frame_.findings, &Findings::applyRequested, &launcher_,
           [this](const diagnosis::Finding& finding) { launcher_.startWith(finding.settings); });
+  wireForecasts();
   connect(commands_.record, &QAction::triggered, &launcher_, [this] { launcher_.askJob(); });
   connect(frame_.start, &StartPage::recordRequested, commands_.record, &QAction::trigger);
   connect(frame_.start, &StartPage::runRequested, this, &MainWindow::runExperiment);
@@ -141,6 +142,21 @@ void MainWindow::wireRuns() {
   connect(&run_, &CurrentRun::changed, this, &MainWindow::refresh);
   connect(&run_, &CurrentRun::iterationChanged, this, &MainWindow::refreshIteration);
   connect(&launcher_, &Launcher::changed, this, &MainWindow::refresh);
+}
+
+/// A forecast that is run, and what comes of it.
+void MainWindow::wireForecasts() {
+  WhatIfView* whatIf = frame_.views.whatIf;
+  ForecastHistory& history = whatIf->history();
+  connect(whatIf, &WhatIfView::runRequested, &launcher_,
+          [this, &history](const experiment::Experiment& experiment, PastForecast forecast) {
+            launcher_.startExperiment(experiment, [&history, forecast](const QString& run) mutable {
+              forecast.run = run;
+              history.begin(forecast);
+            });
+          });
+  connect(&controller_, &RunController::ended, &history, &ForecastHistory::measure);
+  connect(&controller_, &RunController::endedEarly, &history, &ForecastHistory::giveUp);
 }
 
 void MainWindow::runExperiment(const QString& path) {
@@ -357,6 +373,7 @@ void MainWindow::refresh() {
   frame_.panels.setup->blockRun(missing);
   frame_.start->blockRecording(missing);
   frame_.findings->blockApply(missing);
+  frame_.views.whatIf->blockRun(missing);
   const bool foreign =
       run_.known() && session()->model()->info().kind != trace::RunKind::kExperiment;
   frame_.panels.setup->setNote(

@@ -58,6 +58,7 @@ class MainWindow : public QMainWindow {
  private:
   // Who listens to whom.
   void wireRuns();
+  void wireForecasts();
   void wireFiles();
   void wireView();
   void wireMenus();

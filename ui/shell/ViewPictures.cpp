@@ -4,45 +4,60 @@
 #include <map>
 #include <string>
 
+#include "engine/base/Try.h"
+#include "engine/diagnosis/UnlikeRanks.h"
+#include "ui/model/ViewState.h"
 #include "ui/views/buckets/BucketsPicture.h"
 #include "ui/views/compare/ComparePicture.h"
 #include "ui/views/divergence/DivergencePicture.h"
 #include "ui/views/hooks/HooksPicture.h"
 #include "ui/views/live/LivePicture.h"
 #include "ui/views/overlap/OverlapPicture.h"
+#include "ui/views/ranks/RanksPicture.h"
 #include "ui/views/timeline/TimelinePicture.h"
+#include "ui/views/whatif/WhatIfPicture.h"
 
 namespace lockstep::ui {
 namespace {
 
 using Runs = std::vector<PicturedRun>;
 using Step = std::optional<std::uint32_t>;
-using Draw = std::function<Picture(const Runs&, QSize, Theme, Step)>;
+using Draw = std::function<Picture(const Runs&, QSize, Theme, Step, const PicturedRanks&)>;
 
 // The views whose pictures are made of the analysis; the timeline needs none.
 const std::map<QString, Draw>& analysedViews() {
   static const std::map<QString, Draw> views{
       {QStringLiteral("live"),
-       [](const Runs& runs, QSize size, Theme theme, Step) {
+       [](const Runs& runs, QSize size, Theme theme, Step, const PicturedRanks&) {
          return livePicture(*runs[0].model, runs[0].analysed, size, theme);
        }},
       {QStringLiteral("buckets"),
-       [](const Runs& runs, QSize size, Theme theme, Step step) {
-         return bucketsPicture(*runs[0].model, runs[0].analysed.get(), size, theme, step);
+       [](const Runs& runs, QSize size, Theme theme, Step step, const PicturedRanks& ranks) {
+         return bucketsPicture(*runs[0].model, runs[0].analysed.get(), size, theme, step,
+                               ranks.shown);
        }},
       {QStringLiteral("overlap"),
-       [](const Runs& runs, QSize size, Theme theme, Step) {
-         return overlapPicture(*runs[0].model, *runs[0].analysed, size, theme);
+       [](const Runs& runs, QSize size, Theme theme, Step, const PicturedRanks& ranks) {
+         return overlapPicture(*runs[0].model, *runs[0].analysed, size, theme, ranks.shown);
+       }},
+      {QStringLiteral("ranks"),
+       [](const Runs& runs, QSize size, Theme theme, Step, const PicturedRanks&) {
+         return ranksPicture(*runs[0].model, *runs[0].analysed, size, theme);
        }},
       {QStringLiteral("divergence"),
-       [](const Runs& runs, QSize size, Theme theme, Step) {
+       [](const Runs& runs, QSize size, Theme theme, Step, const PicturedRanks&) {
          return divergencePicture(*runs[0].model, runs[0].analysed, size, theme);
        }},
       {QStringLiteral("hooks"),
-       [](const Runs& runs, QSize size, Theme theme, Step) {
+       [](const Runs& runs, QSize size, Theme theme, Step, const PicturedRanks&) {
          return hooksPicture(*runs[0].model, *runs[0].analysed, size, theme);
        }},
-      {QStringLiteral("compare"), [](const Runs& runs, QSize size, Theme theme, Step) {
+      {QStringLiteral("whatif"),
+       [](const Runs& runs, QSize size, Theme theme, Step, const PicturedRanks&) {
+         return whatIfPicture(*runs[0].model, runs[0].analysed, size, theme);
+       }},
+      {QStringLiteral("compare"),
+       [](const Runs& runs, QSize size, Theme theme, Step, const PicturedRanks&) {
          return comparePicture(*runs[0].model, *runs[0].analysed, *runs[1].model, *runs[1].analysed,
                                size, theme);
        }}};
@@ -61,11 +76,13 @@ QStringList picturedViews() {
   return names;
 }
 
-int runsOfPicture(const QString& view) { return view == QStringLiteral("compare") ? 2 : 1; }
+int runsOfPicture(const QString& view) {
+  return view == QStringLiteral("compare") ? 2 : 1;
+}
 
 base::Result<Picture> viewPicture(const QString& view, const std::vector<PicturedRun>& runs,
                                   QSize size, Theme theme, std::optional<TimeRange> range,
-                                  Step step) {
+                                  Step step, const exports::RankChoice& ranks) {
   const auto refused = [&](const std::string& why) {
     return base::Error{base::ExitCode::kBadInput, why, view.toStdString()};
   };
@@ -88,8 +105,17 @@ base::Result<Picture> viewPicture(const QString& view, const std::vector<Picture
       return base::Error{base::ExitCode::kBadInput, "this run could not be analysed", file};
     }
   }
-  return view == kTimeline ? timelinePicture(*runs[0].model, size, theme, range)
-                           : analysed->second(runs, size, theme, step);
+  const RunModel& model = *runs[0].model;
+  PicturedRanks pictured;
+  const bool named = view == kTimeline && model.rankCount() > static_cast<int>(kFewRanks);
+  if (runs[0].analysed != nullptr && (named || ranks.outliers)) {
+    pictured.unlike =
+        diagnosis::rankLikeness(runs[0].analysed->analysis, model.ranks(), model.hosts())
+            .outliers();
+  }
+  pictured.shown = LOCKSTEP_TRY(exports::ranksOf(ranks, model.rankCount(), pictured.unlike));
+  return view == kTimeline ? timelinePicture(*runs[0].model, size, theme, range, pictured)
+                           : analysed->second(runs, size, theme, step, pictured);
 }
 
 }  // namespace lockstep::ui

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/base/Result.h"
+#include "engine/export/RankChoice.h"
 #include "ui/canvas/Palette.h"
 #include "ui/canvas/Picture.h"
 #include "ui/model/RunAnalyser.h"
@@ -29,11 +30,13 @@ QStringList picturedViews();
 int runsOfPicture(const QString& view);
 
 /// Draws a view of loaded runs; a height of 0 takes what the view needs. `range` is for the
-/// timeline alone, `step` for the buckets. [ui-thread]
-/// Errors: no such view, too few runs, a run without events or one that could not be analysed.
+/// timeline alone, `step` for the buckets; `ranks` for views which have a lane a rank. [ui-thread]
+/// Errors: no such view, too few runs, a run without events or one that could not be analysed,
+/// ranks that the first run has not.
 base::Result<Picture> viewPicture(const QString& view, const std::vector<PicturedRun>& runs,
                                   QSize size, Theme theme,
                                   std::optional<TimeRange> range = std::nullopt,
-                                  std::optional<std::uint32_t> step = std::nullopt);
+                                  std::optional<std::uint32_t> step = std::nullopt,
+                                  const exports::RankChoice& ranks = {});
 
 }  // namespace lockstep::ui

@@ -13,7 +13,9 @@ Views::Views(Stages& stages)
       overlap(new OverlapView),
       divergence(new DivergenceView),
       hooks(new HooksView),
-      compare(new CompareView) {
+      compare(new CompareView),
+      ranks(new RanksView),
+      whatIf(new WhatIfView) {
   const auto add = [&](const char* name, const char* title, const char* tip, RunView* view) {
     const auto tr = [](const char* text) { return QCoreApplication::translate("Views", text); };
     stages.add(QLatin1String(name), tr(title), tr(tip), view);
@@ -29,6 +31,9 @@ Views::Views(Stages& stages)
       divergence);
   add("hooks", "Hooks", "What the communication hook does with its time and its bytes", hooks);
   add("compare", "Compare", "Two or more runs: what differs, by how much, and why", compare);
+  add("ranks", "Ranks", "All ranks at once, iteration by iteration, and which is not like the others",
+      ranks);
+  add("whatif", "What if", "What another cap, link, hook or number of ranks would do", whatIf);
 }
 
 }  // namespace lockstep::ui

@@ -8,7 +8,9 @@
 #include "ui/views/hooks/HooksView.h"
 #include "ui/views/live/LiveView.h"
 #include "ui/views/overlap/OverlapView.h"
+#include "ui/views/ranks/RanksView.h"
 #include "ui/views/timeline/TimelineView.h"
+#include "ui/views/whatif/WhatIfView.h"
 
 namespace lockstep::ui {
 
@@ -26,9 +28,11 @@ struct Views {
   DivergenceView* divergence;
   HooksView* hooks;
   CompareView* compare;
+  RanksView* ranks;
+  WhatIfView* whatIf;
 
   [[nodiscard]] QList<RunView*> all() const {
-    return {live, timeline, buckets, overlap, divergence, hooks, compare};
+    return {live, timeline, buckets, overlap, divergence, hooks, compare, ranks, whatIf};
   }
 };
 

@@ -2,6 +2,8 @@
 
 #include <QPointer>
 #include <QWidget>
+#include <memory>
+#include <utility>
 
 #include "ui/model/Follow.h"
 #include "ui/model/RunAnalyser.h"
@@ -31,6 +33,21 @@ class RunPart : public QWidget {
     follow(model_, run.model, this);
     follow(state_, run.state, this);
     follow(analyser_, run.analyser, this);
+  }
+
+  /// Says that somebody looks at the analysis, and hands the latest over to `taken`, which had the
+  /// one before. False: there is none, or it is the same.
+  bool takeLatest(std::shared_ptr<const AnalysedRun>& taken) {
+    if (analyser_ == nullptr) {
+      return false;
+    }
+    analyser_->want();
+    auto latest = analyser_->latest();
+    if (latest == nullptr || latest == taken) {
+      return false;
+    }
+    taken = std::move(latest);
+    return true;
   }
 
   // Whoever owns them may end them in any order.

@@ -8,13 +8,13 @@
 namespace lockstep::diagnosis {
 
 std::vector<Finding> judgeCalls(const Evidence& evidence) {
-  const auto first = analysis::firstMismatch(evidence.data, evidence.calls);
+  const auto first = analysis::firstMismatch(evidence.calls);
   if (!first) {
     return {};
   }
   const analysis::CallSequence& sequence = evidence.calls[*first];
   const std::size_t row = *sequence.first;
-  const std::vector<int> odd = analysis::oddRanks(evidence.data, sequence, row);
+  const std::vector<int> odd = analysis::oddRanks(sequence, row);
   // Who was ended by a signal made no more calls: that is how the run failed, and no other finding.
   const bool ended =
       std::any_of(evidence.ranks.begin(), evidence.ranks.end(), [&](const trace::RankInfo& rank) {
@@ -27,9 +27,9 @@ std::vector<Finding> judgeCalls(const Evidence& evidence) {
   finding.weight = Weight::kWrong;
   finding.title =
       fmt::format("the ranks' calls differ: {}", analysis::name(sequence.rows[row].mismatch));
-  finding.sentence = fmt::format("Call {} of group {}: {}", sequence.rows[row].sequence,
-                                 static_cast<int>(sequence.group),
-                                 analysis::describe(evidence.data, sequence, row));
+  finding.sentence =
+      fmt::format("Call {} of group {}: {}", sequence.rows[row].sequence,
+                  static_cast<int>(sequence.group), analysis::describe(sequence, row));
   finding.remedy = fmt::format(
       "Look at what {} before this call that the others do not; processes.checked = \"always\" "
       "stops "
@@ -40,7 +40,7 @@ std::vector<Finding> judgeCalls(const Evidence& evidence) {
   if (!odd.empty()) {
     finding.place.rank = odd.front();
   }
-  const trace::SpanRow call = evidence.data.spans[sequence.anyCallAt(row)];
+  const trace::SpanRow call = sequence.anyCallAt(row);
   finding.place.step = call.step;
   finding.place.ticks = call.startTicks;
   return {finding};

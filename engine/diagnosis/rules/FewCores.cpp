@@ -4,6 +4,7 @@
 
 #include "engine/analysis/SlowLink.h"
 #include "engine/base/NumberText.h"
+#include "engine/diagnosis/StepSaving.h"
 #include "engine/diagnosis/rules/Judges.h"
 
 namespace lockstep::diagnosis {
@@ -57,7 +58,7 @@ std::vector<Finding> judgeCores(const Evidence& evidence) {
     finding.place.rank = starved.front();
   }
   finding.place.step = waits.largest();
-  finding.savingMs = interval;
+  finding.savingMs = savingOfTime(evidence, *interval);
   finding.atMost = true;
   return {finding};
 }

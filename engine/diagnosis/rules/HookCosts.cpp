@@ -6,6 +6,7 @@
 
 #include "engine/cost/LinkSettings.h"
 #include "engine/cost/Probe.h"
+#include "engine/diagnosis/StepSaving.h"
 #include "engine/diagnosis/rules/Judges.h"
 
 namespace lockstep::diagnosis {
@@ -86,7 +87,7 @@ std::vector<Finding> judgeHook(const Evidence& evidence) {
   finding.remedy = "Take the plain allreduce here: hook.name = \"allreduce\".";
   finding.settings = {{"hook.name", "\"allreduce\""}};
   finding.place.step = beyond.largest();
-  finding.savingMs = interval;
+  finding.savingMs = savingOfTime(evidence, *interval);
   finding.atMost = true;
   return {finding};
 }

@@ -21,6 +21,7 @@ std::vector<Finding> judgeLargeParameter(const Evidence& evidence);
 std::vector<Finding> judgeRankLink(const Evidence& evidence);
 std::vector<Finding> judgeTransfer(const Evidence& evidence);
 std::vector<Finding> judgeHook(const Evidence& evidence);
+std::vector<Finding> judgeCopies(const Evidence& evidence);
 std::vector<Finding> judgeSearch(const Evidence& evidence);
 std::vector<Finding> judgeBetweenSteps(const Evidence& evidence);
 

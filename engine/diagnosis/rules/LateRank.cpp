@@ -134,7 +134,9 @@ std::vector<Finding> judgeLateRank(const Evidence& evidence) {
       }
     }
     if (!finding.savingMs) {
-      finding.savingMs = late.interval;
+      // Not its lateness: the others come late, too, whose threads slept while they waited for it.
+      const auto lost = timeOf(culprit.parts);
+      finding.savingMs = savingOfTime(evidence, lost ? *lost : *late.interval);
       finding.atMost = true;
     }
     finding.place.rank = late.rank;

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "engine/diagnosis/StepSaving.h"
 #include "engine/diagnosis/rules/Judges.h"
 #include "engine/trace/Event.h"
 
@@ -45,7 +46,9 @@ std::vector<Finding> judgeSearch(const Evidence& evidence) {
       interval->mean, interval->low, interval->high, samples.values.size());
   finding.remedy = "Set ddp.find_unused_parameters = false.";
   finding.settings = {{"ddp.find_unused_parameters", "false"}};
-  finding.savingMs = interval;
+  if (finding.weight == Weight::kCost) {
+    finding.savingMs = savingOfTime(evidence, *interval);
+  }
   finding.place.step = samples.largest();
   finding.place.phase = "forward";
   return {finding};

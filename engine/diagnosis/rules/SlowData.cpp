@@ -4,6 +4,7 @@
 #include <map>
 
 #include "engine/analysis/SlowLink.h"
+#include "engine/diagnosis/StepSaving.h"
 #include "engine/diagnosis/rules/Judges.h"
 
 namespace lockstep::diagnosis {
@@ -33,7 +34,7 @@ std::vector<Finding> judgeData(const Evidence& evidence) {
       interval->mean, interval->low, interval->high, evidence.stepMs);
   finding.remedy =
       "Make the next batch while this one is trained on: workers of a data loader, prefetching.";
-  finding.savingMs = interval;
+  finding.savingMs = savingOfTime(evidence, *interval);
   finding.atMost = true;
   finding.place.step = samples.largest();
   finding.place.phase = "data";

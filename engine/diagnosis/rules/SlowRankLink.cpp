@@ -10,6 +10,7 @@
 #include "engine/analysis/SlowLink.h"
 #include "engine/base/NumberText.h"
 #include "engine/cost/Probe.h"
+#include "engine/diagnosis/StepSaving.h"
 #include "engine/diagnosis/rules/Judges.h"
 
 namespace lockstep::diagnosis {
@@ -94,7 +95,7 @@ std::vector<Finding> judgeRankLink(const Evidence& evidence) {
   // What is no cost to the run is no finding: its transfers have to be exposed.
   std::map<std::uint32_t, std::pair<double, int>> exposed;  // by step: sum, ranks
   for (const analysis::StepOverlap& step : evidence.steps) {
-    if (slow && evidence.isMeasured(step.times)) {
+    if (slow && evidence.isMeasured(step.times) && trace::isTypical(step.times.kept)) {
       auto& [sum, ranks] = exposed[step.times.step];
       ranks += 1;
       for (const analysis::TailItem& item : step.tail) {
@@ -126,7 +127,7 @@ std::vector<Finding> judgeRankLink(const Evidence& evidence) {
       "Look at the network of rank {}'s host: its port, its cable, who else sends there; or run "
       "without it.",
       slow->rank);
-  finding.savingMs = interval;
+  finding.savingMs = savingOfTime(evidence, *interval);
   finding.atMost = true;
   finding.place.rank = slow->rank;
   return {finding};

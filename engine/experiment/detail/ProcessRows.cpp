@@ -19,7 +19,7 @@ std::vector<std::string> presetNames() {
 void addProcesses(Table& table) {
   using P = ProcessesConfig;
   table.add("processes.world_size", at<&E::processes, &P::worldSize>(), "Ranks",
-            "Number of rank processes.", {.unit = "ranks", .from = 1, .to = 64});
+            "Number of rank processes.", {.unit = "ranks", .from = 1, .to = 1024});
   table.add("processes.strategy", at<&E::processes, &P::strategy>(), "Strategy",
             "A process a rank, or one process with a replica a device, the way that is slow.",
             {.choices = {"ddp", "data_parallel"}});

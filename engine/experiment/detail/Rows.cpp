@@ -144,6 +144,15 @@ void addCapture(Table& table) {
             "Norm, NaNs and infinities of each rank's own gradients before they are averaged; 0 "
             "takes none.",
             {.unit = "steps", .from = 0, .to = 1'000'000'000, .advanced = true});
+  table.add("capture.detail", at<&E::capture, &C::detail>(), "Detail",
+            "What the run file keeps: all events; of each step its phases and collectives; or the "
+            "sums of each step, and all events of steps and ranks that are unlike the rest.",
+            {.choices = {"full", "steps", "outliers"}, .advanced = true});
+  table.add(
+      "capture.limit_mb", at<&E::capture, &C::limitMb>(), "Limit of the run file",
+      "Near it only sums of steps are written, and at it nothing more; the run goes on. 0 sets "
+      "none.",
+      {.unit = "MiB", .from = 0, .to = 1'000'000'000, .advanced = true});
 }
 
 const std::vector<Row>& rows() {

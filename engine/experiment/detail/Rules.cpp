@@ -247,12 +247,12 @@ class Rules {
            {"model.sparse", "optimizer.zero", "optimizer.in_backward"},
            fmt::format("optimizer.{} steps dense gradients; write model.sparse = false",
                        o.zero ? "zero" : "in_backward"));
-    expect(!o.inBackward || (e_.ddp.delayAllReduceNamedParams.empty() && !mixesPrecision()),
+    expect(!o.inBackward || (e_.ddp.delayAllReduceNamedParams.empty() && !e_.ddp.mixesPrecision()),
            {"optimizer.in_backward", "ddp.delay_all_reduce_named_params", "ddp.param_dtype",
             "ddp.reduce_dtype"},
            "steps what lies in buckets, in full precision; leave "
            "ddp.delay_all_reduce_named_params and the dtypes of [ddp] out");
-    expect(!mixesPrecision() || !hasSparseGradients(),
+    expect(!e_.ddp.mixesPrecision() || !hasSparseGradients(),
            {"ddp.param_dtype", "ddp.reduce_dtype", "ddp.buffer_dtype", "model.sparse"},
            "mixed precision needs dense gradients; write model.sparse = false");
     expect(!o.inBackward || (!e_.ddp.findUnusedParameters && !e_.ddp.staticGraph),
@@ -263,11 +263,6 @@ class Rules {
 
   [[nodiscard]] bool hasSparseGradients() const {
     return e_.model.kind == "ngram" && e_.model.sparse;
-  }
-
-  [[nodiscard]] bool mixesPrecision() const {
-    const DdpConfig& d = e_.ddp;
-    return d.paramDtype != "none" || d.reduceDtype != "none" || d.bufferDtype != "none";
   }
 
   void hook() {
@@ -296,7 +291,7 @@ class Rules {
     refuse(e_.ddp.join, "ddp.join");
     refuse(e_.ddp.syncBatchNorm, "ddp.sync_batch_norm");
     refuse(!e_.ddp.ignore.empty(), "ddp.ignore");
-    refuse(mixesPrecision(), "ddp.param_dtype");
+    refuse(e_.ddp.mixesPrecision(), "ddp.param_dtype");
     refuse(e_.optimizer.zero, "optimizer.zero");
     refuse(e_.optimizer.inBackward, "optimizer.in_backward");
     refuse(!(e_.hook == HookConfig{}), "hook.name");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/base/Result.h"
+#include "engine/capture/DetailWriter.h"
 #include "engine/experiment/Experiment.h"
 #include "engine/trace/Recorder.h"
 #include "engine/trace/RunFile.h"
@@ -58,11 +59,12 @@ std::map<std::string, std::string> hostEnvironment();
 trace::RunInfo firstInfo(const std::string& runId, const std::string& name,
                          const std::filesystem::path& controlSocket);
 
-/// Begins to record `segments`, which outlive the recorder.
+/// Begins to record `segments`, which outlive the recorder; `detail` of them.
 std::unique_ptr<trace::Recorder> startRecorder(std::unique_ptr<trace::RunFileWriter> writer,
                                                const trace::RunInfo& info,
                                                std::vector<trace::Segment>& segments,
-                                               std::chrono::milliseconds drainEvery);
+                                               std::chrono::milliseconds drainEvery,
+                                               const capture::DetailOptions& detail);
 
 /// Records that a rank trains; with the first of them the run does, whose state is `state`.
 void recordRunning(trace::Recorder& recorder, int rank, trace::RunState& state);

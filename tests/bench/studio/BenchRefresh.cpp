@@ -1,9 +1,11 @@
-// bench_refresh [MINUTES...]: what a refresh of the live analysis costs after so much of a run.
+// bench_refresh [MINUTES...]: what a refresh of the live analysis, and of the views that show it,
+// costs after so much of a run.
 //
-// A run of two ranks with steps of 50 ms and 15 buckets is made and handed to a model as a reader
-// would; every two seconds of the run it is analysed, as the studio does. A line of JSON for each
-// of MINUTES, which grow: {"minutes", "steps", "spans", "refresh_ms": [...], "whole_ms"}: processor
-// times of the refreshes up to then, and of an analysis of all at once.
+// A run of two ranks with steps of 50 ms, 15 buckets and a hook is made and handed to a model as a
+// reader would; every two seconds of the run it is analysed, as the studio does. A line of JSON for
+// each of MINUTES, which grow: {"minutes", "steps", "spans", "refresh_ms": [...], "whole_ms",
+// "views_ms": {"overlap": [...], ...}}: processor times of the refreshes up to then, of an analysis
+// of all at once, and of what each view makes of the last refreshes.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,13 +14,20 @@
 #include <QCoreApplication>
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
+#include <map>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/analysis/GrowingAnalysis.h"
 #include "engine/trace/Event.h"
 #include "ui/model/RunAnalyser.h"
 #include "ui/model/RunModel.h"
+#include "ui/views/divergence/DivergenceFacts.h"
+#include "ui/views/hooks/HooksContent.h"
+#include "ui/views/overlap/OverlapContent.h"
 
 namespace {
 
@@ -31,6 +40,8 @@ constexpr std::uint64_t kStepNs = 50'000'000;
 constexpr std::uint32_t kStepsARefresh = 40;  // two seconds
 constexpr std::uint32_t kStepsAMinute = 1200;
 constexpr std::size_t kMeasured = 30;  // the last minute
+constexpr std::uint32_t kShownSteps = 8 * kStepsARefresh;
+constexpr std::uint32_t kParameters = 40;  // compared every ten steps
 
 double processorMs() {
   timespec now{};
@@ -60,6 +71,10 @@ class MadeRun {
     for (const std::uint32_t end = steps_ + count; steps_ < end; ++steps_) {
       for (int rank = 0; rank < kRanks; ++rank) {
         addStep(update.spans, rank);
+        for (std::uint32_t parameter = 0; steps_ % 10 == 0 && parameter < kParameters;
+             ++parameter) {
+          update.fingerprints.push_back({0, rank, steps_, parameter, steps_ + parameter, 1.0});
+        }
       }
     }
     std::stable_sort(update.spans.begin(), update.spans.end(), [](const auto& a, const auto& b) {
@@ -96,14 +111,15 @@ class MadeRun {
       const std::uint64_t from = std::max(ready + 150'000, linkFree);
       const std::uint64_t to = linkFree = from + 1'000'000 + noise(400'000);
       add(EventKind::kGradientReady, ready, ready, bucket, bucket);
-      add(EventKind::kCopyIn, ready, ready + 50'000, bucket, bucket);
+      add(EventKind::kHookEncode, ready, ready + 50'000, bucket);
       add(EventKind::kBucketLaunched, ready + 60'000, ready + 60'000, bucket);
       add(EventKind::kCollective, from, to, bucket,
           trace::packCollective(steps_ * std::uint64_t{kBuckets} + bucket, 1 << 20));
+      add(EventKind::kHookCommunicate, from - 50'000, to + 10'000, bucket);
       const std::uint64_t over = std::max(waited, to);
       add(EventKind::kWait, waited, over, bucket);
       waited = over + 30'000;
-      add(EventKind::kCopyOut, over, waited, bucket);
+      add(EventKind::kHookDecode, over, waited, bucket);
     }
     add(EventKind::kBackward, 12'000'000, waited);
     add(EventKind::kFinalize, 34'000'000, waited);
@@ -135,21 +151,43 @@ int main(int argc, char** argv) {
   }
   MadeRun run;
   analysis::GrowingAnalysis growing;
-  ui::AnalysedRun latest;  // as the studio holds it: it goes when the next is there
-  std::vector<double> refreshMs;
+  std::shared_ptr<const ui::AnalysedRun> latest;  // as the studio holds it: it goes when the next
+  std::vector<double> refreshMs;                  // is there
+  ui::GrowingDivergenceFacts divergence;
+  ui::GrowingHookRun hooks;
+  ui::GrowingOverlapContent overlap;
+  const std::map<std::string, std::function<void()>> views = {
+      {"divergence", [&] { divergence.refresh(ui::factsInput(run.model(), latest)); }},
+      {"hooks",
+       [&] { ui::makeHooksContent({hooks.refresh(ui::hookFactsOf(run.model()), *latest)}, {}); }},
+      {"overlap", [&] { overlap.refresh(*latest); }}};
   for (const std::uint32_t until : minutes) {
+    std::map<std::string, std::vector<double>> viewsMs;
     while (run.steps() < until * kStepsAMinute) {
       run.addSteps(kStepsARefresh);
-      const double begin = processorMs();
-      ui::AnalysedRun next{run.model().snapshot(), {}};
-      next.analysis = growing.refresh(next.data);
+      double begin = processorMs();
+      auto next = std::make_shared<ui::AnalysedRun>();
+      next->data = run.model().snapshot();
+      next->analysis = growing.refresh(next->data);
       latest = std::move(next);
       refreshMs.push_back(processorMs() - begin);
+      for (const auto& [name, refresh] : views) {
+        if (run.steps() + kShownSteps > until * kStepsAMinute) {
+          begin = processorMs();
+          refresh();
+          viewsMs[name].push_back(processorMs() - begin);
+        }
+      }
+    }
+    std::string shown;
+    for (const auto& [name, ms] : viewsMs) {
+      shown +=
+          fmt::format(R"({}"{}": [{:.3f}])", shown.empty() ? "" : ", ", name, fmt::join(ms, ", "));
     }
     const auto measured = static_cast<std::ptrdiff_t>(std::min(kMeasured, refreshMs.size()));
     refreshMs.erase(refreshMs.begin(), refreshMs.end() - measured);
     const double begin = processorMs();
-    const bool same = analysis::analyse(latest.data).exposedMs == latest.analysis.exposedMs;
+    const bool same = analysis::analyse(latest->data).exposedMs == latest->analysis.exposedMs;
     const double wholeMs = processorMs() - begin;
     if (!same) {
       std::cerr << "bench_refresh: the refreshes have led elsewhere\n";
@@ -157,9 +195,9 @@ int main(int argc, char** argv) {
     }
     std::cout << fmt::format(
                      R"({{"minutes": {}, "steps": {}, "spans": {}, "refresh_ms": [{:.3f}], )"
-                     R"("whole_ms": {:.3f}}})",
+                     R"("whole_ms": {:.3f}, "views_ms": {{{}}}}})",
                      until, run.steps(), run.model().spanCount(), fmt::join(refreshMs, ", "),
-                     wholeMs)
+                     wholeMs, shown)
               << std::endl;
   }
   return 0;

@@ -23,6 +23,7 @@
 //
 //   EMIT_EVENTS_PER_S  events a second of this rank, default 12500
 //   EMIT_SECONDS       how long, default 10
+//   EMIT_WAKE_MS       how often it looks whether the time of some has come, default 2
 //   EMIT_START_NS      CLOCK_MONOTONIC at which all ranks begin, default now
 //
 // An event carries the time that the schedule has for it, not the later one at which the process
@@ -35,8 +36,8 @@ using trace::EventKind;
 constexpr std::uint32_t kBuckets = 6;
 constexpr std::uint32_t kParameters = 32;
 constexpr std::uint64_t kParameterBytes = 256 * 1024;
-constexpr std::int64_t kWakeEveryNs = 2'000'000;
-constexpr double kSkewOfARank = 0.002;  // each arrives that part of a step after the one before it
+constexpr int kSkewed = 8;              // ranks of a group, of which each arrives ...
+constexpr double kSkewOfARank = 0.002;  // ... that part of a step after the one before it
 
 volatile sig_atomic_t stopAsked = 0;
 
@@ -59,7 +60,7 @@ std::vector<Scheduled> stepOf(int rank) {
   std::vector<Scheduled> step;
   const auto add = [&](On lane, EventKind kind, double start, double end,
                        std::uint16_t bucket = trace::kNoBucket, std::uint64_t value = 0) {
-    const double late = kSkewOfARank * rank;
+    const double late = kSkewOfARank * (rank % kSkewed);
     step.push_back({lane, kind, start + late, end + late, bucket, value});
   };
   add(On::kStep, EventKind::kData, 0.00, 0.04);
@@ -162,28 +163,29 @@ int emit(trace::Tracer& tracer, int rank) {
   };
 
   tracer.lastWords().phase.store(static_cast<std::uint16_t>(EventKind::kStep));
+  const auto wakeEveryNs = static_cast<std::int64_t>(1e6 * number("EMIT_WAKE_MS", 2));
   std::int64_t wakeNs = startNs;
-  std::uint32_t number = 0;
+  std::uint32_t done = 0;
   std::size_t at = 0;
-  while (number < steps && stopAsked == 0) {
-    sleepUntil(wakeNs += kWakeEveryNs);
+  while (done < steps && stopAsked == 0) {
+    sleepUntil(wakeNs += wakeEveryNs);
     const auto now = static_cast<double>(base::monotonicNs() - startNs);
-    while (number < steps && (number + step[at].end) * stepNs <= now) {
+    while (done < steps && (done + step[at].end) * stepNs <= now) {
       const Scheduled& event = step[at];
       const bool collective =
           event.kind == EventKind::kCollective || event.kind == EventKind::kCollectiveQueued;
       const std::uint64_t value =
-          collective ? trace::packCollective(number * kBuckets + event.bucket, event.value)
+          collective ? trace::packCollective(done * kBuckets + event.bucket, event.value)
                      : event.value;
       lanes[static_cast<int>(event.lane)]->spanUntil(
-          event.kind, ticksAt((number + event.start) * stepNs),
-          ticksAt((number + event.end) * stepNs), number, event.bucket, value,
+          event.kind, ticksAt((done + event.start) * stepNs), ticksAt((done + event.end) * stepNs),
+          done, event.bucket, value,
           collective ? trace::packOperation(trace::Operation::kAllreduce) : std::uint16_t{0});
       at = (at + 1) % step.size();
-      number += at == 0 ? 1 : 0;
+      done += at == 0 ? 1 : 0;
     }
   }
-  tracer.send(trace::toJson(trace::SummaryMessage{number, 0, ""}));
+  tracer.send(trace::toJson(trace::SummaryMessage{done, 0, ""}));
   return stopAsked != 0 ? static_cast<int>(base::ExitCode::kInterrupted) : 0;
 }
 

@@ -42,12 +42,12 @@ TEST(CallSequencesTest, LaysTheCallsOfAGroupSideBySide) {
   EXPECT_EQ(sequence.ranks, (std::vector<int>{0, 1}));
   ASSERT_EQ(sequence.rows.size(), 2u);
   EXPECT_EQ(sequence.rows[1].sequence, 2u);
-  EXPECT_EQ(run.data().spans[sequence.callAt(1, 0)].id, 3);
-  EXPECT_EQ(run.data().spans[sequence.callAt(1, 1)].id, 2);
+  EXPECT_EQ(sequence.callAt(1, 0)->id, 3);
+  EXPECT_EQ(sequence.callAt(1, 1)->id, 2);
   EXPECT_FALSE(sequence.first.has_value());
   EXPECT_EQ(sequence.mismatches, 0u);
-  EXPECT_EQ(describe(run.data(), sequence, 0), "All ranks of the group made the same call.");
-  EXPECT_TRUE(oddRanks(run.data(), sequence, 0).empty());
+  EXPECT_EQ(describe(sequence, 0), "All ranks of the group made the same call.");
+  EXPECT_TRUE(oddRanks(sequence, 0).empty());
 }
 
 TEST(CallSequencesTest, NamesTheOperationThatDiffers) {
@@ -59,8 +59,8 @@ TEST(CallSequencesTest, NamesTheOperationThatDiffers) {
   const CallSequence sequence = only(run);
   ASSERT_EQ(sequence.first, 1u);
   EXPECT_EQ(sequence.rows[1].mismatch, CallMismatch::kOperation);
-  EXPECT_EQ(oddRanks(run.data(), sequence, 1), (std::vector<int>{1}));
-  EXPECT_EQ(describe(run.data(), sequence, 1),
+  EXPECT_EQ(oddRanks(sequence, 1), (std::vector<int>{1}));
+  EXPECT_EQ(describe(sequence, 1),
             "Ranks 0, 2 called allreduce of 400 bytes; rank 1 called broadcast of 400 bytes.");
 }
 
@@ -77,8 +77,8 @@ TEST(CallSequencesTest, TellsSizesAndBucketsThatDiffer) {
   EXPECT_EQ(sequence.rows[1].mismatch, CallMismatch::kBucket);
   EXPECT_EQ(sequence.rows[2].mismatch, CallMismatch::kNone);
   EXPECT_EQ(sequence.mismatches, 2u);
-  EXPECT_EQ(oddRanks(run.data(), sequence, 0), (std::vector<int>{0, 1})) << "two have no majority";
-  EXPECT_EQ(describe(run.data(), sequence, 1),
+  EXPECT_EQ(oddRanks(sequence, 0), (std::vector<int>{0, 1})) << "two have no majority";
+  EXPECT_EQ(describe(sequence, 1),
             "Rank 0 called allreduce of 400 bytes for bucket 0; "
             "rank 1 called allreduce of 400 bytes for bucket 1.");
 }
@@ -94,10 +94,9 @@ TEST(CallSequencesTest, HoldsAMissingCallAgainstARankThatWentOnOrEnded) {
   EXPECT_EQ(sequence.rows[1].mismatch, CallMismatch::kMissing) << "rank 1 went on without";
   EXPECT_EQ(sequence.rows[2].mismatch, CallMismatch::kMissing) << "rank 2 ended before";
   EXPECT_EQ(sequence.first, 1u);
-  EXPECT_EQ(oddRanks(run.data(), sequence, 2), (std::vector<int>{2}));
-  EXPECT_EQ(describe(run.data(), sequence, 1),
-            "Ranks 0, 2 called allreduce; rank 1 made no such call.");
-  EXPECT_EQ(sequence.callAt(1, 1), CallSequence::kNoCall);
+  EXPECT_EQ(oddRanks(sequence, 2), (std::vector<int>{2}));
+  EXPECT_EQ(describe(sequence, 1), "Ranks 0, 2 called allreduce; rank 1 made no such call.");
+  EXPECT_EQ(sequence.callAt(1, 1), nullptr);
 }
 
 TEST(CallSequencesTest, LeavesUndecidedWhatALiveRunMayStillBring) {
@@ -108,9 +107,8 @@ TEST(CallSequencesTest, LeavesUndecidedWhatALiveRunMayStillBring) {
   EXPECT_EQ(only(run, false).rows[1].mismatch, CallMismatch::kUnknown);
   EXPECT_FALSE(only(run, false).first.has_value());
   EXPECT_EQ(only(run, true).rows[1].mismatch, CallMismatch::kMissing);
-  EXPECT_EQ(oddRanks(run.data(), only(run, true), 1), (std::vector<int>{1})) << "who is missing";
-  EXPECT_EQ(describe(run.data(), only(run, false), 1),
-            "Rank 0 called allreduce; rank 1 left no record.");
+  EXPECT_EQ(oddRanks(only(run, true), 1), (std::vector<int>{1})) << "who is missing";
+  EXPECT_EQ(describe(only(run, false), 1), "Rank 0 called allreduce; rank 1 left no record.");
 }
 
 TEST(CallSequencesTest, LeavesUndecidedWhatWasDroppedOrNotRecorded) {
@@ -145,13 +143,12 @@ TEST(CallSequencesTest, TellsACallThatOneRankNeverEnded) {
   call(run, 0, 1);
   EXPECT_EQ(only(run, true).rows[0].mismatch, CallMismatch::kState);
   EXPECT_EQ(only(run, false).rows[0].mismatch, CallMismatch::kUnknown);
-  EXPECT_EQ(describe(run.data(), only(run, true), 0),
+  EXPECT_EQ(describe(only(run, true), 0),
             "Rank 0 went through it; rank 1 began it and never ended it.");
-  EXPECT_EQ(oddRanks(run.data(), only(run, true), 0), (std::vector<int>{1}));
+  EXPECT_EQ(oddRanks(only(run, true), 0), (std::vector<int>{1}));
   call(run, 1, 1);
   EXPECT_EQ(only(run).rows[0].mismatch, CallMismatch::kNone);
-  EXPECT_EQ(run.data().spans[only(run).callAt(0, 1)].id, 3)
-      << "what was carried out, and not that it was queued";
+  EXPECT_EQ(only(run).callAt(0, 1)->id, 3) << "what was carried out, and not that it was queued";
 }
 
 TEST(CallSequencesTest, OnlyARunThatWasRecordedToItsEndTellsWhatDidNotHappen) {
@@ -182,7 +179,7 @@ TEST(CallSequencesTest, KeepsGroupsAndChecksApartAndLeavesPairsOut) {
   EXPECT_EQ(sequences[1].group, 5);
   EXPECT_EQ(sequences[1].ranks, (std::vector<int>{0, 2})) << "rank 1 is not in the group";
   EXPECT_EQ(sequences[1].mismatches, 0u);
-  EXPECT_FALSE(firstMismatch(run.data(), sequences).has_value());
+  EXPECT_FALSE(firstMismatch(sequences).has_value());
 }
 
 TEST(CallSequencesTest, TheFirstMismatchIsFirstInTimeAcrossGroups) {
@@ -193,7 +190,7 @@ TEST(CallSequencesTest, TheFirstMismatchIsFirstInTimeAcrossGroups) {
   const auto sequences = callSequences(run.data(), true);
   ASSERT_EQ(sequences.size(), 2u);
   EXPECT_EQ(sequences[0].mismatches, 1u) << "rank 1 is in the default group and made no call";
-  EXPECT_EQ(firstMismatch(run.data(), sequences), 1u);
+  EXPECT_EQ(firstMismatch(sequences), 1u);
 }
 
 TEST(CallSequencesTest, NumbersGoOnBeyondTheirWrap) {
@@ -215,7 +212,7 @@ TEST(CallSequencesTest, SaysThatARankCalledForNoBucket) {
   run.spans.back().bucket = trace::kNoBucket;
   const auto sequences = callSequences(run.data(), true);
   ASSERT_EQ(sequences.size(), 1u);
-  EXPECT_EQ(describe(run.data(), sequences[0], 0),
+  EXPECT_EQ(describe(sequences[0], 0),
             "Rank 0 called allreduce of 400 bytes for bucket 3; rank 1 called allreduce of 400 "
             "bytes for no bucket.");
 }

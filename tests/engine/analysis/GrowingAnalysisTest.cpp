@@ -6,72 +6,16 @@
 #include <functional>
 #include <random>
 
-#include "engine/analysis/GrowingMedian.h"
+#include "engine/analysis/RankActivity.h"
+#include "engine/analysis/StepOverlap.h"
 #include "engine/trace/Event.h"
-#include "tests/engine/analysis/HandMadeRun.h"
+#include "tests/engine/analysis/ArrivingRun.h"
 
 namespace lockstep::analysis {
 namespace {
 
 using trace::EventKind;
 using trace::SpanRow;
-
-constexpr std::uint64_t kStepTicks = 50'000;  // 50 ms
-constexpr std::uint32_t kBuckets = 3;
-
-/// Steps of several ranks with all that the analysis looks at; rank 1 is late.
-HandMadeRun trained(int ranks, std::uint32_t steps) {
-  HandMadeRun run(ranks);
-  std::mt19937 random(7);
-  const auto some = [&](std::uint64_t most) { return random() % most; };
-  for (std::uint32_t step = 0; step < steps; ++step) {
-    for (int rank = 0; rank < ranks; ++rank) {
-      const std::uint64_t begin = 10'000 + step * kStepTicks + some(200);
-      const std::uint64_t end = begin + kStepTicks - 300 - some(500);
-      run.add(rank, EventKind::kForward, begin, begin + 10'000 + some(900), step);
-      for (std::uint32_t bucket = 0; bucket < kBuckets; ++bucket) {
-        const std::uint64_t ready = begin + 15'000 + bucket * 5'000 + some(2'000);
-        run.add(rank, EventKind::kGradientReady, ready, ready, step, bucket);
-        run.add(rank, EventKind::kCopyIn, ready, ready + 300 + some(99), step, bucket);
-        const std::uint64_t call = ready + 400 + (rank == 1 ? 3'000 : 0);
-        const std::uint64_t sequence = step * kBuckets + bucket;
-        run.addCheck(rank, call, call + 200, sequence + 5, step);
-        run.spans.back().bucket = static_cast<std::uint16_t>(bucket);
-        // The last of a step goes on into the next one.
-        const std::uint64_t done = bucket + 1 == kBuckets && step % 5 == 0
-                                       ? end + 500 + some(99)
-                                       : call + 5'000 + some(3'000);
-        run.addCollective(rank, call + 200, done, sequence, step);
-        run.spans.back().bucket = static_cast<std::uint16_t>(bucket);
-        if (bucket == 1) {
-          run.addCollective(rank, done, done + 700, sequence, step);
-          run.spans.back().kind = EventKind::kShaped;
-        }
-      }
-      run.add(rank, EventKind::kBackward, begin + 11'000, begin + 32'000, step);
-      run.add(rank, EventKind::kFinalize, begin + 30'000, begin + 32'000, step);
-      run.add(rank, EventKind::kOffCore, begin + 20'000, begin + 24'000, step, 1'000 * some(300));
-      run.add(rank, EventKind::kOptimizer, begin + 33'000, begin + 40'000 + some(2'000), step);
-      run.add(rank, EventKind::kStep, begin, end, step);
-    }
-  }
-  return run;
-}
-
-/// The run as it came: each span a while after its end, and its id by that.
-void arrive(HandMadeRun& run, const std::function<std::uint64_t(const SpanRow&)>& delay = nullptr) {
-  std::vector<std::pair<std::uint64_t, SpanRow>> order;
-  for (const SpanRow& span : run.spans) {
-    order.emplace_back(span.startTicks + span.durationTicks + (delay ? delay(span) : 0), span);
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  run.spans.clear();
-  for (auto& [ticks, span] : order) {
-    span.id = static_cast<std::int64_t>(run.spans.size() + 1);
-    run.spans.push_back(span);
-  }
-}
 
 void expectSame(const RunAnalysis& grown, const RunAnalysis& whole) {
   EXPECT_EQ(grown.warmUp, whole.warmUp);
@@ -128,6 +72,32 @@ TEST(GrowingAnalysisTest, SaysTheSameAsOfAllAtOnceAndAnalysesNothingTwice) {
   EXPECT_EQ(feed(run, 2'777), 0);
   EXPECT_EQ(analyse(run.data()).lateRank, 1) << "the verdicts are in what is compared";
   EXPECT_TRUE(analyse(run.data()).checks.has_value());
+}
+
+TEST(GrowingAnalysisTest, HandsOutTheActivityThatItFoundOnTheWay) {
+  const RunData data = trained(3, 700).data();
+  std::vector<RankActivity> found;
+  const RunAnalysis run = GrowingAnalysis().refresh(data, false, &found);
+  expectSame(run, analyse(data));
+  const std::vector<RankActivity> whole = rankActivity(data);
+  ASSERT_EQ(found.size(), whole.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_EQ(found[i].rank, whole[i].rank);
+    EXPECT_EQ(found[i].inFlight, whole[i].inFlight);
+    EXPECT_EQ(found[i].computing, whole[i].computing);
+    EXPECT_EQ(found[i].offCore, whole[i].offCore);
+  }
+  // So many that two threads divide them.
+  const std::vector<StepOverlap> steps = stepOverlaps(data, run, found);
+  ASSERT_EQ(steps.size(), 2100u);
+  auto expected = run.steps();
+  auto times = expected.begin();
+  for (const StepOverlap& step : steps) {
+    EXPECT_EQ(step.times.rank, (*times).rank);
+    EXPECT_EQ(step.times.step, (*times).step);
+    EXPECT_GT(step.aloneMs, 0);
+    ++times;
+  }
 }
 
 TEST(GrowingAnalysisTest, SaysTheSameWhereSpansComeLate) {
@@ -199,24 +169,19 @@ TEST(GrowingAnalysisTest, SaysTheSameWhereARankJoinsAndADeviceBeginsToCompute) {
   EXPECT_EQ(feed(run, 1'700), 2);
 }
 
-TEST(GrowingMedianTest, IsTheMedianOfAllValuesWhicheverWayTheyCame) {
-  std::mt19937 random(3);
-  for (const std::size_t first : {0u, 1u, 2u, 700u, 5'000u}) {
-    GrowingMedian growing;
-    std::vector<double> all;
-    for (int round = 0; round < 60; ++round) {
-      std::vector<double> more(round == 0 ? first : random() % 40);
-      for (double& value : more) {
-        value = static_cast<double>(random() % 1'000);
-      }
-      std::vector<double> then = all;
-      then.insert(then.end(), more.begin(), more.end());
-      EXPECT_EQ(growing.with(more), median(then));
-      all = then;
-      growing.add(std::move(more));
-      EXPECT_EQ(growing.with({}), median(all));
-    }
-  }
+TEST(GrowingAnalysisTest, SaysTheSameWhereSumsStandInForSpansAndSomeComeLate) {
+  HandMadeRun run = trained(2, 300);
+  arrive(run);
+  const int restarts = feed(run, 2'222, [](RunData& data, std::size_t first) {
+    trace::StepSumsRow sums;
+    sums.kept = trace::KeptDetail::kPhases;
+    sums.step = static_cast<std::uint32_t>(first / 100);  // far behind at the end
+    sums.rank = static_cast<int>(first % 3);              // of whom one has no spans
+    sums.inFlight = 10'000;
+    sums.overlap = first % 10'000;
+    data.sums.push_back(sums);
+  });
+  EXPECT_GE(restarts, 1);
 }
 
 }  // namespace

@@ -165,7 +165,7 @@ TEST(HookBucketsTest, SumUpByBucketWithSharesSizesAndWhatIsAroundTheStepLast) {
       .phase(0, EventKind::kHookCommunicate, 5'000, 9'000, 1)
       .collective(0, 5'000, 9'000, 0, 1)
       .phase(0, EventKind::kHookDecode, 10'000, 12'000, trace::kNoBucket);
-  const auto buckets = hookBuckets(run.times(), run.run_.tables.layouts);
+  const auto buckets = HookCalls(run.times()).buckets(run.run_.tables.layouts);
   ASSERT_EQ(buckets.size(), 3u);
   EXPECT_EQ(buckets[0].bucket, 0);
   EXPECT_EQ(buckets[0].total.count(), 2u);
@@ -179,7 +179,7 @@ TEST(HookBucketsTest, SumUpByBucketWithSharesSizesAndWhatIsAroundTheStepLast) {
   EXPECT_EQ(buckets[2].bucket, trace::kNoBucket);
   EXPECT_EQ(buckets[2].gradientBytes, std::nullopt);
   EXPECT_DOUBLE_EQ(buckets[2].shares[static_cast<std::size_t>(HookPhase::kDecode)], 0.2);
-  EXPECT_EQ(hookBuckets(run.times(), run.run_.tables.layouts, 1).size(), 1u);
+  EXPECT_EQ(HookCalls(run.times()).buckets(run.run_.tables.layouts, 1).size(), 1u);
 }
 
 TEST(HookBucketsTest, AStepAddsUpItsBucketsAndTakesTheMedianOfTheRanks) {
@@ -191,11 +191,11 @@ TEST(HookBucketsTest, AStepAddsUpItsBucketsAndTakesTheMedianOfTheRanks) {
       .phase(0, EventKind::kHookCommunicate, 5'000, 9'000, trace::kNoBucket)
       .collective(0, 5'000, 9'000, 0, trace::kNoBucket)
       .phase(1, EventKind::kHookEncode, 1'000, 6'000, 0);
-  const HookStep step = hookStep(run.times(), run.run_.tables.layouts);
+  const HookStep step = HookCalls(run.times()).step(run.run_.tables.layouts);
   EXPECT_EQ(step.workMs, 4);
   EXPECT_EQ(step.communicateMs, 2);
   EXPECT_EQ(step.gradientBytes, 5'000u);
-  EXPECT_EQ(hookStep(run.times(), {}).gradientBytes, std::nullopt);
+  EXPECT_EQ(HookCalls(run.times()).step({}).gradientBytes, std::nullopt);
 }
 
 TEST(HookBucketsTest, FindsTheLongestCallByPhase) {
@@ -203,11 +203,11 @@ TEST(HookBucketsTest, FindsTheLongestCallByPhase) {
   run.phase(0, EventKind::kHookEncode, 1'000, 2'000, 0)
       .phase(0, EventKind::kHookDecode, 2'000, 9'000, 0)
       .phase(1, EventKind::kHookEncode, 1'000, 4'000, 0);
-  const HookTimes times = run.times();
-  EXPECT_EQ(longestCall(times, 0, HookPhase::kEncode, std::nullopt)->rank, 1);
-  EXPECT_EQ(longestCall(times, 0, std::nullopt, std::nullopt)->rank, 0);
-  EXPECT_EQ(longestCall(times, 0, HookPhase::kEncode, 0)->rank, 0);
-  EXPECT_EQ(longestCall(times, 5, std::nullopt, std::nullopt), nullptr);
+  const HookCalls calls(run.times());
+  EXPECT_EQ(calls.longest(0, HookPhase::kEncode, std::nullopt)->rank, 1);
+  EXPECT_EQ(calls.longest(0, std::nullopt, std::nullopt)->rank, 0);
+  EXPECT_EQ(calls.longest(0, HookPhase::kEncode, 0)->rank, 0);
+  EXPECT_EQ(calls.longest(5, std::nullopt, std::nullopt), nullptr);
 }
 
 }  // namespace

@@ -39,6 +39,33 @@ TEST(StepTimesTest, MeasuresThePhases) {
   EXPECT_EQ(step.computingMs, 9);
 }
 
+TEST(StepTimesTest, SumsStandInForSpansThatWereLeftOut) {
+  HandMadeRun run(1);
+  run.add(0, EventKind::kStep, 0, 10'000);
+  trace::StepSumsRow sums;
+  sums.forward = 2'000;
+  sums.backward = 6'000;
+  sums.optimizer = 1'000;
+  sums.inFlight = 5'000;
+  sums.computing = 9'000;
+  sums.overlap = 4'000;
+  sums.overlapLeast = 3'500;
+  sums.overlapMost = 4'250;
+  sums.coreWait = 500;
+  run.tables.sums.push_back(sums);
+  sums.rank = 7;  // that emitted nothing
+  run.tables.sums.push_back(sums);
+  const StepTimes step = only(run);
+  EXPECT_EQ(step.stepMs, 10);
+  EXPECT_EQ(step.forwardMs, 2);
+  EXPECT_EQ(step.computingMs, 9);
+  EXPECT_EQ(step.overlapPercent, 80);
+  EXPECT_EQ(step.exposedMs, 1);
+  EXPECT_EQ(step.overlapMostMs, 4.25);
+  EXPECT_EQ(step.coreWaitMs, 0.5);
+  EXPECT_EQ(step.kept, trace::KeptDetail::kSums);
+}
+
 TEST(StepTimesTest, SaysNothingOfOverlapWithoutCommunication) {
   const StepTimes step = only(plainStep());
   EXPECT_EQ(step.overlapPercent, std::nullopt);

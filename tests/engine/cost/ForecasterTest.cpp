@@ -90,6 +90,24 @@ TEST(Forecaster, ItsIntervalIsAsWideAsTheThirdsOfTheRunDiffer) {
   EXPECT_DOUBLE_EQ(width(uneven.value()[0].exposedNs), width(even.value()[0].exposedNs));
 }
 
+TEST(Forecaster, AHookIsNoSurerThanTheRunThatItIsOf) {
+  const SleepingRun run;
+  const auto made = Forecaster::make({run.steps(30), settings(run), 1, {}});
+  ASSERT_TRUE(made.ok()) << made.error().what;
+  const auto told = [&](const StepChange& change) {
+    return made.value().forecast(change).value()[0].stepNs;
+  };
+  const auto reach = [](const Estimate& estimate) { return estimate.high - estimate.value; };
+  StepChange change;
+  const Estimate own = told(change);
+  change.hook = HookWork{};
+  const Estimate sure = told(change);
+  EXPECT_NEAR(sure.value, own.value, 1);
+  EXPECT_GT(reach(sure), 1.3 * reach(own)) << "it rests on two runs";
+  change.hook->runOffStepNs = 5e6;
+  EXPECT_GE(reach(told(change)), 5e6);
+}
+
 TEST(Forecaster, NeedsAFewWholeSteps) {
   const SleepingRun run;
   EXPECT_EQ(whyNot({run.steps(5), settings(run), 1, {}}), "it can");

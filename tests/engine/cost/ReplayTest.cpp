@@ -151,6 +151,28 @@ TEST_F(ReplayTest, WhoEndsAStepLaterBeginsTheNextLater) {
   }
 }
 
+// Rank 1 ends 400 after rank 0, which waits for it before both go on: with that taken out, nothing
+// of the next step is another.
+TEST_F(ReplayTest, RanksThatMetBetweenTwoStepsBeginTheNextAsTheyDid) {
+  const std::vector<RankHabits> habits(2);
+  const auto plan = one();
+  StepRecord first = step_;
+  first.ranks[1].endNs = 900;
+  StepRecord next = step_;
+  next.step = first.step + 1;
+  next.originNs = 910;
+  EXPECT_TRUE(metBetween(first, next));
+  ReplayedSteps steps(habits, {{20, 0.1, 0}, 1}, plan);
+  EXPECT_EQ(steps.next(first, step_).ranks[1].stepNs, 500);
+  for (const RankOutcome& rank : steps.next(next).ranks) {
+    EXPECT_EQ(rank.stepNs, 500);
+  }
+  next.originNs = 600;
+  EXPECT_FALSE(metBetween(first, next)) << "rank 0 went on before rank 1 had ended";
+  first.ranks[1].endNs = 501;
+  EXPECT_FALSE(metBetween(first, next)) << "both took as long between the two";
+}
+
 // With all layers in one bucket as with five: the generator and the replay agree on every step.
 TEST(ReplayOfASleepingRun, ForecastsWhatARunWithOtherBucketsDoes) {
   test::SleepingRun run;

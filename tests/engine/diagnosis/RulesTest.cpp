@@ -62,6 +62,11 @@ TEST(LateRankTest, NamesThePartOfItsWorkThatTakesLonger) {
   ASSERT_TRUE(finding.savingMs);
   EXPECT_TRUE(finding.atMost);
   EXPECT_EQ(finding.savingMs->mean, 20);
+  for (auto& [step, parts] : evidence.work[1].steps) {
+    parts[{WorkPart::Kind::kForward, 0}] = 51;
+  }
+  EXPECT_EQ(only(judgeLateRank(evidence)).savingMs->mean, 21)
+      << "the others come late, too, after they waited";
 }
 
 TEST(LateRankTest, NamesTheGradientOrTheWholeBackward) {
@@ -203,6 +208,44 @@ TEST(DataTest, CountsWhatEveryRankTakes) {
       "this one is trained on: workers of a data loader, prefetching.");
 }
 
+/// Each step copies for 4 ms into a bucket, waits for it, and copies back for 2 ms, on both ranks.
+Evidence copying(std::uint64_t waitTicks) {
+  Evidence evidence = healthy();
+  for (std::uint32_t step = 1; step <= 20; ++step) {
+    for (const std::int32_t track : {0, 10}) {
+      const std::uint64_t begin = step * 100'000;
+      addSpan(evidence, trace::EventKind::kCopyIn, step, begin, 4'000, track);
+      addSpan(evidence, trace::EventKind::kWait, step, begin + 5'000, waitTicks, track);
+      addSpan(evidence, trace::EventKind::kCopyOut, step, begin + 50'000, 2'000, track);
+    }
+  }
+  return evidence;
+}
+
+TEST(CopiesTest, CostWhatNoWaitHidesAndOnlyWhereGradientsCouldBeViews) {
+  Evidence evidence = copying(1'000);
+  const Finding finding = only(judgeCopies(evidence));
+  EXPECT_EQ(finding.weight, Weight::kNote);
+  EXPECT_NEAR(finding.savingMs->mean, 5, 1e-9) << "the copies before a wait would lengthen it";
+  EXPECT_TRUE(finding.atMost);
+  EXPECT_EQ(finding.place.step, 1u);
+  EXPECT_EQ(finding.settings, (std::vector<Setting>{{"ddp.gradient_as_bucket_view", "true"}}));
+  EXPECT_EQ(said(finding),
+            "gradients are copied into buckets and back | Copies that no wait hides take 5.00 ms a "
+            "step (5.00 to 5.00) of 100.00 ms. | Set ddp.gradient_as_bucket_view = true.");
+  EXPECT_TRUE(judgeCopies(copying(40'000)).empty()) << "2 ms are left, less than 3 %";
+  evidence.stepMs = 1000;
+  EXPECT_TRUE(judgeCopies(evidence).empty());
+  evidence.stepMs = 100;
+  evidence.experiment->ddp.reduceDtype = "bfloat16";
+  EXPECT_TRUE(judgeCopies(evidence).empty()) << "gradients and buckets differ in dtype";
+  evidence.experiment->ddp.reduceDtype = "none";
+  evidence.experiment->ddp.gradientAsBucketView = true;
+  EXPECT_TRUE(judgeCopies(evidence).empty()) << "what is left is the division";
+  evidence.experiment.reset();
+  EXPECT_TRUE(judgeCopies(evidence).empty()) << "nobody knows how its gradients lie";
+}
+
 TEST(SearchTest, IsNeedlessOnlyWhereItFoundNothing) {
   Evidence evidence = healthy();
   for (std::uint32_t step = 1; step <= 20; ++step) {
@@ -221,7 +264,9 @@ TEST(SearchTest, IsNeedlessOnlyWhereItFoundNothing) {
       "for parameters that take no part, and asks the other ranks, for 6.00 ms (6.00 to 6.00); "
       "in 20 steps it found none. | Set ddp.find_unused_parameters = false.");
   evidence.stepMs = 1000;
-  EXPECT_EQ(only(judgeSearch(evidence)).weight, Weight::kNote);
+  const Finding note = only(judgeSearch(evidence));
+  EXPECT_EQ(note.weight, Weight::kNote);
+  EXPECT_FALSE(note.savingMs) << "two runs differ by more";
   addSpan(evidence, trace::EventKind::kMarkedUnused, 7, 700'000, 0);
   EXPECT_TRUE(judgeSearch(evidence).empty());
 }

@@ -36,14 +36,14 @@ TEST(Check, FindsNothingInASoundExperiment) {
 
 TEST(Check, FindsEveryValueOutOfRange) {
   Experiment experiment = sound();
-  experiment.processes.worldSize = 65;
+  experiment.processes.worldSize = 1025;
   experiment.ddp.bucketCapMb = 0;
   experiment.optimizer.learningRate = std::numeric_limits<double>::quiet_NaN();
   experiment.hook.name.clear();
   const auto found = wrong(experiment);
   EXPECT_EQ(found.size(), 4U);
   EXPECT_THAT(found,
-              Contains("form: processes.world_size: must be an integer from 1 to 64, not 65"));
+              Contains("form: processes.world_size: must be an integer from 1 to 1024, not 1025"));
 }
 
 TEST(Check, WantsARankForEveryHost) {

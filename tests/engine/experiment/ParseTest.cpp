@@ -127,7 +127,7 @@ steps = 1
       ElementsAre(
           "e.toml:2:8: model.kind: must be one of mlp, branching, cnn, resnet18, "
           "char_gpt, ngram, deep_linear, torchscript, shapes, not \"mlq\"; did you mean \"mlp\"?",
-          "e.toml:4:14: processes.world_size: must be an integer from 1 to 64, "
+          "e.toml:4:14: processes.world_size: must be an integer from 1 to 1024, "
           "not \"two\"",
           "e.toml:6:1: ddp.bucket_cap: unknown key; did you mean ddp.bucket_cap_mb?",
           "e.toml:7:19: ddp.first_bucket_mb: must be a number above 0 and up to "
@@ -138,12 +138,12 @@ steps = 1
 }
 
 TEST(Parse, RefusesWorldSizesOutsideTheirRange) {
-  for (const std::string value : {"0", "65", "-1", "2.0", "true", "9223372036854775807", "[2]",
+  for (const std::string value : {"0", "1025", "-1", "2.0", "true", "9223372036854775807", "[2]",
                                   "{ a = 1 }", "1979-05-27", "inf", "\"\""}) {
     const auto found = mistakesIn("[processes]\nworld_size = " + value + "\n[train]\nsteps = 1\n");
     ASSERT_EQ(found.size(), 1U) << value;
     EXPECT_THAT(found[0], StartsWith("e.toml:2:14: processes.world_size: must be an integer from "
-                                     "1 to 64, not "));
+                                     "1 to 1024, not "));
   }
 }
 
@@ -223,7 +223,7 @@ TEST(Parse, NamesTheKeysOfATableWhenNothingIsNear) {
   EXPECT_THAT(mistakesIn("[capture]\nzebra = 1\n[train]\nsteps = 1\n"),
               ElementsAre("e.toml:2:1: capture.zebra: unknown key; the keys of [capture] are "
                           "enabled, ring_events, counters_hz, fingerprint_every, "
-                          "gradient_check_every"));
+                          "gradient_check_every, detail, limit_mb"));
 }
 
 TEST(Parse, SaysThatATableIsNoValueAndAValueNoTable) {
@@ -311,7 +311,7 @@ TEST(Overrides, GoThroughTheSameChecks) {
                                                   {"data.batch_size", ""},
                                                   {"model.layers", "[784, "}}),
               testing::UnorderedElementsAre(
-                  "--set: processes.world_size: must be an integer from 1 to 64, not \"two\"",
+                  "--set: processes.world_size: must be an integer from 1 to 1024, not \"two\"",
                   "--set: ddp.bucket_cap: unknown key; did you mean ddp.bucket_cap_mb?",
                   "--set: data.batch_size: has no value",
                   StartsWith("--set: model.layers: not valid TOML")));

@@ -23,7 +23,7 @@ TEST(Schema, NamesEveryKeyOnceAndKeepsTablesTogether) {
       table = own;
     }
   }
-  EXPECT_EQ(keys.size(), 108U);  // as many as Experiment has members
+  EXPECT_EQ(keys.size(), 110U);  // as many as Experiment has members
 }
 
 TEST(Schema, SaysForEveryKeyWhatItIs) {
@@ -53,7 +53,7 @@ TEST(Schema, HasDefaultsThatItWouldTake) {
 }
 
 TEST(Schema, SaysWhatAValueMayBe) {
-  EXPECT_EQ(allowedValues(*findField("processes.world_size")), "an integer from 1 to 64");
+  EXPECT_EQ(allowedValues(*findField("processes.world_size")), "an integer from 1 to 1024");
   EXPECT_EQ(allowedValues(*findField("ddp.bucket_cap_mb")), "a number above 0 and up to 1048576");
   EXPECT_EQ(allowedValues(*findField("optimizer.beta1")), "a number from 0 and below 1");
   EXPECT_EQ(allowedValues(*findField("optimizer.kind")), "one of sgd, adam, adamw");
@@ -76,7 +76,7 @@ TEST(Schema, DescribesEveryKeyUnderItsTable) {
     EXPECT_THAT(text, testing::HasSubstr("  " + field.key.substr(field.key.find('.') + 1) + " "));
   }
   EXPECT_THAT(text, testing::HasSubstr("[processes]\n  world_size"));
-  EXPECT_THAT(text, testing::HasSubstr("an integer from 1 to 64; default 2 ranks"));
+  EXPECT_THAT(text, testing::HasSubstr("an integer from 1 to 1024; default 2 ranks"));
   EXPECT_THAT(text, testing::HasSubstr("only for model.kind cnn or resnet18"));
 }
 

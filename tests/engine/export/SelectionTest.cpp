@@ -1,3 +1,4 @@
+#include "engine/export/RankChoice.h"
 #include "engine/export/Selection.h"
 #include "engine/trace/Event.h"
 
@@ -22,6 +23,33 @@ TEST(StepRange, WhatIsNoneIsToldInOneLine) {
     EXPECT_EQ(range.error().code, base::ExitCode::kBadInput);
     EXPECT_EQ(range.error().message().find('\n'), std::string::npos);
   }
+}
+
+TEST(RankChoice, IsReadAsPeopleWriteIt) {
+  EXPECT_EQ(parseRanks("3").value().ranks, std::vector<int>{3});
+  EXPECT_EQ(parseRanks("17,3,5-8,6").value().ranks, (std::vector<int>{17, 3, 5, 6, 7, 8}));
+  EXPECT_TRUE(parseRanks("outliers").value().outliers);
+  EXPECT_TRUE(RankChoice().all());
+  for (const char* text : {"", "x", "3,", "-1", "3-", "8-5", "3 4", "0-70000", "outlier"}) {
+    const auto choice = parseRanks(text);
+    ASSERT_FALSE(choice.ok()) << text;
+    EXPECT_NE(choice.error().message().find("write ranks as 3,17,100-120, or outliers"),
+              std::string::npos);
+  }
+}
+
+TEST(RankChoice, IsOfTheRanksThatARunHas) {
+  EXPECT_TRUE(ranksOf({}, 4, {2}).value().empty());
+  EXPECT_EQ(ranksOf({.ranks = {3, 1}}, 4, {2}).value(), (std::vector<int>{3, 1}));
+  EXPECT_EQ(ranksOf({.outliers = true}, 4, {2}).value(), std::vector<int>{2});
+  EXPECT_NE(ranksOf({.ranks = {4}}, 4, {})
+                .error()
+                .message()
+                .find("rank 4 is not in this run, which has ranks 0 to 3"),
+            std::string::npos);
+  EXPECT_NE(
+      ranksOf({.outliers = true}, 4, {}).error().message().find("no rank of this run is unlike"),
+      std::string::npos);
 }
 
 TEST(Selection, IterationsHoldWhatIsTheirsAndNotTheStartUp) {

@@ -102,6 +102,38 @@ TEST(Scaling, AnotherLinkBetweenNodesIsTaken) {
   EXPECT_LT(told(question).front().stepNs.value, own);
 }
 
+TEST(Scaling, AnotherHookIsTakenWhereAllOfItIsKnown) {
+  SleepingRun run;
+  run.nsPerByte = 4;
+  auto question = questionOf(run.steps(20), run, {32});
+  question.share = 1;
+  const double own = told(question).front().stepNs.value;
+  cost::HookWork hook;
+  hook.share = 0.25;
+  question.hook = hook;
+  const double quarter = told(question).front().stepNs.value;
+  SleepingRun narrow = run;
+  narrow.nsPerByte = 1;
+  EXPECT_NEAR(quarter, told(questionOf(narrow.steps(20), narrow, {32})).front().stepNs.value, 1e4);
+  question.hook->encode.latencyNs = 3e6;
+  question.hook->decode.latencyNs = 2e6;
+  question.hook->aroundStepNs = 1e6;
+  const double working = told(question).front().stepNs.value;
+  EXPECT_GE(working, quarter + 5e6) << "the first is encoded, the last decoded, and what is around";
+  EXPECT_LT(working, own + 20e6);
+  question.hook->share.reset();
+  EXPECT_THAT(whyNot(question),
+              HasSubstr("that hook makes more of a bucket than one allreduce of always the same "
+                        "part, and what that takes among more ranks is not known"));
+  question.hook->share = 0.25;
+  question.share.reset();
+  EXPECT_THAT(whyNot(question), HasSubstr("its own hook makes more of a bucket than one"));
+  question.share = 1;
+  question.run.hook.reset();
+  EXPECT_THAT(whyNot(question), HasSubstr("its own hook works on each bucket, and what that takes "
+                                          "by itself is not known"));
+}
+
 // Without settings the latency of 2 ranks may be one of hops or of each transfer: 16 ranks in a
 // ring have 15 times the hops.
 TEST(Scaling, ALatencyThatNoSettingsTellWidensTheInterval) {

@@ -86,7 +86,7 @@ TEST_P(GoldenTest, AnswersSqlByItsViews) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, GoldenTest,
-                         testing::Values("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6"),
+                         testing::Values("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7"),
                          [](const auto& version) {
                            return version.param == "1.0"   ? "OneZero"
                                   : version.param == "1.1" ? "OneOne"
@@ -94,12 +94,13 @@ INSTANTIATE_TEST_SUITE_P(Versions, GoldenTest,
                                   : version.param == "1.3" ? "OneThree"
                                   : version.param == "1.4" ? "OneFour"
                                   : version.param == "1.5" ? "OneFive"
-                                                           : "OneSix";
+                                  : version.param == "1.6" ? "OneSix"
+                                                           : "OneSeven";
                          });
 
 class LatestGoldenTest : public GoldenTest {
  protected:
-  void SetUp() override { take("1.6"); }
+  void SetUp() override { take("1.7"); }
 };
 
 TEST_P(LatestGoldenTest, HoldsFaultsAndShapedTime) {
@@ -139,6 +140,25 @@ TEST_P(LatestGoldenTest, HoldsSamplesOfParametersAndGradients) {
 TEST_P(GoldenTest, AnOlderFileHasNoSamples) {
   const RunUpdate run = readAll(*openRun(path_));
   EXPECT_EQ(run.fingerprints.empty(), GetParam() < "1.2");
+}
+
+TEST_P(LatestGoldenTest, HoldsSumsOfStepsOnTheTicksOfTheRecordingHost) {
+  const RunUpdate run = readAll(*openRun(path_));
+  ASSERT_EQ(run.sums.size(), 2);
+  const StepSumsRow expected{1,       0,       1,       KeptDetail::kPhases,
+                             200'000, 600'000, 150'000, 400'000,
+                             800'000, 0,       0,       0,
+                             20'000,  0};
+  EXPECT_EQ(run.sums[0], expected);
+  StepSumsRow other = expected;
+  other.id = 2;
+  other.rank = 1;
+  EXPECT_EQ(run.sums[1], other) << "its host's ticks are twice as long";
+  EXPECT_EQ(run.info->environment.at(kDetail), "steps");
+}
+
+TEST_P(GoldenTest, AnOlderFileHasNoSums) {
+  EXPECT_EQ(readAll(*openRun(path_)).sums.empty(), GetParam() < "1.7");
 }
 
 TEST_P(GoldenTest, AnOlderFileIsOfOneHost) {
@@ -190,16 +210,16 @@ TEST_P(LatestGoldenTest, IsWhatTodaysWriterWrites) {
   ASSERT_TRUE(writeGoldenRun(folder_ / "today.lockstep").ok());
   const std::string schema = "SELECT type, name, sql FROM sqlite_master ORDER BY name";
   EXPECT_EQ(query(folder_ / "today.lockstep", schema), query(path_, schema));
-  for (const char* table :
-       {"spans", "metrics", "kinds", "operations", "startup_stages", "fault_kinds",
-        "bucket_parameters", "ranks", "clocks", "fingerprints", "sketches", "gradients", "hosts"}) {
+  for (const char* table : {"spans", "metrics", "kinds", "operations", "startup_stages",
+                            "fault_kinds", "bucket_parameters", "ranks", "clocks", "fingerprints",
+                            "sketches", "gradients", "hosts", "step_sums"}) {
     const std::string rows = std::string("SELECT * FROM ") + table;
     EXPECT_EQ(query(folder_ / "today.lockstep", rows), query(path_, rows)) << table;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Latest, LatestGoldenTest, testing::Values("1.6"),
-                         [](const auto&) { return "OneFive"; });
+INSTANTIATE_TEST_SUITE_P(Latest, LatestGoldenTest, testing::Values("1.7"),
+                         [](const auto&) { return "OneSeven"; });
 
 }  // namespace
 }  // namespace lockstep::trace

@@ -97,6 +97,7 @@ RunUpdate readAll(RunFileReader& reader, std::size_t maxSpans) {
     append(all.log, next.log);
     append(all.fingerprints, next.fingerprints);
     append(all.sketches, next.sketches);
+    append(all.sums, next.sums);
     append(all.gradients, next.gradients);
     append(all.problems, next.problems);
     if (next.spans.size() < maxSpans) {

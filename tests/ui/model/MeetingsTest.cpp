@@ -44,6 +44,18 @@ TEST(Meetings, GatherTheRanksOfACollectiveInWhateverOrderTheyAreRead) {
   EXPECT_EQ(meetings.arrivalsOf(all[1])[0].rank, 0);
 }
 
+TEST(Meetings, TellWhenPartsOfManyRanksHadCome) {
+  Meetings meetings;
+  for (int rank = 0; rank < 5; ++rank) {
+    const std::uint64_t start = rank == 2 ? 900 : 100 + 10 * static_cast<std::uint64_t>(rank);
+    meetings.add(rank, 1, collective(start, 950, 1));
+  }
+  const Meetings::Quartiles came = meetings.quartilesOf(meetings.table(0).all().front());
+  EXPECT_DOUBLE_EQ(came.quarter, 10);
+  EXPECT_DOUBLE_EQ(came.half, 30);
+  EXPECT_DOUBLE_EQ(came.threeQuarters, 40);
+}
+
 TEST(Meetings, GoOnWhenSequenceNumbersWrap) {
   Meetings meetings;
   for (const std::uint32_t number : {0xFFFFFEu, 0xFFFFFFu, 0u, 1u}) {

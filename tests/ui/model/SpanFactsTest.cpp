@@ -7,6 +7,7 @@
 #include <QJsonObject>
 
 #include "tests/ui/model/DemoRun.h"
+#include "tests/ui/model/Feed.h"
 #include "ui/model/Format.h"
 
 namespace lockstep::ui {
@@ -90,6 +91,28 @@ TEST_F(SpanFacts, NamesTheRankThatCameLateAndHowLongTheOthersWaited) {
   EXPECT_EQ(value(onFast, "Arrived"),
             QStringLiteral("1st of 2; waited %1 for rank 1").arg(formatDuration(arrivals.waitNs)));
   EXPECT_TRUE(value(onSlow, "Arrived").startsWith("last of 2; others waited up to "));
+}
+
+TEST_F(SpanFacts, SaysOfManyRanksWhenPartsOfThemHadCome) {
+  EXPECT_EQ(value(first(EventKind::kCollective, 5), "Arrivals"), "(no such fact)");
+  test::Feed feed(9);
+  for (int rank = 0; rank < 9; ++rank) {
+    const std::uint64_t start = rank == 7 ? 90'000 : 1000 * static_cast<std::uint64_t>(rank);
+    feed.span(2 * rank + 2, EventKind::kCollective, start, 95'000, 0, test::sequence(0),
+              test::kAllreduce);
+  }
+  RunModel model;
+  model.applyUpdate(feed.take());
+  const Span span = model.spanAt(laneId(0, LaneRole::kCommunication), 1, 0);
+  QString arrivals;
+  for (const Fact& fact : factsOf(model, span)) {
+    if (fact.name == QLatin1String("Arrivals")) {
+      arrivals = fact.value;
+    }
+  }
+  EXPECT_EQ(arrivals,
+            "a quarter after 2.00 µs, half after 4.00 µs, three quarters after 6.00 µs, all after "
+            "90.0 µs");
 }
 
 TEST_F(SpanFacts, RatesACollectiveFromTheLastArrivalOn) {

@@ -156,6 +156,22 @@ TEST(ViewState, ForgetsEverythingOnReset) {
   EXPECT_FALSE(state.undoStack().canUndo());
 }
 
+TEST(ViewState, TheShownRanksAreKeptInOrderUndoneAndForgottenWithTheRun) {
+  ViewState state;
+  EXPECT_TRUE(state.shownRanks().empty());
+  int changes = 0;
+  QObject::connect(&state, &ViewState::shownRanksChanged, [&] { ++changes; });
+  state.showRanks({700, 3, 700, 512});
+  state.showRanks({700, 3, 512});
+  EXPECT_EQ(state.shownRanks(), (std::vector<int>{700, 3, 512}));
+  EXPECT_EQ(changes, 1);
+  state.undoStack().undo();
+  EXPECT_TRUE(state.shownRanks().empty());
+  state.undoStack().redo();
+  state.reset();
+  EXPECT_TRUE(state.shownRanks().empty());
+}
+
 TEST(ViewState, TheChoiceOfCountersIsUndoneAndForgottenWithTheRun) {
   ViewState state;
   EXPECT_EQ(state.counters(), (QStringList{"resident_bytes", "cpu_percent"}));

@@ -30,6 +30,31 @@ using trace::RunState;
 // The window around a run: panels, boxes, keys, theme, files.
 class MainWindowTest : public tests::MainWindowFixture {};
 
+TEST_F(MainWindowTest, SaysOnceAboveAllViewsWhatTheRunFileDoesNotHold) {
+  const auto path = folder_ / "runs" / "outliers.lockstep";
+  std::filesystem::create_directories(path.parent_path());
+  {
+    tests::SampleRun run(path, 3);
+    run.startUp();
+    run.steps(3);
+    trace::RunInfo info;
+    info.runId = "outliers";
+    info.name = "outliers";
+    info.worldSize = tests::SampleRun::kRanks;
+    info.state = RunState::kFinished;
+    info.environment[trace::kLeftOut] = "of 9,000 of 10,000 steps there are sums alone";
+    run.setInfo(info);
+    run.finish(RunState::kFinished);
+  }
+  window().openRun(QString::fromStdString(path.string()));
+  EXPECT_TRUE(waitUntil([this] {
+    return messages().join(' ').contains(
+        "The run file does not hold all events: of 9,000 of 10,000 steps there are sums alone. "
+        "Figures of steps are of all; what is said of buckets, waiting and causes is of the steps "
+        "that are there.");
+  }));
+}
+
 TEST_F(MainWindowTest, ClickOnABarFillsTheInspectorAndItsFactsCanBeCopied) {
   window().openRun(finishedRun());
   ASSERT_TRUE(waitForState(RunState::kFinished));

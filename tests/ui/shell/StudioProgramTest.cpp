@@ -274,6 +274,23 @@ TEST_F(StudioCommandLineTest, RefusesAPictureItCannotDraw) {
   expectOneLine("--picture compare needs exactly two RUNs, got 1");
 }
 
+TEST_F(StudioCommandLineTest, APictureShowsTheRanksThatAreNamed) {
+  const auto path = (folder_ / "run.lockstep").string();
+  tests::writeFinishedRun(path, 12);
+  const auto all = (folder_ / "all.png").string();
+  const auto one = (folder_ / "one.png").string();
+  EXPECT_EQ(run({"--picture", "timeline=" + all, path}).code, 0) << errors_;
+  EXPECT_EQ(run({"--picture", "timeline=" + one, "--ranks", "1", path}).code, 0) << errors_;
+  EXPECT_LT(QImage(QString::fromStdString(one)).height(),
+            QImage(QString::fromStdString(all)).height());
+  EXPECT_EQ(run({"--picture", "timeline=" + one, "--ranks", "9", path}), kBadInput);
+  expectOneLine("rank 9 is not in this run");
+  EXPECT_EQ(run({"--picture", "timeline=" + one, "--ranks", "first", path}), kBadInput);
+  expectOneLine("write ranks as 3,17,100-120, or outliers");
+  EXPECT_EQ(run({"--ranks", "1", path}), kBadInput);
+  expectOneLine("--ranks says what a picture shows: add --picture");
+}
+
 TEST_F(StudioCommandLineTest, RefusesASizeThatIsNone) {
   EXPECT_EQ(run({"--size", "big"}), kBadInput);
   expectOneLine("expected WIDTHxHEIGHT");

@@ -6,6 +6,7 @@
 #include <QMouseEvent>
 #include <QSignalSpy>
 #include <QTest>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -32,6 +33,11 @@ class AnalysedViewFixture : public RenderedViewFixture<View> {
     const auto path = folder_ / ("demo " + std::to_string(++opened_) + ".lockstep");
     const base::Status written = test::writeDemoRun(path, options);
     ASSERT_TRUE(written.ok());
+    openFile(path, shown);
+  }
+
+  /// Opens a run file likewise.
+  void openFile(const std::filesystem::path& path, const std::function<bool()>& shown) {
     model_ = std::make_unique<RunModel>(path);
     analyser_ = std::make_unique<RunAnalyser>(*model_);
     view_->setRun({model_.get(), &state_, analyser_.get()});

@@ -82,9 +82,14 @@ QStringList writeRuns(const SetupDraft& draft, const HookCatalog& catalog, const
   const auto& experiment = draft.parsed().experiment.hook.isOwn()
                                ? draft.parsed().experiment
                                : catalog.answer().swept.runs.front().parsed.experiment;
-  const QString path = write(folder, QString::fromStdString(experiment.name),
-                             experiment::toToml(experiment), failed);
+  const QString path = writeExperiment(experiment, folder, failed);
   return path.isEmpty() ? QStringList() : QStringList(path);
+}
+
+QString writeExperiment(const experiment::Experiment& experiment, const QString& folder,
+                        const std::function<void(const QString&)>& failed) {
+  return write(folder, QString::fromStdString(experiment.name), experiment::toToml(experiment),
+               failed);
 }
 
 QString writeChanged(const std::string& experiment,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/experiment/Experiment.h"
 #include "engine/experiment/ExperimentText.h"
 
 namespace lockstep::ui {
@@ -18,6 +19,10 @@ class SetupDraft;
 /// `failed` was called with the reason, a sentence.
 QStringList writeRuns(const SetupDraft& draft, const HookCatalog& catalog, const QString& folder,
                       const std::function<void(const QString& sentence)>& failed);
+
+/// Writes an experiment that stands in no file yet, named after it, in the same way.
+QString writeExperiment(const experiment::Experiment& experiment, const QString& folder,
+                        const std::function<void(const QString& sentence)>& failed);
 
 /// Writes an experiment with some keys changed, named after it and them, into a file in `folder`,
 /// which is made; what loses its meaning by that goes. Returns its path; empty after `failed` was

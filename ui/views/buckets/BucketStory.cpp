@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/experiment/Parse.h"
+#include "ui/views/buckets/BucketExamples.h"
 #include "ui/views/buckets/StepSpans.h"
 
 namespace lockstep::ui {
@@ -35,27 +36,6 @@ void placeParameters(BucketStory& story) {
   }
 }
 
-/// What rank 0 says of what it runs on; empty: nothing yet.
-std::string environmentOf(const RunModel& model, const std::string& key) {
-  if (model.ranks().empty()) {
-    return {};
-  }
-  const auto& environment = model.ranks().front().environment;
-  const auto found = environment.find(key);
-  return found == environment.end() ? std::string() : found->second;
-}
-
-/// What a forecast takes from the iteration; the error says why it could take nothing.
-base::Result<analysis::RecordedStep> recordedOf(const BucketStory& story, const StepSpans& spans) {
-  auto record = analysis::stepRecord(spans.ranks, story.step, story.layout, story.orders,
-                                     story.lives, {story.originTicks, story.nsPerTick});
-  if (!record.ok()) {
-    return record.error();
-  }
-  return analysis::RecordedStep{std::move(record).value(),
-                                analysis::allreducedShare(spans.ranks, story.step, story.layout)};
-}
-
 void measure(BucketStory& story, const StepSpans& spans) {
   story.originTicks = spans.originTicks;
   story.lostEvents = spans.lostEvents;
@@ -63,7 +43,6 @@ void measure(BucketStory& story, const StepSpans& spans) {
   story.orders = analysis::readyOrders(spans.ranks, story.step, &story.layout);
   story.lives =
       analysis::bucketLives(spans.ranks, story.step, story.layout, story.orders, spans.clocks);
-  story.recorded = recordedOf(story, spans);
   story.moments = analysis::replayMoments(story.orders, story.lives);
   for (const analysis::ReadyOrder& order : story.orders) {
     // From parameter to its place in the order, which dots and tooltips look up for every rank.
@@ -130,7 +109,8 @@ int BucketStory::readyRanks(std::uint32_t parameter, std::uint64_t ticks) const 
   return ready;
 }
 
-std::shared_ptr<const BucketStory> BucketStories::ofStep(std::uint32_t step) {
+std::shared_ptr<const BucketStory> BucketStories::ofStep(std::uint32_t step,
+                                                         const std::vector<int>& shown) {
   const trace::BucketsMessage* layout = model_.layoutAt(step);
   if (layout == nullptr) {
     return nullptr;
@@ -138,14 +118,14 @@ std::shared_ptr<const BucketStory> BucketStories::ofStep(std::uint32_t step) {
   auto story = std::make_shared<BucketStory>();
   story->step = step;
   story->observed = model_.info().kind != trace::RunKind::kExperiment;
-  story->simulated = model_.info().kind == trace::RunKind::kSimulated;
   story->layout = *layout;
   story->parameters = model_.parameters();
   story->config = config();
-  story->settings = settings_;
   story->nsPerTick = model_.nsPerTick();
   placeParameters(*story);
+  story->asked = shown;
   measure(*story, spansOfStep(model_, step));
+  keepExamples(*story, shown);
   // Of a step that some rank has not ended a later look may find more.
   story->finished = true;
   for (int rank = 0; rank < model_.rankCount(); ++rank) {
@@ -188,15 +168,12 @@ bool BucketStories::isDataParallel() {
 }
 
 void BucketStories::readExperiment() {
-  // Parsed once for a text: stories are made many times a second while a run is live. The backend
-  // may be recorded after the experiment.
-  const std::string backend = environmentOf(model_, "backend");
-  if (toml_ == model_.info().experimentToml && (!settings_ || settings_->backend == backend)) {
+  // Parsed once for a text: stories are made many times a second while a run is live.
+  if (toml_ == model_.info().experimentToml) {
     return;
   }
   toml_ = model_.info().experimentToml;
   config_.reset();
-  settings_.reset();
   dataParallel_ = false;
   // A resolved experiment holds absolute paths alone; the folder changes nothing.
   auto parsed = experiment::parseText(toml_, model_.path().string(), "/");
@@ -205,9 +182,6 @@ void BucketStories::readExperiment() {
     dataParallel_ = parsed.experiment.processes.strategy != "ddp";
     if (!dataParallel_) {
       config_ = parsed.experiment.ddp;
-      settings_ = std::make_shared<analysis::RecordedSettings>(
-          analysis::RecordedSettings{std::move(parsed.experiment), model_.info().worldSize, backend,
-                                     environmentOf(model_, "probe")});
     }
   }
 }

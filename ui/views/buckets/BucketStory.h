@@ -16,20 +16,15 @@
 
 namespace lockstep::ui {
 
-/// What happened to the buckets of one iteration, on all ranks; times in ns since the first rank
-/// began the iteration. Never changed once made. [any-thread]
+/// What happened to the buckets of one iteration, on all ranks, or on some of many; times in ns
+/// since the first rank began the iteration. Never changed once made. [any-thread]
 struct BucketStory {
   std::uint32_t step = 0;
   bool observed = false;  ///< of a job that was only recorded: a limit of 0 is one not known
-  bool simulated = false;  ///< nothing was measured (trace::RunKind::kSimulated)
-  bool preview = false;  ///< the layout was computed from shapes; nothing has been measured
+  bool preview = false;   ///< the layout was computed from shapes; nothing has been measured
   trace::BucketsMessage layout;
   std::vector<trace::ParametersMessage::Parameter> parameters;
   std::optional<experiment::DdpConfig> config;  ///< none: it cannot be read
-  /// With `recorded` what a forecast is made of. Null where it cannot be read.
-  std::shared_ptr<const analysis::RecordedSettings> settings;
-  base::Result<analysis::RecordedStep> recorded =
-      base::Error{base::ExitCode::kBadInput, "nothing was measured yet", ""};
   std::vector<analysis::BucketCap> caps;     ///< by bucket
   std::vector<analysis::ReadyOrder> orders;  ///< by rank
   std::vector<analysis::BucketLife> lives;   ///< by bucket
@@ -41,7 +36,10 @@ struct BucketStory {
   double nsPerTick = 1;
   TimeRange range;  ///< from the first gradient to the end of the last bucket
   std::uint64_t lostEvents = 0;
-  bool finished = false;  ///< all ranks have ended the iteration
+  std::vector<int> asked;  ///< the ranks that were asked for; empty: none in particular
+  int ranksOfRun = 0;      ///< where only some of many ranks are here; else 0
+  bool examples = false;   ///< then: they are the first, the middle and the last to be ready
+  bool finished = false;   ///< all ranks have ended the iteration
 
   [[nodiscard]] double ns(std::uint64_t ticks) const {
     return static_cast<double>(static_cast<std::int64_t>(ticks - originTicks)) * nsPerTick;
@@ -66,8 +64,10 @@ class BucketStories {
   /// The model outlives this.
   explicit BucketStories(const RunModel& model) : model_(model) {}
 
-  /// Null while no layout of the run is known.
-  [[nodiscard]] std::shared_ptr<const BucketStory> ofStep(std::uint32_t step);
+  /// Null while no layout of the run is known. `shown`: whose buckets it tells of, where the run
+  /// has many ranks.
+  [[nodiscard]] std::shared_ptr<const BucketStory> ofStep(std::uint32_t step,
+                                                          const std::vector<int>& shown = {});
   /// What the layouts are going to be, where only the parameters and the experiment are known;
   /// `rebuilt`: after the first iteration. Null where that cannot be said.
   [[nodiscard]] std::shared_ptr<const BucketStory> preview(bool rebuilt);
@@ -82,7 +82,6 @@ class BucketStories {
   const RunModel& model_;
   std::string toml_;
   std::optional<experiment::DdpConfig> config_;
-  std::shared_ptr<const analysis::RecordedSettings> settings_;
   bool dataParallel_ = false;
 };
 

@@ -21,11 +21,12 @@ double heightFor(const BucketStory& story) {
 }  // namespace
 
 Picture bucketsPicture(const RunModel& model, const AnalysedRun* /*analysed*/, QSize size,
-                       Theme theme, std::optional<std::uint32_t> step) {
+                       Theme theme, std::optional<std::uint32_t> step,
+                       const std::vector<int>& ranks) {
   BucketStories stories(model);
   const std::uint32_t shown =
       step.value_or(typicalStep(model).value_or(model.firstStep().value_or(0)));
-  auto story = stories.ofStep(shown);
+  auto story = stories.ofStep(shown, ranks);
   // As in the view: without events the buckets are computed from the shapes of the parameters.
   if (story == nullptr) {
     story = stories.preview(true);

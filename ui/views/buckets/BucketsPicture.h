@@ -3,6 +3,7 @@
 #include <QSize>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "ui/canvas/Palette.h"
 #include "ui/canvas/Picture.h"
@@ -14,8 +15,9 @@ struct AnalysedRun;
 
 /// Draws the buckets of one iteration of a loaded run: their parameters and caps, what became of
 /// them, and the ready order. Without `step` it shows a typical iteration (typicalStep). A height
-/// of 0 takes what the buckets need. `analysed` is not needed and may be null. [ui-thread]
+/// of 0 takes what the buckets need. `ranks`: of many those that it shows. `analysed` is not needed and may be null. [ui-thread]
 Picture bucketsPicture(const RunModel& model, const AnalysedRun* analysed, QSize size, Theme theme,
-                       std::optional<std::uint32_t> step = std::nullopt);
+                       std::optional<std::uint32_t> step = std::nullopt,
+                       const std::vector<int>& ranks = {});
 
 }  // namespace lockstep::ui

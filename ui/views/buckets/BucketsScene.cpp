@@ -71,6 +71,11 @@ void BucketsScene::drawHeader(DisplayList& list) const {
       formatCounted(story_.layout.buckets.size(), "bucket"), formatBytes(story_.bytes()));
   title += story_.layout.layout > 0 ? QStringLiteral(", rebuilt from the ready order")
                                     : QStringLiteral(", as constructed");
+  if (story_.ranksOfRun > 0) {
+    title += story_.examples
+                 ? QStringLiteral("; first, middle and last of %1 ranks").arg(story_.ranksOfRun)
+                 : QStringLiteral("; %1 of %2 ranks").arg(story_.rankCount()).arg(story_.ranksOfRun);
+  }
   const double right =
       story_.measured() ? layout_.timesColumn().left() - kRankGutter - 8 : header.width() - 8;
   list.title(QRectF(8, 2, right - 8, 20), title, palette_);

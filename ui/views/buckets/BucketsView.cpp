@@ -10,7 +10,6 @@
 #include "ui/views/buckets/BucketsScene.h"
 #include "ui/views/buckets/BucketsTable.h"
 #include "ui/views/buckets/BucketsToolbar.h"
-#include "ui/views/buckets/WhatIfPanel.h"
 
 namespace lockstep::ui {
 namespace {
@@ -64,9 +63,7 @@ BucketsView::BucketsView(QWidget* parent) : Steered(parent) {
 
 void BucketsView::runChanged() {
   playTimer_->stop();
-  whatIf_->setRun(nullptr, nullptr);
   stories_ = model_ == nullptr ? nullptr : std::make_unique<BucketStories>(*model_);
-  whatIf_->setRun(model_, stories_.get());
   controller_.setRun(model_, state_);
   takeStory(nullptr);
   typical_.reset();
@@ -82,11 +79,8 @@ void BucketsView::runChanged() {
     connect(state_, &ViewState::iterationChanged, this, &BucketsView::refresh);
     connect(state_, &ViewState::followLiveChanged, this, &BucketsView::refresh);
     connect(state_, &ViewState::selectionChanged, this, &BucketsView::selectionChanged);
+    connect(state_, &ViewState::shownRanksChanged, this, &BucketsView::refresh);
   }
-}
-
-void BucketsView::themeChanged() {
-  whatIf_->setTheme(theme_);
 }
 
 // The last iteration that every rank has ended; of ranks that never ended one nothing is known.
@@ -130,12 +124,13 @@ void BucketsView::refresh() {
     return;
   }
   const auto step = wantedStep();
+  const std::vector<int> shownRanks = state_ != nullptr ? state_->shownRanks() : std::vector<int>();
   const BucketStory* shown = controller_.story();
   const trace::BucketsMessage* layout = model_->layoutAt(step.value_or(0));
   // Made for this iteration, and nothing has come since: making it anew would show the same.
   const bool fresh = shown != nullptr && !shown->preview && layout != nullptr &&
                      shown->step == step.value_or(0) && shown->layout.layout == layout->layout &&
-                     spansSeen_ == model_->spanCount() &&
+                     spansSeen_ == model_->spanCount() && shown->asked == shownRanks &&
                      shown->parameters.size() == model_->parameters().size();
   if (fresh) {
     return;
@@ -146,14 +141,13 @@ void BucketsView::refresh() {
     return;
   }
   spansSeen_ = model_->spanCount();
-  auto story = stories_->ofStep(step.value_or(0));
+  auto story = stories_->ofStep(step.value_or(0), shownRanks);
   takeStory(story != nullptr ? std::move(story) : stories_->preview(previewRebuilt_));
 }
 
 void BucketsView::takeStory(std::shared_ptr<const BucketStory> story) {
   controller_.setStory(story);
   table_->setStory(story);
-  whatIf_->setStory(story);
   const bool preview = story != nullptr && story->preview;
   banner_->setVisible(preview);
   if (preview) {
@@ -218,24 +212,11 @@ void BucketsView::pointerPressed(const PointerInput& input) {
 }
 
 void BucketsView::makeWhatIf() {
-  whatIf_ = new WhatIfPanel;
-  whatIf_->hide();
-  splitter_->insertWidget(1, whatIf_);
-  splitter_->setCollapsible(1, false);
-  QAction* shown = makeAction(tr("What if the bucket cap were another"), {Qt::Key_I}, [] {});
-  shown->setIconText(tr("What if…"));
-  shown->setToolTip(tr("Forecasts the iteration with another bucket cap"));
-  shown->setCheckable(true);
-  connect(shown, &QAction::toggled, this, [this](bool forecast) {
-    // It has a table of its own, and takes the room of the other.
-    table_->setVisible(!forecast);
-    whatIf_->setVisible(forecast);
-  });
-  connect(whatIf_, &WhatIfPanel::closeWanted, shown, [this, shown] {
-    shown->setChecked(false);
-    stage_->setFocus(Qt::OtherFocusReason);
-  });
-  QToolButton* button = barButton(shown);
+  QAction* asked = makeAction(tr("What if the bucket cap were another"), {Qt::Key_I},
+                              [this] { emit whatIfRequested(); });
+  asked->setIconText(tr("What if…"));
+  asked->setToolTip(tr("Forecasts the run with another bucket cap, and more"));
+  QToolButton* button = barButton(asked);
   button->setObjectName("whatIf");
   toolbar_->layout()->addWidget(button);
 }

@@ -18,7 +18,6 @@ namespace lockstep::ui {
 class BucketsTable;
 class BucketsToolbar;
 class EmptyState;
-class WhatIfPanel;
 
 /// The stage "Buckets": which parameters share a bucket before and after the rebuild, in which
 /// order their gradients became ready on each rank, what each bucket waited for, and a replay of
@@ -41,13 +40,16 @@ class BucketsView : public Steered<RunView, BucketsController> {
   void setReplayPart(double part);
   void togglePlay();
 
+ signals:
+  /// The user asks what other buckets would do.
+  void whatIfRequested();
+
  protected:
   void hideEvent(QHideEvent* event) override;
 
  private:
   void runChanged() override;
   void refresh() override;
-  void themeChanged() override;
   [[nodiscard]] bool takesKeys() const override { return controller_.ready(); }
   void acted() override { changed(); }
   void paintCanvas(DisplayList& list, QSizeF size) override;
@@ -77,7 +79,6 @@ class BucketsView : public Steered<RunView, BucketsController> {
   BucketsToolbar* toolbar_ = nullptr;
   QSplitter* splitter_ = nullptr;
   BucketsTable* table_ = nullptr;
-  WhatIfPanel* whatIf_ = nullptr;
 
   QTimer* playTimer_ = nullptr;
   QElapsedTimer sinceFrame_;

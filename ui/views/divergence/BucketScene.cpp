@@ -7,6 +7,7 @@
 
 #include "ui/canvas/TextMetrics.h"
 #include "ui/chart/Card.h"
+#include "ui/chart/Plate.h"
 #include "ui/model/Format.h"
 
 namespace lockstep::ui {
@@ -20,6 +21,8 @@ constexpr double kLegend = 34;
 constexpr double kMargin = 12;
 constexpr double kWidestCell = 170;
 constexpr double kHighestCell = 64;
+constexpr double kThinnestCell = 2;
+constexpr double kTextFrom = 11;  // px of a cell
 
 struct MeasureFacts {
   Tone tone;
@@ -116,12 +119,9 @@ void BucketScene::draw(DisplayList& list) const {
   for (const analysis::BucketCell& cell : facts_.delays.cells) {
     most = std::max(most, valueOf(cell, frame_.measure, frame_.step).value_or(0));
   }
-  for (std::size_t row = 0; row < facts_.delays.ranks.size(); ++row) {
-    for (int bucket = 0; bucket < facts_.delays.buckets; ++bucket) {
-      drawCell(list, {row, bucket}, most);
-    }
-  }
+  drawCells(list, most);
   drawLabels(list);
+  drawLargest(list, most);
   drawLegend(list, most);
   if (frame_.selected) {
     const QRectF rect = rectOf(*frame_.selected);
@@ -140,8 +140,53 @@ void BucketScene::draw(DisplayList& list) const {
   }
 }
 
-void BucketScene::drawCell(DisplayList& list, const BucketPlace& place, double most) const {
-  const QRectF full = rectOf(place);
+// Of so many ranks that a row is no pixel high, neighbours share a cell, which shows the largest of
+// them: a mean would hide the one that is looked for.
+void BucketScene::drawCells(DisplayList& list, double most) const {
+  const std::size_t rows = facts_.delays.ranks.size();
+  const auto shared =
+      static_cast<std::size_t>(std::max(1.0, std::ceil(kThinnestCell / rectOf({0, 0}).height())));
+  for (std::size_t row = 0; row < rows; row += shared) {
+    const std::size_t last = std::min(rows, row + shared) - 1;
+    for (int bucket = 0; bucket < facts_.delays.buckets; ++bucket) {
+      const auto valueIn = [&](std::size_t of) {
+        return valueOf(facts_.delays.cell(of, bucket), frame_.measure, frame_.step);
+      };
+      std::size_t largest = row;
+      for (std::size_t of = row + 1; of <= last; ++of) {
+        largest = valueIn(of) > valueIn(largest) ? of : largest;
+      }
+      drawCell(list, {largest, bucket}, rectOf({row, bucket}).united(rectOf({last, bucket})), most);
+    }
+  }
+}
+
+// Where rows are too low for texts and outlines: whose value is the largest, beside its row.
+void BucketScene::drawLargest(DisplayList& list, double most) const {
+  if (most <= 0 || rectOf({0, 0}).height() >= kTextFrom) {
+    return;
+  }
+  for (std::size_t row = 0; row < facts_.delays.ranks.size(); ++row) {
+    for (int bucket = 0; bucket < facts_.delays.buckets; ++bucket) {
+      if (valueOf(facts_.delays.cell(row, bucket), frame_.measure, frame_.step) != most) {
+        continue;
+      }
+      const QRectF rect = rectOf({row, bucket});
+      const QString text =
+          QStringLiteral("rank %1 · %2").arg(facts_.delays.ranks[row]).arg(formatMs(most));
+      const double width = textWidth(text, FontRole::kBold) + 12;
+      const QRectF plate(std::min(rect.center().x() - width / 2, frame_.size.width() - width),
+                         rect.center().y() - 9, width, 18);
+      drawPlate(list, plate, text, palette_.background,
+                {.font = FontRole::kBold, .ink = palette_.text});
+      list.outline(plate, palette_.text, 2);
+      return;
+    }
+  }
+}
+
+void BucketScene::drawCell(DisplayList& list, const BucketPlace& place, const QRectF& full,
+                           double most) const {
   // Where cells are as small as this, a gap would take too much of them.
   const double gap = full.width() >= 12 && full.height() >= 10 ? 2 : 0;
   const QRectF rect = full.adjusted(0, 0, -gap, -gap);
@@ -150,7 +195,9 @@ void BucketScene::drawCell(DisplayList& list, const BucketPlace& place, double m
   if (!value) {
     list.fill(rect, palette_.surface, gap);
     list.hatch(rect, palette_.grid);
-    list.note(rect, QStringLiteral("unknown"), palette_, Qt::AlignCenter);
+    if (full.height() >= kTextFrom) {
+      list.note(rect, QStringLiteral("unknown"), palette_, Qt::AlignCenter);
+    }
     return;
   }
   const double part = most > 0 ? *value / most : 0;
@@ -158,6 +205,9 @@ void BucketScene::drawCell(DisplayList& list, const BucketPlace& place, double m
   const QColor fill =
       mixed(palette_.tone(about(frame_.measure).tone), palette_.background, 0.08 + 0.87 * part);
   list.fill(rect, fill, gap);
+  if (full.height() < kTextFrom) {
+    return;
+  }
   // All that are as large: there may be several.
   const bool largest = most > 0 && *value == most;
   if (largest) {

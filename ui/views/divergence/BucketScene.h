@@ -39,7 +39,10 @@ class BucketScene {
   [[nodiscard]] QRectF rectOf(const BucketPlace& place) const;
 
  private:
-  void drawCell(DisplayList& list, const BucketPlace& place, double most) const;
+  void drawCells(DisplayList& list, double most) const;
+  void drawCell(DisplayList& list, const BucketPlace& place, const QRectF& full,
+                double most) const;
+  void drawLargest(DisplayList& list, double most) const;
   void drawLabels(DisplayList& list) const;
   void drawLegend(DisplayList& list, double most) const;
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/trace/Event.h"
 #include "ui/model/Format.h"
 #include "ui/panels/OwnKeys.h"
 #include "ui/table/TableView.h"
@@ -117,7 +118,12 @@ void BucketTab::choose(const BucketPlace& place) {
   const analysis::BucketSample* sample =
       sampleOf(facts_->delays.cell(place.row, place.bucket), now.measure, now.step);
   if (sample != nullptr) {
-    select(facts_->delays.ranks[place.row], facts_->data().spans[sample->span]);
+    trace::SpanRow first;  // as far as it is looked for
+    first.kind = trace::EventKind::kCollective;
+    first.id = sample->span;
+    first.startTicks = sample->startTicks;
+    first.durationTicks = 1;
+    select(facts_->delays.ranks[place.row], first);
   }
   repaintSoon();
 }

@@ -78,8 +78,9 @@ void findSteps(DivergenceFacts& facts) {
     first = std::min(first, step);
     last = std::max(last, step);
   };
-  for (const analysis::StepTimes& step : facts.run->analysis.steps()) {
-    see(step.step);
+  for (const auto& [rank, steps] : facts.run->analysis.stepRows.lists()) {
+    see(steps[0].step);
+    see(steps.back().step);
   }
   for (const StripData& strip : facts.strips) {
     for (const StepSeries& series : strip.series) {
@@ -115,6 +116,11 @@ FactsInput factsInput(const RunModel& model, std::shared_ptr<const AnalysedRun> 
 }
 
 std::shared_ptr<const DivergenceFacts> divergenceFacts(FactsInput input) {
+  return GrowingDivergenceFacts().refresh(std::move(input));
+}
+
+std::shared_ptr<const DivergenceFacts> GrowingDivergenceFacts::refresh(FactsInput input) {
+  const std::lock_guard lock(mutex_);
   auto facts = std::make_shared<DivergenceFacts>();
   facts->run = std::move(input.run);
   facts->complete = input.complete;
@@ -122,29 +128,23 @@ std::shared_ptr<const DivergenceFacts> divergenceFacts(FactsInput input) {
   // Files before 1.4 do not say that replicas drift; a hook that counts how far they do tells.
   facts->drifts = !input.driftingHook.isEmpty() || !input.hookDistances.empty();
   facts->hook = input.driftingHook;
-  facts->divergence = analysis::divergence(facts->data());
-  facts->hashes = HeatPyramid(facts->divergence.replicas, HeatMeasure::kHashes);
-  facts->norms = HeatPyramid(facts->divergence.replicas, HeatMeasure::kNorms);
+  facts->divergence = divergence_.refresh(facts->data(), facts->run->analysis);
+  const std::size_t kept = divergence_.keptSamples();
+  hashes_.goOn(facts->divergence.replicas, HeatMeasure::kHashes, kept);
+  norms_.goOn(facts->divergence.replicas, HeatMeasure::kNorms, kept);
+  facts->hashes = hashes_;
+  facts->norms = norms_;
   addStrips(*facts, input.hookDistances);
   findSteps(*facts);
-  facts->sequences = analysis::callSequences(facts->data(), facts->complete);
-  facts->firstMismatch = analysis::firstMismatch(facts->data(), facts->sequences);
-  // Also rows of which a record is missing: what is not known to match is worth a look.
-  for (const analysis::CallSequence& sequence : facts->sequences) {
-    auto& suspects = facts->suspects.emplace_back();
-    for (std::size_t row = 0; row < sequence.rows.size(); ++row) {
-      if (sequence.rows[row].mismatch != analysis::CallMismatch::kNone) {
-        suspects.push_back(static_cast<std::uint32_t>(row));
-      }
-    }
-  }
-  facts->delays = analysis::bucketDelays(facts->data(), facts->run->analysis);
+  facts->sequences = sequences_.refresh(facts->data(), facts->run->analysis, facts->complete);
+  facts->firstMismatch = analysis::firstMismatch(facts->sequences);
+  facts->delays = delays_.refresh(facts->data(), facts->run->analysis);
   return facts;
 }
 
 std::optional<Span> spanOf(const RunModel& model, int rank, const trace::SpanRow& row) {
-  const double middleNs = model.toNs(row.startTicks) +
-                          static_cast<double>(row.durationTicks) * model.nsPerTick() / 2;
+  const double middleNs =
+      model.toNs(row.startTicks) + static_cast<double>(row.durationTicks) * model.nsPerTick() / 2;
   // By the middle, which no rounding of ticks to ns puts into a neighbour.
   return spanInLane(
       model, laneId(rank, laneRoleOf(row.kind)), middleNs,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -28,8 +29,6 @@ struct DivergenceFacts {
   std::uint32_t firstStep = 0;    ///< over everything that is shown by step
   std::uint32_t lastStep = 0;
   std::vector<analysis::CallSequence> sequences;
-  /// Rows of each sequence whose ranks are not known to agree.
-  std::vector<std::vector<std::uint32_t>> suspects;
   std::optional<std::size_t> firstMismatch;  ///< index into `sequences`
   analysis::BucketDelays delays;
   bool complete = false;  ///< recordedToItsEnd()
@@ -57,6 +56,22 @@ FactsInput factsInput(const RunModel& model, std::shared_ptr<const AnalysedRun> 
 
 /// Takes as long as a sort of the run's collectives. [any-thread]
 std::shared_ptr<const DivergenceFacts> divergenceFacts(FactsInput input);
+
+/// The same of a run that grows, for the price of what is new, but for distances and curves.
+/// [any-thread]
+class GrowingDivergenceFacts {
+ public:
+  /// `input` goes on with that of the last call.
+  std::shared_ptr<const DivergenceFacts> refresh(FactsInput input);
+
+ private:
+  std::mutex mutex_;
+  analysis::GrowingDivergence divergence_;
+  HeatPyramid hashes_;
+  HeatPyramid norms_;
+  analysis::GrowingCallSequences sequences_;
+  analysis::GrowingBucketDelays delays_;
+};
 
 /// Returns the span of the model that a row of the run file is; nothing while the model does not
 /// hold it. [ui-thread]

@@ -45,8 +45,7 @@ void drawCalls(DisplayList& list, const DivergenceFacts& facts, const QRectF& ar
     frame.scroll -= std::fmod(frame.scroll, SequenceScene::kRow);
   }
   heading(list, QRectF(area.topLeft(), QSizeF(area.width(), kHeading)),
-          QStringLiteral("Calls of %1. %2").arg(nameOf(sequence), summaryOf(facts, sequence)),
-          palette);
+          QStringLiteral("Calls of %1. %2").arg(nameOf(sequence), summaryOf(sequence)), palette);
   list.clip(body);
   list.append(drawn(SequenceScene(facts, palette, frame)), body.topLeft());
   list.unclip();

@@ -105,15 +105,15 @@ class SequenceRows : public FactRows {
   }
 
  private:
-  [[nodiscard]] trace::SpanRow any(std::size_t row) const {
-    return facts_->data().spans[sequence_.anyCallAt(row)];
+  [[nodiscard]] const trace::SpanRow& any(std::size_t row) const {
+    return sequence_.anyCallAt(row);
   }
   [[nodiscard]] QString callText(std::size_t row, std::size_t column) const {
-    const std::uint32_t call = sequence_.callAt(row, column);
-    if (call == CallSequence::kNoCall) {
+    const trace::SpanRow* call = sequence_.callAt(row, column);
+    if (call == nullptr) {
       return warns(row) ? QStringLiteral("no such call") : QStringLiteral("no record");
     }
-    const trace::SpanRow& span = facts_->data().spans[call];
+    const trace::SpanRow& span = *call;
     QStringList parts{nameOfOperation(span)};
     if (span.bucket != trace::kNoBucket) {
       parts << QStringLiteral("bucket %1").arg(span.bucket);

@@ -57,6 +57,7 @@ QList<DivergenceTab*> DivergenceView::allTabs() const {
 void DivergenceView::runChanged() {
   job_.drop();
   source_.reset();
+  growing_ = std::make_shared<GrowingDivergenceFacts>();
   for (DivergenceTab* tab : allTabs()) {
     tab->setRun({model_, state_, analyser_});
   }
@@ -113,7 +114,8 @@ void DivergenceView::consider() {
   }
   source_ = input.run;
   complete_ = input.complete;
-  job_.start([input = std::move(input)]() mutable { return divergenceFacts(std::move(input)); },
+  job_.start([growing = growing_,
+              input = std::move(input)]() mutable { return growing->refresh(std::move(input)); },
              [this](std::shared_ptr<const DivergenceFacts> facts) { setFacts(std::move(facts)); });
 }
 

@@ -45,9 +45,10 @@ class DivergenceView : public RunView {
   [[nodiscard]] QList<DivergenceTab*> allTabs() const;
 
   std::shared_ptr<const DivergenceFacts> facts_;
-  BackgroundJob job_{this};                    // makes facts_
-  bool complete_ = false;                      // as the latest facts took the run to be
-  std::shared_ptr<const AnalysedRun> source_;  // of the latest facts, or of those being made
+  BackgroundJob job_{this};                          // makes facts_
+  bool complete_ = false;                            // as the latest facts took the run to be
+  std::shared_ptr<GrowingDivergenceFacts> growing_;  // of this run
+  std::shared_ptr<const AnalysedRun> source_;        // of the latest facts, or of those being made
   QTabWidget* tabs_;
   ParameterTab* parameters_;
   SequenceTab* calls_;

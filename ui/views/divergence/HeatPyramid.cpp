@@ -57,15 +57,22 @@ double normDifference(const analysis::ReplicaMatrix& replicas, std::size_t sampl
   return largest;
 }
 
-HeatPyramid::HeatPyramid(const analysis::ReplicaMatrix& replicas, HeatMeasure measure)
-    : parameters_(replicas.parameters) {
+void HeatPyramid::goOn(const analysis::ReplicaMatrix& replicas, HeatMeasure measure,
+                       std::size_t first) {
+  const auto levelOf = [this](std::size_t number, std::size_t blocks) -> Level& {
+    levels_.resize(std::max(levels_.size(), number + 1));
+    Level& level = levels_[number];
+    level.blocks = blocks;
+    level.cells.resize(blocks * parameters_);
+    return level;
+  };
+  parameters_ = replicas.parameters;
   if (replicas.steps.empty() || parameters_ == 0) {
+    levels_.clear();
     return;
   }
-  Level& base = levels_.emplace_back();
-  base.blocks = replicas.steps.size();
-  base.cells.resize(base.blocks * parameters_);
-  for (std::size_t sample = 0; sample < base.blocks; ++sample) {
+  Level& base = levelOf(0, replicas.steps.size());
+  for (std::size_t sample = first; sample < base.blocks; ++sample) {
     for (std::size_t parameter = 0; parameter < parameters_; ++parameter) {
       // What is not finite is worse than any difference, and equal bits make it no better.
       base.cells[sample * parameters_ + parameter] =
@@ -74,20 +81,23 @@ HeatPyramid::HeatPyramid(const analysis::ReplicaMatrix& replicas, HeatMeasure me
                                                          : normBadness(replicas, sample, parameter);
     }
   }
-  while (levels_.back().blocks > 1) {
-    const Level& fine = levels_.back();
-    Level coarse;
-    coarse.blocks = (fine.blocks + 1) / 2;
+  std::size_t number = 1;
+  for (std::size_t blocks = base.blocks; blocks > 1; ++number) {
+    blocks = (blocks + 1) / 2;
+    first /= 2;
+    Level& coarse = levelOf(number, blocks);
+    const Level& fine = levels_[number - 1];
     // Unknown is the least of all, so one known sample decides for its block.
-    coarse.cells.assign(coarse.blocks * parameters_, kUnknown);
-    for (std::size_t block = 0; block < fine.blocks; ++block) {
+    std::fill(coarse.cells.begin() + static_cast<std::ptrdiff_t>(first * parameters_),
+              coarse.cells.end(), kUnknown);
+    for (std::size_t block = 2 * first; block < fine.blocks; ++block) {
       for (std::size_t parameter = 0; parameter < parameters_; ++parameter) {
         std::int16_t& worst = coarse.cells[block / 2 * parameters_ + parameter];
         worst = std::max(worst, fine.cells[block * parameters_ + parameter]);
       }
     }
-    levels_.push_back(std::move(coarse));
   }
+  levels_.resize(number);
 }
 
 std::size_t HeatPyramid::levelFor(double samples) const {

@@ -22,8 +22,8 @@ class HeatPyramid {
   static constexpr std::int16_t kMost = 255;
   static constexpr std::int16_t kNotFinite = 256;  ///< whatever the ranks have in common
 
-  HeatPyramid() = default;
-  HeatPyramid(const analysis::ReplicaMatrix& replicas, HeatMeasure measure);
+  /// Takes the samples from `first` on, before which nothing has changed since the last call.
+  void goOn(const analysis::ReplicaMatrix& replicas, HeatMeasure measure, std::size_t first = 0);
 
   [[nodiscard]] std::size_t levels() const { return levels_.size(); }
   /// How many blocks of 2^level samples there are.

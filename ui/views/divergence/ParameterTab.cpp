@@ -9,6 +9,7 @@
 #include <QUrl>
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <utility>
 
 #include "engine/trace/Event.h"
@@ -241,25 +242,21 @@ QString ParameterTab::callsBefore(std::uint32_t step) const {
   }
   const auto& rows = most->rows;
   // Rows are in the order of the calls, so iterations only rise.
-  const auto behind =
-      std::partition_point(rows.begin(), rows.end(), [&](const analysis::CallRow& row) {
-        const auto at = static_cast<std::size_t>(&row - rows.data());
-        return facts_->data().spans[most->anyCallAt(at)].step < step;
-      });
-  constexpr std::ptrdiff_t kCallsShown = 5;
-  const auto from = behind - std::min(kCallsShown, behind - rows.begin());
+  const std::size_t behind = *std::ranges::partition_point(
+      std::views::iota(std::size_t{0}, rows.size()),
+      [&](std::size_t row) { return most->anyCallAt(row).step < step; });
+  constexpr std::size_t kCallsShown = 5;
   QString html;
-  for (auto row = from; row != behind; ++row) {
-    const auto at = static_cast<std::size_t>(row - rows.begin());
-    const trace::SpanRow& span = facts_->data().spans[most->anyCallAt(at)];
+  for (std::size_t row = behind - std::min(kCallsShown, behind); row < behind; ++row) {
+    const trace::SpanRow& span = most->anyCallAt(row);
     html +=
         QStringLiteral(
             "<tr><td "
             "align=right>%1&nbsp;&nbsp;</td><td>%2&nbsp;&nbsp;</td><td>%3&nbsp;&nbsp;</td><td>%4</"
             "td></tr>")
-            .arg(formatCount(row->sequence), nameOfOperation(span),
+            .arg(formatCount(rows[row].sequence), nameOfOperation(span),
                  span.bucket == trace::kNoBucket ? QString() : tr("bucket %1").arg(span.bucket),
-                 QString::fromLatin1(analysis::name(row->mismatch)));
+                 QString::fromLatin1(analysis::name(rows[row].mismatch)));
   }
   return html.isEmpty() ? QString()
                         : tr("<p><b>Calls before it</b> (%1) <a href=\"%2\">show "

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <ranges>
+#include <set>
 #include <utility>
 
 #include "engine/trace/Event.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/chart/Card.h"
 #include "ui/model/Format.h"
+#include "ui/model/ViewState.h"
 
 namespace lockstep::ui {
 namespace {
@@ -23,12 +27,39 @@ constexpr double kLeastColumn = 40;
 constexpr double kDetailsFrom = 150;  // a column this wide shows bytes beside the operation
 constexpr double kBucketFrom = 260;
 constexpr double kDtypeFrom = 330;
+constexpr std::size_t kSuspectsLookedAt = 32;
 
 }  // namespace
 
 SequenceScene::SequenceScene(const DivergenceFacts& facts, const Palette& palette,
                              SequenceFrame frame)
-    : facts_(facts), palette_(palette), frame_(std::move(frame)) {}
+    : facts_(facts), palette_(palette), frame_(std::move(frame)), columns_(chosenColumns()) {}
+
+// Looked for in the first rows that do not match: there it began.
+std::vector<std::size_t> SequenceScene::chosenColumns() const {
+  std::vector<std::size_t> columns;
+  if (frame_.sequence >= facts_.sequences.size()) {
+    return columns;
+  }
+  const std::vector<int>& ranks = sequence().ranks;
+  if (ranks.size() <= kFewRanks) {
+    columns.resize(ranks.size());
+    std::iota(columns.begin(), columns.end(), std::size_t{0});
+    return columns;
+  }
+  std::set<std::size_t> chosen{0};
+  if (frame_.selected && frame_.selected->column) {
+    chosen.insert(*frame_.selected->column);
+  }
+  for (const std::uint32_t row : sequence().suspects | std::views::take(kSuspectsLookedAt)) {
+    for (const int odd : analysis::oddRanks(sequence(), row)) {
+      if (chosen.size() < kFewRanks) {
+        chosen.insert(static_cast<std::size_t>(std::ranges::find(ranks, odd) - ranks.begin()));
+      }
+    }
+  }
+  return {chosen.begin(), chosen.end()};
+}
 
 // Note [Rows and lines]
 //
@@ -46,18 +77,18 @@ const CallSequence& SequenceScene::sequence() const {
 }
 
 std::size_t SequenceScene::lines() const {
-  return frame_.suspectsOnly ? facts_.suspects[frame_.sequence].size() : sequence().rows.size();
+  return frame_.suspectsOnly ? sequence().suspects.size() : sequence().rows.size();
 }
 
 std::size_t SequenceScene::rowOfLine(std::size_t line) const {
-  return frame_.suspectsOnly ? facts_.suspects[frame_.sequence][line] : line;
+  return frame_.suspectsOnly ? sequence().suspects[line] : line;
 }
 
 std::optional<std::size_t> SequenceScene::lineOfRow(std::size_t row) const {
   if (!frame_.suspectsOnly) {
     return row < sequence().rows.size() ? std::optional(row) : std::nullopt;
   }
-  const auto& suspects = facts_.suspects[frame_.sequence];
+  const auto& suspects = sequence().suspects;
   const auto at = std::lower_bound(suspects.begin(), suspects.end(), row);
   return at != suspects.end() && *at == row
              ? std::optional(static_cast<std::size_t>(at - suspects.begin()))
@@ -83,13 +114,20 @@ QRectF SequenceScene::overview() const {
   return {frame_.size.width() - kOverview, kHeader, kOverview, frame_.size.height() - kHeader};
 }
 
-QRectF SequenceScene::columnRect(std::size_t column) const {
+QRectF SequenceScene::columnRect(std::size_t place) const {
   const double left = kNumber + kIteration;
   const double room = frame_.size.width() - left - kVerdict - kOverview;
-  const auto columns = static_cast<double>(sequence().ranks.size());
+  const auto columns = static_cast<double>(columns_.size());
   // Many ranks have columns of 40 px, and those that do not fit are left out, never squeezed.
   const double each = std::max(kLeastColumn, room / columns);
-  return {left + each * static_cast<double>(column), 0, each, kRow};
+  return {left + each * static_cast<double>(place), 0, each, kRow};
+}
+
+QRectF SequenceScene::cellRect(std::optional<std::size_t> column, double top) const {
+  const auto place = column ? std::ranges::find(columns_, *column) : columns_.end();
+  return place == columns_.end()
+             ? QRectF(0, top, frame_.size.width() - kOverview, kRow)
+             : columnRect(static_cast<std::size_t>(place - columns_.begin())).translated(0, top);
 }
 
 void SequenceScene::draw(DisplayList& list) const {
@@ -120,21 +158,27 @@ void SequenceScene::drawHeader(DisplayList& list) const {
   list.note(QRectF(4, 0, kNumber - 12, kHeader), QStringLiteral("number"), palette_, right);
   list.note(QRectF(kNumber, 0, kIteration - 12, kHeader), QStringLiteral("iteration"), palette_,
             right);
-  for (std::size_t column = 0; column < sequence().ranks.size(); ++column) {
-    const QRectF rect = columnRect(column);
+  for (std::size_t place = 0; place < columns_.size(); ++place) {
+    const QRectF rect = columnRect(place);
     if (rect.left() > frame_.size.width() - kVerdict) {
       break;
     }
-    const QColor colour = palette_.rank(sequence().ranks[column]);
+    const int rank = sequence().ranks[columns_[place]];
+    const QColor colour = palette_.rank(rank);
     list.fill(QRectF(rect.left() + 4, kHeader - 4, rect.width() - 8, 3), colour);
     list.title(QRectF(rect.left() + 8, 0, rect.width() - 12, kHeader - 2),
-               QStringLiteral("rank %1").arg(sequence().ranks[column]), palette_);
+               QStringLiteral("rank %1").arg(rank), palette_);
   }
   // Over the columns that reach under the verdicts.
   list.fill(QRectF(frame_.size.width() - kVerdict - kOverview, 0, kVerdict, kHeader - 1),
             palette_.raised);
   list.note(QRectF(frame_.size.width() - kVerdict - kOverview + 10, 0, kVerdict - 14, kHeader),
-            QStringLiteral("side by side"), palette_);
+            columns_.size() == sequence().ranks.size()
+                ? QStringLiteral("side by side")
+                : QStringLiteral("%1 of %2 ranks")
+                      .arg(columns_.size())
+                      .arg(formatCount(sequence().ranks.size())),
+            palette_);
 }
 
 void SequenceScene::drawLine(DisplayList& list, std::size_t line) const {
@@ -150,13 +194,14 @@ void SequenceScene::drawLine(DisplayList& list, std::size_t line) const {
   const auto right = kToTheRight;
   list.label(QRectF(4, rect.top(), kNumber - 12, kRow), formatCount(call.sequence), palette_,
              right);
-  const trace::SpanRow& any = facts_.data().spans[sequence().anyCallAt(row)];
+  const trace::SpanRow& any = sequence().anyCallAt(row);
   list.note(QRectF(kNumber, rect.top(), kIteration - 12, kRow), formatCount(any.step), palette_,
             right);
   // Those who stand against the majority, or all where there is none (oddRanks()).
-  const std::vector<int> odd = analysis::oddRanks(facts_.data(), sequence(), row);
-  for (std::size_t column = 0; column < sequence().ranks.size(); ++column) {
-    const QRectF cell = columnRect(column).translated(0, rect.top());
+  const std::vector<int> odd = analysis::oddRanks(sequence(), row);
+  for (std::size_t place = 0; place < columns_.size(); ++place) {
+    const std::size_t column = columns_[place];
+    const QRectF cell = columnRect(place).translated(0, rect.top());
     if (cell.left() > frame_.size.width() - kVerdict - kOverview) {
       break;
     }
@@ -170,9 +215,7 @@ void SequenceScene::drawLine(DisplayList& list, std::size_t line) const {
     list.outline(rect.adjusted(2, 1, -2, -2), palette_.error);
   }
   if (frame_.selected && frame_.selected->row == row) {
-    const QRectF mark = frame_.selected->column
-                            ? columnRect(*frame_.selected->column).translated(0, rect.top())
-                            : rect;
+    const QRectF mark = cellRect(frame_.selected->column, rect.top());
     list.outline(mark.adjusted(1, 1, -1, -1), palette_.accent, 3);
     list.outline(mark.adjusted(2, 2, -2, -2), palette_.accent, 3);
   }
@@ -181,8 +224,8 @@ void SequenceScene::drawLine(DisplayList& list, std::size_t line) const {
 void SequenceScene::drawCall(DisplayList& list, std::size_t row, std::size_t column,
                              const QRectF& cell, bool odd) const {
   const QRectF inner = cell.adjusted(4, 2, -4, -2);
-  const std::uint32_t index = sequence().callAt(row, column);
-  if (index == CallSequence::kNoCall) {
+  const trace::SpanRow* call = sequence().callAt(row, column);
+  if (call == nullptr) {
     // Of a row that is not known to differ only the record may be missing.
     const bool unknown = !analysis::differs(sequence().rows[row].mismatch);
     list.hatch(inner, withAlpha(unknown ? palette_.textMuted : palette_.error, 0.4f));
@@ -197,7 +240,7 @@ void SequenceScene::drawCall(DisplayList& list, std::size_t row, std::size_t col
     list.outline(inner, unknown ? palette_.gridStrong : palette_.error, 3);
     return;
   }
-  const trace::SpanRow& span = facts_.data().spans[index];
+  const trace::SpanRow& span = *call;
   const bool inBucket = span.bucket != trace::kNoBucket;
   const QColor chip = inBucket ? palette_.bucket(span.bucket) : palette_.tone(Tone::kNeutral);
   if (odd) {
@@ -264,7 +307,7 @@ void SequenceScene::drawOverview(DisplayList& list) const {
   const auto total = static_cast<double>(lines());
   static const std::vector<std::uint32_t> kNone;
   // Where only they are shown, every line is one, and the strip says nothing more.
-  const auto& suspects = frame_.suspectsOnly ? kNone : facts_.suspects[frame_.sequence];
+  const auto& suspects = frame_.suspectsOnly ? kNone : sequence().suspects;
   const auto y = [&](double line) { return strip.top() + line / total * strip.height(); };
   for (auto at = suspects.begin(); at != suspects.end();) {
     const double top = y(static_cast<double>(*at));
@@ -316,11 +359,11 @@ std::optional<CallPlace> SequenceScene::placeAt(QPointF position) const {
   }
   CallPlace place;
   place.row = rowOfLine(static_cast<std::size_t>(line));
-  for (std::size_t column = 0; column < sequence().ranks.size(); ++column) {
-    const QRectF rect = columnRect(column);
+  for (std::size_t at = 0; at < columns_.size(); ++at) {
+    const QRectF rect = columnRect(at);
     if (position.x() >= rect.left() && position.x() < rect.right() &&
         position.x() < frame_.size.width() - kVerdict - kOverview) {
-      place.column = column;
+      place.column = columns_[at];
     }
   }
   return place;
@@ -335,8 +378,7 @@ std::optional<QRectF> SequenceScene::rectOf(const CallPlace& place) const {
   if (top + kRow <= kHeader || top >= frame_.size.height()) {
     return std::nullopt;
   }
-  return place.column ? columnRect(*place.column).translated(0, top)
-                      : QRectF(0, top, frame_.size.width() - kOverview, kRow);
+  return cellRect(place.column, top);
 }
 
 std::optional<std::size_t> SequenceScene::overviewRowAt(QPointF position) const {
@@ -349,7 +391,7 @@ std::optional<std::size_t> SequenceScene::overviewRowAt(QPointF position) const 
   const std::size_t row = rowOfLine(std::min(line, lines() - 1));
   // A mark is found by its pixel.
   const double near = 4 / strip.height() * static_cast<double>(lines());
-  const auto& suspects = facts_.suspects[frame_.sequence];
+  const auto& suspects = sequence().suspects;
   const auto at =
       std::lower_bound(suspects.begin(), suspects.end(), static_cast<double>(row) - near);
   return at != suspects.end() && *at <= static_cast<double>(row) + near ? *at : row;

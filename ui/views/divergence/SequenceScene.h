@@ -30,7 +30,8 @@ struct SequenceFrame {
 };
 
 /// Draws the calls of one group, a row a number and a column a rank, so that what stands side by
-/// side met on the wire. A frame costs what is in sight, however long the run.
+/// side met on the wire. Of many ranks those have a column that stand against the majority, and the
+/// first. A frame costs what is in sight, however long the run.
 class SequenceScene {
  public:
   static constexpr double kHeader = 30;
@@ -55,7 +56,11 @@ class SequenceScene {
   [[nodiscard]] std::size_t lines() const;
   [[nodiscard]] std::size_t rowOfLine(std::size_t line) const;
   [[nodiscard]] std::optional<std::size_t> lineOfRow(std::size_t row) const;
-  [[nodiscard]] QRectF columnRect(std::size_t column) const;
+  [[nodiscard]] std::vector<std::size_t> chosenColumns() const;
+  /// Of a place in `columns_`.
+  [[nodiscard]] QRectF columnRect(std::size_t place) const;
+  /// The cell of a column in a row that begins there; the whole row where it is not shown.
+  [[nodiscard]] QRectF cellRect(std::optional<std::size_t> column, double top) const;
   [[nodiscard]] double lineTop(std::size_t line) const;
   void drawHeader(DisplayList& list) const;
   void drawLine(DisplayList& list, std::size_t line) const;
@@ -69,12 +74,13 @@ class SequenceScene {
   const DivergenceFacts& facts_;
   const Palette& palette_;
   const SequenceFrame frame_;
+  const std::vector<std::size_t> columns_;  // of the sequence that are shown
 };
 
 /// Returns "group 0", "group 64", "checks of group 0".
 QString nameOf(const analysis::CallSequence& sequence);
 /// Returns "All 12,345 calls match", or what the first mismatch is.
-QString summaryOf(const DivergenceFacts& facts, const analysis::CallSequence& sequence);
+QString summaryOf(const analysis::CallSequence& sequence);
 /// Returns the data type of a call's bucket as the layout in force has it; empty: not known.
 QString dtypeOf(const DivergenceFacts& facts, const trace::SpanRow& call);
 /// Returns what there is to say of a place.

@@ -7,6 +7,7 @@
 #include <QSignalBlocker>
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <utility>
 
 #include "engine/trace/Event.h"
@@ -171,7 +172,7 @@ void SequenceTab::showSequence(std::size_t index) {
   if (selected_) {
     table_->showRow(selected_->row);
   }
-  summary_->setWords(summaryOf(*facts_, sequence()));
+  summary_->setWords(summaryOf(sequence()));
   first_->setEnabled(facts_->firstMismatch.has_value());
   tellKeys();
   previous_->setEnabled(sequence().mismatches > 0);
@@ -206,7 +207,7 @@ void SequenceTab::paintFacts(DisplayList& list, QSizeF size) {
 QString SequenceTab::description() const {
   QStringList parts;
   for (const CallSequence& sequence : facts_->sequences) {
-    parts << nameOf(sequence) + QStringLiteral(": ") + summaryOf(*facts_, sequence);
+    parts << nameOf(sequence) + QStringLiteral(": ") + summaryOf(sequence);
   }
   return parts.join(QStringLiteral(" "));
 }
@@ -233,14 +234,13 @@ void SequenceTab::choose(const CallPlace& place) {
   table_->showRow(place.row);
   std::size_t column = place.column.value_or(0);
   for (std::size_t i = 0; !place.column && i < sequence().ranks.size(); ++i) {
-    if (sequence().callAt(place.row, i) != CallSequence::kNoCall) {
+    if (sequence().callAt(place.row, i) != nullptr) {
       column = i;
       break;
     }
   }
-  const std::uint32_t call = sequence().callAt(place.row, column);
-  if (call != CallSequence::kNoCall) {
-    select(sequence().ranks[column], facts_->data().spans[call]);
+  if (const trace::SpanRow* call = sequence().callAt(place.row, column)) {
+    select(sequence().ranks[column], *call);
   }
   repaintSoon();
 }
@@ -269,7 +269,7 @@ void SequenceTab::showMismatch(int direction) {
   if (!shows() || sequence().mismatches == 0) {
     return;
   }
-  const auto& suspects = facts_->suspects[sequence_];
+  const auto& suspects = sequence().suspects;
   const auto differs = [this](std::uint32_t row) {
     return analysis::differs(sequence().rows[row].mismatch);
   };
@@ -310,7 +310,7 @@ void SequenceTab::showBefore(std::uint32_t step) {
   const auto& rows = sequence().rows;
   std::size_t last = 0;
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    if (facts_->data().spans[sequence().anyCallAt(row)].step < step) {
+    if (sequence().anyCallAt(row).step < step) {
       last = row;
     }
   }
@@ -340,11 +340,11 @@ void SequenceTab::selectionChanged() {
     constexpr std::uint64_t kWrap = 1ull << 24;
     const std::uint64_t low = trace::collectiveSequence(span->value);
     for (std::uint64_t number = low; number <= sequence.rows.back().sequence; number += kWrap) {
-      const auto at =
-          std::ranges::lower_bound(sequence.rows, number, {}, &analysis::CallRow::sequence);
-      const auto row = static_cast<std::size_t>(at - sequence.rows.begin());
-      if (at == sequence.rows.end() || at->sequence != number ||
-          facts_->data().spans[sequence.anyCallAt(row)].step != span->step) {
+      const std::size_t row = *std::ranges::partition_point(
+          std::views::iota(std::size_t{0}, sequence.rows.size()),
+          [&](std::size_t at) { return sequence.rows[at].sequence < number; });
+      if (row == sequence.rows.size() || sequence.rows[row].sequence != number ||
+          sequence.anyCallAt(row).step != span->step) {
         continue;
       }
       const CallPlace place{row, static_cast<std::size_t>(column - sequence.ranks.begin())};

@@ -15,22 +15,20 @@ QString nameOf(const CallSequence& sequence) {
                          : QStringLiteral("group %1").arg(sequence.group);
 }
 
-QString summaryOf(const DivergenceFacts& facts, const CallSequence& sequence) {
+QString summaryOf(const CallSequence& sequence) {
   // Three kinds of sentence: nothing differs, nothing is known to differ, or where it first does.
   if (!sequence.first) {
-    const auto unknown =
-        std::ranges::count(sequence.rows, CallMismatch::kUnknown, &analysis::CallRow::mismatch);
+    const std::size_t unknown = sequence.suspects.size();
     return unknown == 0
                ? QStringLiteral("All %1 calls match").arg(formatCount(sequence.rows.size()))
                : QStringLiteral("No mismatch is known in %1 calls; of %2 a record is missing")
-                     .arg(formatCount(sequence.rows.size()),
-                          formatCount(static_cast<std::uint64_t>(unknown)));
+                     .arg(formatCount(sequence.rows.size()), formatCount(unknown));
   }
   const std::size_t row = *sequence.first;
   return QStringLiteral("First mismatch: number %1, %2. %3")
       .arg(formatCount(sequence.rows[row].sequence),
            QString::fromLatin1(analysis::name(sequence.rows[row].mismatch)),
-           QString::fromStdString(analysis::describe(facts.data(), sequence, row)));
+           QString::fromStdString(analysis::describe(sequence, row)));
 }
 
 QString dtypeOf(const DivergenceFacts& facts, const trace::SpanRow& call) {
@@ -50,14 +48,12 @@ QString dtypeOf(const DivergenceFacts& facts, const trace::SpanRow& call) {
 std::vector<Fact> factsOf(const DivergenceFacts& facts, const CallSequence& sequence,
                           const CallPlace& place) {
   Facts lines;
-  const analysis::RunData& data = facts.data();
-  const std::uint32_t call =
-      place.column ? sequence.callAt(place.row, *place.column) : CallSequence::kNoCall;
+  const trace::SpanRow* call = place.column ? sequence.callAt(place.row, *place.column) : nullptr;
   if (place.column) {
     lines.add("Rank", QString::number(sequence.ranks[*place.column]));
   }
-  if (call != CallSequence::kNoCall) {
-    const trace::SpanRow& span = data.spans[call];
+  if (call != nullptr) {
+    const trace::SpanRow& span = *call;
     lines.add("Operation", nameOfOperation(span));
     lines.add("Iteration", formatCount(span.step));
     if (span.bucket != trace::kNoBucket) {
@@ -70,12 +66,12 @@ std::vector<Fact> factsOf(const DivergenceFacts& facts, const CallSequence& sequ
     }
     lines.add("Took", span.kind == trace::EventKind::kCollectiveQueued
                           ? QStringLiteral("begun, not ended")
-                          : formatDuration(data.clock.durationNs(span.durationTicks)));
+                          : formatDuration(facts.data().clock.durationNs(span.durationTicks)));
   }
   const CallMismatch mismatch = sequence.rows[place.row].mismatch;
   lines.add("Verdict", QStringLiteral("%1. %2").arg(
                            QString::fromLatin1(analysis::name(mismatch)),
-                           QString::fromStdString(analysis::describe(data, sequence, place.row))));
+                           QString::fromStdString(analysis::describe(sequence, place.row))));
   return lines;
 }
 

@@ -196,6 +196,12 @@ HookFacts hookFactsOf(const RunModel& model) {
 }
 
 std::shared_ptr<const HookRun> makeHookRun(const HookFacts& facts, const AnalysedRun& analysed) {
+  return GrowingHookRun().refresh(facts, analysed);
+}
+
+std::shared_ptr<const HookRun> GrowingHookRun::refresh(const HookFacts& facts,
+                                                       const AnalysedRun& analysed) {
+  const std::lock_guard lock(mutex_);
   auto run = std::make_shared<HookRun>();
   run->run = QString::fromStdString(facts.info.name);
   run->observed = facts.info.kind != trace::RunKind::kExperiment;
@@ -204,16 +210,33 @@ std::shared_ptr<const HookRun> makeHookRun(const HookFacts& facts, const Analyse
   describe(*run, hooks);
   run->ranks = std::max(facts.info.worldSize, static_cast<int>(analysed.analysis.ranks.size()));
   run->steps = facts.steps;
-  run->times = analysis::hookTimes(analysed.data, analysed.analysis);
+  const analysis::HookNews news = times_.refresh(analysed.data, analysed.analysis);
+  if (news.anew) {
+    closed_ = {};
+    steps_.clear();
+    ticks_ = {};
+  }
+  closed_.add(news.closed);
+  run->calls = closed_;
+  run->calls.add(news.open);
   run->layouts = analysed.data.layouts;
   // The steps that the hook's calls are counted in, too.
-  std::vector<double> steps;
-  for (const analysis::StepTimes& step : analysed.analysis.steps()) {
-    if (step.step >= run->times.warmUp.firstMeasured && !step.incomplete) {
-      steps.push_back(step.stepMs);
+  std::vector<double> closed;
+  std::vector<double> open;
+  for (const auto& [rank, steps] : analysed.analysis.stepRows.lists()) {
+    std::size_t& first = steps_[rank];
+    for (std::size_t i = first; i < steps.size(); ++i) {
+      const bool over = steps[i].step < analysed.analysis.closed.next;
+      if (steps[i].step >= analysed.analysis.warmUp.firstMeasured && !steps[i].incomplete) {
+        (over ? closed : open).push_back(static_cast<double>(steps[i].duration()));
+      }
+      first += over ? 1 : 0;
     }
   }
-  run->stepMs = analysis::median(std::move(steps));
+  ticks_.add(std::move(closed));
+  if (const auto ticks = ticks_.with(std::move(open)).median()) {
+    run->stepMs = *ticks * analysed.analysis.nsPerTick / 1e6;
+  }
   run->exposedMs = analysed.analysis.exposedMs;
   run->changes = hookChangesOf(facts.ranks);
   addCurves(*run, facts, hooks);

@@ -6,11 +6,12 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "engine/analysis/HookTimes.h"
+#include "engine/analysis/HookBuckets.h"
 #include "engine/base/Result.h"
 #include "engine/trace/RunFile.h"
 #include "ui/model/RunAnalyser.h"
@@ -47,12 +48,12 @@ struct HookRun {
   QString run;     ///< name of the experiment, or of the file
   QString hook;    ///< "topk", "fp16 + powersgd"; "unknown" where the experiment cannot be read
   QString values;  ///< "density 0.01, momentum 0.9"; empty: all as the hook begins with
-  bool observed = false;  ///< of a job that was only recorded
+  bool observed = false;   ///< of a job that was only recorded
   bool simulated = false;  ///< nothing was measured (trace::RunKind::kSimulated)
   bool plugin = false;  ///< a hook was loaded; else the engine's own allreduce or noop, or no DDP
   int ranks = 0;
   std::uint32_t steps = 0;
-  analysis::HookTimes times;
+  analysis::HookCalls calls;
   std::vector<trace::BucketsMessage> layouts;
   std::optional<double> stepMs;     ///< median over ranks and steps
   std::optional<double> exposedMs;  ///< of the rank with most; none: nothing was in flight
@@ -66,6 +67,20 @@ HookFacts hookFactsOf(const RunModel& model);
 
 /// Puts together what the view shows. [any-thread]
 std::shared_ptr<const HookRun> makeHookRun(const HookFacts& facts, const AnalysedRun& run);
+
+/// The same of a run that grows, for the price of what is new. [any-thread]
+class GrowingHookRun {
+ public:
+  /// `run` goes on with that of the last call.
+  std::shared_ptr<const HookRun> refresh(const HookFacts& facts, const AnalysedRun& run);
+
+ private:
+  std::mutex mutex_;
+  analysis::GrowingHookTimes times_;
+  analysis::HookCalls closed_;
+  std::map<int, std::size_t> steps_;  // how many of each rank are closed
+  analysis::SortedValues ticks_;      // that those took which are measured
+};
 
 /// The same from a run file. Blocks while it is read. [any-thread]
 /// Errors: those of RunFileReader.

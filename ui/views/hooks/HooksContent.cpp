@@ -22,12 +22,10 @@ struct PhaseFacts {
 const PhaseFacts& about(analysis::HookPhase phase) {
   static constexpr std::array<PhaseFacts, analysis::kHookPhases> kPhases{
       {{Tone::kEncode, "encode", "The hook makes of the gradients what is sent."},
-       {Tone::kNeutral, "queued",
-        "In line for the hook's thread or for a thread of the backend."},
+       {Tone::kNeutral, "queued", "In line for the hook's thread or for a thread of the backend."},
        {Tone::kWait, "waiting for peers",
         "A collective of the bucket is open, and the last rank has not come to it."},
-       {Tone::kTransfer, "transfer",
-        "All ranks have come: data moves, on the modelled link too."},
+       {Tone::kTransfer, "transfer", "All ranks have come: data moves, on the modelled link too."},
        {Tone::kDecode, "decode", "The hook makes gradients of what came."}}};
   return kPhases[static_cast<std::size_t>(phase)];
 }
@@ -75,8 +73,8 @@ std::shared_ptr<const HooksContent> makeHooksContent(
   content->rank = rank;
   for (const auto& run : runs) {
     // Sorted anew for each choice of a rank: medians of one rank are not part of those of all.
-    content->sides.push_back({run, analysis::hookBuckets(run->times, run->layouts, rank),
-                              analysis::hookStep(run->times, run->layouts, rank)});
+    content->sides.push_back(
+        {run, run->calls.buckets(run->layouts, rank), run->calls.step(run->layouts, rank)});
   }
   return content;
 }

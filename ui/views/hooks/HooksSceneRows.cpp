@@ -28,13 +28,13 @@ void HooksScene::drawPhases(DisplayList& list) const {
   QString title = tr("Time per bucket and step");
   const double titleWidth = textWidth(title, FontRole::kBold) + 8;
   list.title(QRectF(left, phases_.top() + 6, titleWidth, kLine), title, palette_);
-  const analysis::HookTimes& times = content_.sides.front().run->times;
+  const analysis::HookCalls& calls = content_.sides.front().run->calls;
   QString measured = content_.rank ? tr("median calls of rank %1").arg(*content_.rank)
                                    : tr("median calls over all ranks");
   measured += tr(", from step %1 on, divided as the time of all calls is; the line ends at the p95")
-                  .arg(times.warmUp.firstMeasured);
-  if (times.incompleteSteps > 0) {
-    measured += tr("; %1 steps left out, since events were dropped").arg(times.incompleteSteps);
+                  .arg(calls.warmUp().firstMeasured);
+  if (calls.incompleteSteps() > 0) {
+    measured += tr("; %1 steps left out, since events were dropped").arg(calls.incompleteSteps());
   }
   list.note(QRectF(left + titleWidth + 8, phases_.top() + 6,
                    phases_.right() - left - titleWidth - 18, kLine),

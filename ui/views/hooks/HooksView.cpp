@@ -66,6 +66,7 @@ void HooksView::runChanged() {
   firstJob_.drop();
   contentJob_.drop();
   first_.reset();
+  growing_ = std::make_shared<GrowingHookRun>();
   picked_.reset();
   hovered_.reset();
   scrollY_ = 0;
@@ -117,7 +118,8 @@ void HooksView::refresh() {
   }
   // Before the job begins: what comes while it works makes this stale again.
   stale_ = false;
-  firstJob_.start([facts = hookFactsOf(*model_), latest] { return makeHookRun(facts, *latest); },
+  firstJob_.start([growing = growing_, facts = hookFactsOf(*model_),
+                   latest] { return growing->refresh(facts, *latest); },
                   [this](std::shared_ptr<const HookRun> made) {
                     first_ = std::move(made);
                     fillRanks();
@@ -299,8 +301,7 @@ void HooksView::selectLongest(const HookPick& pick) {
   if (!any() || first_ == nullptr) {
     return;
   }
-  const analysis::HookCall* call =
-      analysis::longestCall(first_->times, pick.bucket, pick.phase, chosenRank());
+  const analysis::HookCall* call = first_->calls.longest(pick.bucket, pick.phase, chosenRank());
   if (call == nullptr) {
     return;
   }

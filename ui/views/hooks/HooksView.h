@@ -96,6 +96,7 @@ class HooksView : public RunView {
   QWidget* page_ = nullptr;
 
   std::shared_ptr<const HookRun> first_;
+  std::shared_ptr<GrowingHookRun> growing_;  // of this run
   std::shared_ptr<const HookRun> second_;
   std::shared_ptr<const HooksContent> content_;
   QStringList otherRuns_;

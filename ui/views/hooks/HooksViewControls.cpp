@@ -27,7 +27,8 @@ QString defaultSentence() {
 QString observedSentence(const HookRun& run) {
   return run.simulated
              ? HooksView::tr("This run is simulated: phases of a communication hook are not")
-             : HooksView::tr("This is a job of PyTorch: no phases of a communication hook were recorded");
+             : HooksView::tr(
+                   "This is a job of PyTorch: no phases of a communication hook were recorded");
 }
 
 }  // namespace
@@ -173,7 +174,7 @@ void HooksView::showState() {
     return;
   }
   // Curves alone are enough: a hook may count and have no call that was measured.
-  const bool nothing = first_->times.calls.empty() && first_->curves.empty();
+  const bool nothing = first_->calls.size() == 0 && first_->curves.empty();
   if (nothing && first_->observed && second_ == nullptr) {
     say(observedSentence(*first_));
     return;

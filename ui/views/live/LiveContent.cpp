@@ -4,9 +4,12 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include "engine/base/Clock.h"
 #include "ui/model/Format.h"
+#include "ui/model/ViewState.h"
 #include "ui/views/live/LiveBuckets.h"
 
 namespace lockstep::ui {
@@ -291,6 +294,32 @@ RankCurve throughputCurve(const LiveFeed::Rank& rank, TimeRange all, double samp
   return curve;
 }
 
+// Those that have a curve: of many ranks the one with the lowest value now, the middle one and the
+// one with the highest. A thousand curves would be one grey field.
+template <typename ValueOf>
+std::vector<const LiveFeed::Rank*> ranksWithCurves(const LiveFeed& feed, const ValueOf& valueOf) {
+  std::vector<const LiveFeed::Rank*> ranks;
+  if (feed.ranks().size() <= kFewRanks) {
+    for (const LiveFeed::Rank& rank : feed.ranks()) {
+      ranks.push_back(&rank);
+    }
+    return ranks;
+  }
+  std::vector<std::pair<double, const LiveFeed::Rank*>> values;
+  for (const LiveFeed::Rank& rank : feed.ranks()) {
+    if (const std::optional<double> value = valueOf(rank)) {
+      values.emplace_back(*value, &rank);
+    }
+  }
+  std::ranges::stable_sort(values, {}, &std::pair<double, const LiveFeed::Rank*>::first);
+  if (!values.empty()) {
+    for (const std::size_t at : std::set<std::size_t>{0, values.size() / 2, values.size() - 1}) {
+      ranks.push_back(values[at].second);
+    }
+  }
+  return ranks;
+}
+
 // The last three iterations that every rank has ended, as far back as all of them are known.
 void fillIterations(const RunModel& model, const LiveFeed& feed, LiveContent& content) {
   std::optional<std::uint32_t> last;
@@ -359,9 +388,15 @@ LiveContent liveContent(const RunModel& model, const LiveFeed& feed, double nowN
   const double samples = feed.samplesAStep().value_or(1) / std::max(1, model.rankCount());
   content.throughputUnit =
       feed.samplesAStep() ? QStringLiteral("samples/s of each rank") : QStringLiteral("steps/s");
+  const auto lossNow = [&](const LiveFeed::Rank& rank) { return latest(model, "loss", rank.rank); };
+  for (const LiveFeed::Rank* rank : ranksWithCurves(feed, lossNow)) {
+    content.loss.push_back(lossCurve(model.metric("loss", rank->rank), rank->rank));
+  }
+  const auto rate = [&](const LiveFeed::Rank& rank) { return LiveFeed::stepsPerSecond(rank, all); };
+  for (const LiveFeed::Rank* rank : ranksWithCurves(feed, rate)) {
+    content.throughput.push_back(throughputCurve(*rank, all, feed.samplesAStep() ? samples : 1.0));
+  }
   for (const LiveFeed::Rank& rank : feed.ranks()) {
-    content.loss.push_back(lossCurve(model.metric("loss", rank.rank), rank.rank));
-    content.throughput.push_back(throughputCurve(rank, all, feed.samplesAStep() ? samples : 1.0));
     LiveRank& of = content.ranks.emplace_back(bucketsNow(model, rank.rank));
     of.loss = latest(model, "loss", rank.rank);
     of.stepsPerSecond = LiveFeed::stepsPerSecond(rank, now);

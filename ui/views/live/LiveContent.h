@@ -59,7 +59,7 @@ struct LiveContent {
   QString problem;   ///< why the run failed, or where it diverged; empty: neither
   TimeRange window;  ///< of the courses: the last minute of a live run, else all of it
   std::array<LiveTile, kLiveFigures> tiles;
-  std::vector<RankCurve> loss;        ///< over iterations
+  std::vector<RankCurve> loss;        ///< over iterations; of many ranks lowest, middle, highest
   std::vector<RankCurve> throughput;  ///< samples/s, or steps/s, over seconds since the first step
   QString throughputUnit;
   std::optional<TimeRange> iterations;  ///< the last that all ranks ended

@@ -6,6 +6,7 @@
 #include "ui/chart/Card.h"
 #include "ui/chart/LineChart.h"
 #include "ui/model/Format.h"
+#include "ui/model/ViewState.h"
 #include "ui/views/timeline/TimelineScene.h"
 
 namespace lockstep::ui {
@@ -21,6 +22,7 @@ constexpr double kBucketRow = 26;
 constexpr double kRankName = 64;
 constexpr double kLeastCharts = 150;
 constexpr double kLeastTimeline = 130;
+constexpr double kLeastLines = 60;
 constexpr std::size_t kBucketRows = 4;
 
 QString stateOf(const LiveBucket& bucket) {
@@ -79,10 +81,17 @@ void LiveScene::layOut() {
   layOutCells();
 }
 
-// All lanes where they fit, else a thin strip of phases and communication a rank.
+// All lanes where they fit, else a thin strip of phases and communication a rank; of many ranks
+// their lines.
 void LiveScene::layOutLanes(double room) {
   // Start-up is long over and would only take room.
   lanes_ = TimelineLayout(model_, {}, {.startUp = false});
+  if (!lanes_.lines().empty()) {
+    const double tooHigh = std::max(0.0, lanes_.height() - room);
+    const double lines = std::max(kLeastLines, timeline_metrics::kLinesRoom - tooHigh);
+    lanes_ = TimelineLayout(model_, {}, {.linesRoom = lines, .startUp = false});
+    return;
+  }
   if (lanes_.height() > room) {
     std::set<int> collapsed;
     for (int rank = 0; rank < model_.rankCount(); ++rank) {
@@ -142,12 +151,17 @@ void LiveScene::draw(DisplayList& list) const {
   }
   drawTimeline(list);
   drawBuckets(list);
+  const auto titled = [&](const QString& title) {
+    return content_.ranks.size() <= kFewRanks ? title
+                                              : QStringLiteral("%1, extremes of %2 ranks")
+                                                    .arg(title, formatCount(content_.ranks.size()));
+  };
   drawLineChart(list, loss_,
-                {QStringLiteral("Loss"), QString(), QStringLiteral("iteration"),
+                {titled(QStringLiteral("Loss")), QString(), QStringLiteral("iteration"),
                  QStringLiteral("No rank has reported a loss yet"), false},
                 content_.loss, palette_, frame_.pointer);
   drawLineChart(list, throughput_,
-                {QStringLiteral("Throughput"), content_.throughputUnit, QStringLiteral("s"),
+                {titled(QStringLiteral("Throughput")), content_.throughputUnit, QStringLiteral("s"),
                  QStringLiteral("Appears with the second iteration"), true},
                 content_.throughput, palette_, frame_.pointer);
   drawCards(list);

@@ -16,6 +16,7 @@ void OverlapScene::draw(DisplayList& list) {
   drawHeader(list);
   drawRuler(list);
   list.clip(charts_);
+  drawSpread(list);
   for (const Row& row : rows_) {
     // Ranks that are scrolled out of sight cost nothing.
     if (row.plot.bottom() >= charts_.top() && row.plot.top() <= charts_.bottom()) {
@@ -93,6 +94,9 @@ void OverlapScene::drawLabel(DisplayList& list, const Row& row) const {
     y += 17;
   };
   line(QStringLiteral("rank %1").arg(row.rank->rank), palette_.text, FontRole::kBold);
+  if (row.why[0] != '\0') {
+    line(QString::fromLatin1(row.why), palette_.accent, FontRole::kSmall);
+  }
   for (const QString& text : overlap_words::labelOf(*row.rank)) {
     line(text, palette_.textMuted, FontRole::kSmall);
   }
@@ -140,7 +144,7 @@ void OverlapScene::drawBar(DisplayList& list, const Row& row, const Bar& bar) co
         palette_.text);
   }
   // Only where the bar is one step: of a mean over many it could not be said.
-  if (bar.begin + 1 == bar.end && content_.steps[row.rank->first + bar.begin].times.incomplete &&
+  if (bar.begin + 1 == bar.end && row.rank->steps[bar.begin].times.incomplete &&
       bar.right - bar.left > 3) {
     list.hatch(QRectF(bar.left, row.plot.top(), bar.right - bar.left, 8), palette_.warning);
   }

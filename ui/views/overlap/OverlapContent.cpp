@@ -1,7 +1,15 @@
 #include "ui/views/overlap/OverlapContent.h"
 
 #include <algorithm>
-#include <cmath>
+#include <iterator>
+#include <ranges>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "engine/cost/Sample.h"
+#include "engine/diagnosis/UnlikeRanks.h"
+#include "ui/model/ViewState.h"
 
 namespace lockstep::ui {
 namespace {
@@ -14,57 +22,63 @@ using analysis::StepOverlap;
 constexpr double kStepsThatFit = 0.95;
 constexpr double kRoomAbove = 1.15;
 
-double scaleOf(const std::vector<StepOverlap>& steps, std::uint32_t firstMeasured) {
-  std::vector<double> lengths;
-  for (const StepOverlap& step : steps) {
-    if (step.times.step >= firstMeasured) {
-      lengths.push_back(step.times.stepMs);
-    }
-  }
-  // Only warm-up so far: better an axis for that than none.
-  if (lengths.empty()) {
-    for (const StepOverlap& step : steps) {
-      lengths.push_back(step.times.stepMs);
-    }
-  }
-  if (lengths.empty()) {
-    return 1;
-  }
-  const auto at = static_cast<std::ptrdiff_t>(
-      std::floor(kStepsThatFit * static_cast<double>(lengths.size() - 1)));
-  std::nth_element(lengths.begin(), lengths.begin() + at, lengths.end());
-  return std::max(1e-6, lengths[static_cast<std::size_t>(at)] * kRoomAbove);
-}
-
-void addRanks(OverlapContent& content) {
-  // Steps come by rank, then start (OverlapContent::steps), so each rank is one stretch of them.
-  for (std::size_t i = 0; i < content.steps.size(); ++i) {
-    const StepOverlap& step = content.steps[i];
-    if (content.ranks.empty() || content.ranks.back().rank != step.times.rank) {
-      OverlapContent::Rank& rank = content.ranks.emplace_back();
-      rank.rank = step.times.rank;
-      rank.first = i;
-      rank.sums.push_back({});
-    }
-    OverlapContent::Rank& rank = content.ranks.back();
-    rank.count += 1;
-    rank.numbers.push_back(step.times.step);
-    // Sums before each step, so that the mean of any stretch is one difference
-    // (OverlapScene::barAt): of 100,000 steps on 1000 px a bar stands for 512.
-    OverlapParts sum = rank.sums.back();
-    const OverlapParts parts = partsOf(step);
-    for (std::size_t part = 0; part < sum.size(); ++part) {
-      sum[part] += parts[part];
-    }
-    rank.sums.push_back(sum);
-    content.firstStep = i == 0 ? step.times.step : std::min(content.firstStep, step.times.step);
-    content.lastStep = std::max(content.lastStep, step.times.step);
-  }
+/// The first of so many for which it is so; it stays so for all after that.
+template <typename Is>
+std::size_t firstWhere(std::size_t count, const Is& is) {
+  return *std::ranges::partition_point(std::views::iota(std::size_t{0}, count),
+                                       [&](std::size_t at) { return !is(at); });
 }
 
 std::optional<RankOverlap> find(const std::vector<RankOverlap>& ranks, int rank) {
   const auto of = std::ranges::find(ranks, rank, &RankOverlap::rank);
   return of == ranks.end() ? std::nullopt : std::optional(*of);
+}
+
+constexpr std::size_t kUnlikeExamples = 2;
+
+const char* whyOf(diagnosis::Unlikeness kind) {
+  switch (kind) {
+    case diagnosis::Unlikeness::kComputing:
+      return "computes longer";
+    case diagnosis::Unlikeness::kTransfer:
+      return "transfers longer";
+    case diagnosis::Unlikeness::kLate:
+      return "late";
+  }
+  return "";
+}
+
+// Those that are unlike the rest, the one with the most exposed time, and the middle one of all to
+// set them against.
+void addExamples(OverlapContent& content, const analysis::RunAnalysis& run) {
+  const auto add = [&](int rank, const char* why) {
+    const bool shown = std::ranges::find(content.examples, rank, &OverlapContent::Example::rank) !=
+                       content.examples.end();
+    if (!shown && content.rank(rank) != nullptr) {
+      content.examples.push_back({rank, why});
+    }
+  };
+  // By themselves: which host they are on changes nothing of what they do.
+  for (const diagnosis::UnlikeRanks& unlike : diagnosis::rankLikeness(run, {}, {}).unlike) {
+    if (content.examples.size() < kUnlikeExamples) {
+      add(unlike.ranks.front(), whyOf(unlike.kind));
+    }
+  }
+  if (run.exposedRank) {
+    add(*run.exposedRank, "most exposed");
+  }
+  std::vector<std::pair<double, int>> exposed;
+  for (const OverlapContent::Rank& rank : content.ranks) {
+    if (rank.measured && rank.measured->exposedMs) {
+      exposed.emplace_back(*rank.measured->exposedMs, rank.rank);
+    }
+  }
+  std::ranges::sort(exposed);
+  if (!exposed.empty()) {
+    add(exposed[exposed.size() / 2].second, "middle rank");
+  } else if (!content.ranks.empty()) {
+    add(content.ranks.front().rank, "first rank");
+  }
 }
 
 }  // namespace
@@ -80,15 +94,30 @@ const OverlapContent::Rank* OverlapContent::rank(int number) const {
   return at == ranks.end() || at->rank != number ? nullptr : &*at;
 }
 
-const StepOverlap* OverlapContent::step(int rank, std::uint32_t number) const {
+std::size_t OverlapContent::Rank::firstFrom(std::uint64_t number) const {
+  return firstWhere(steps.size(), [&](std::size_t step) { return this->number(step) >= number; });
+}
+
+std::size_t OverlapContent::firstSpreadFrom(std::uint64_t step) const {
+  return firstWhere(spreads.size(), [&](std::size_t at) { return spreads[at].step >= step; });
+}
+
+const OverlapContent::Spread* OverlapContent::spreadOf(std::uint32_t step) const {
+  const std::size_t at = firstSpreadFrom(step);
+  return at == spreads.size() || spreads[at].step != step ? nullptr : &spreads[at];
+}
+
+const StepOverlap& OverlapContent::at(std::size_t row) const {
+  const auto rank = std::prev(std::ranges::upper_bound(ranks, row, {}, &Rank::first));
+  return rank->steps[row - rank->first];
+}
+
+std::optional<std::size_t> OverlapContent::rowOf(int rank, std::uint32_t number) const {
   const Rank* of = this->rank(rank);
-  if (of == nullptr) {
-    return nullptr;
-  }
-  const auto at = std::lower_bound(of->numbers.begin(), of->numbers.end(), number);
-  return at == of->numbers.end() || *at != number
-             ? nullptr
-             : &steps[of->first + static_cast<std::size_t>(at - of->numbers.begin())];
+  const std::size_t at = of == nullptr ? 0 : of->firstFrom(number);
+  return of == nullptr || at == of->steps.size() || of->number(at) != number
+             ? std::nullopt
+             : std::optional(of->first + at);
 }
 
 const std::vector<analysis::TailReason>& OverlapContent::reasonsOf(
@@ -97,25 +126,132 @@ const std::vector<analysis::TailReason>& OverlapContent::reasonsOf(
   return of == nullptr ? reasons : of->reasons;
 }
 
-std::shared_ptr<const OverlapContent> overlapContent(const AnalysedRun& run) {
-  auto content = std::make_shared<OverlapContent>();
-  const std::uint32_t firstMeasured = run.analysis.warmUp.firstMeasured;
-  content->steps = analysis::stepOverlaps(run.data, run.analysis);
-  content->warmUp = run.analysis.warmUp;
-  content->overlapPercent = run.analysis.overlapPercent;
-  content->exposedMs = run.analysis.exposedMs;
-  content->scaleMs = scaleOf(content->steps, firstMeasured);
-  content->reasons = analysis::tailReasons(content->steps, firstMeasured);
-  addRanks(*content);
-  const auto measured = analysis::rankOverlaps(content->steps, firstMeasured);
+void GrowingOverlapContent::Parts::add(const std::vector<StepOverlap>& steps) {
+  const std::uint32_t firstMeasured = content.warmUp.firstMeasured;
+  std::set<std::uint32_t> incomplete;
+  for (const StepOverlap& step : steps) {
+    const std::uint32_t number = step.times.step;
+    auto rank =
+        std::ranges::lower_bound(content.ranks, step.times.rank, {}, &OverlapContent::Rank::rank);
+    if (rank == content.ranks.end() || rank->rank != step.times.rank) {
+      rank = content.ranks.insert(rank, OverlapContent::Rank());
+      rank->rank = step.times.rank;
+      rank->sums.push_back({});
+    }
+    // Sums before each step, so that the mean of any stretch is one difference
+    // (OverlapScene::barAt): of 100,000 steps on 1000 px a bar stands for 512.
+    OverlapParts sum = rank->sums.back();
+    const OverlapParts parts = partsOf(step);
+    for (std::size_t part = 0; part < sum.size(); ++part) {
+      sum[part] += parts[part];
+    }
+    rank->sums.push_back(sum);
+    rank->steps.push_back(step);
+    content.firstStep = content.rows == 0 ? number : std::min(content.firstStep, number);
+    content.lastStep = std::max(content.lastStep, number);
+    content.rows += 1;
+    if (number >= firstMeasured) {
+      lengths.push_back(step.times.stepMs);
+      if (step.times.incomplete) {
+        incomplete.insert(number);
+      }
+    }
+  }
+  content.incompleteSteps += incomplete.size();
+  reasons.add(steps, firstMeasured);
+  for (const OverlapContent::Rank& rank : content.ranks) {
+    reasonsOf[rank.rank].add(analysis::ofRank(steps, rank.rank), firstMeasured);
+  }
+  measured.add(steps);
+  all.add(steps);
+  addSpreads(steps);
+}
+
+// Of a run of few, too: a live run may come to have many.
+void GrowingOverlapContent::Parts::addSpreads(const std::vector<StepOverlap>& steps) {
+  std::vector<std::tuple<std::uint32_t, double, int>> exposed;
+  exposed.reserve(steps.size());
+  for (const StepOverlap& step : steps) {
+    exposed.emplace_back(step.times.step, step.times.exposedMs, step.times.rank);
+  }
+  std::ranges::sort(exposed);
+  std::vector<double> sorted;  // of one step
+  for (std::size_t i = 0; i < exposed.size(); ++i) {
+    const auto& [step, ms, rank] = exposed[i];
+    sorted.push_back(ms);
+    if (i + 1 < exposed.size() && std::get<0>(exposed[i + 1]) == step) {
+      continue;
+    }
+    spreads.push_back({.step = step,
+                       .least = sorted.front(),
+                       .quarter = cost::sortedQuantile(sorted, 0.25),
+                       .half = cost::sortedQuantile(sorted, 0.5),
+                       .threeQuarters = cost::sortedQuantile(sorted, 0.75),
+                       .most = ms,
+                       .worst = rank});
+    if (step >= content.warmUp.firstMeasured || mostExposed <= 0) {
+      mostExposed = std::max(mostExposed, ms);
+    }
+    sorted.clear();
+  }
+}
+
+std::shared_ptr<const OverlapContent> GrowingOverlapContent::refresh(const AnalysedRun& run) {
+  const std::lock_guard lock(mutex_);
+  analysis::OverlapNews news = overlaps_.refresh(run.data, run.analysis);
+  if (news.anew) {
+    closed_ = Parts();
+    closed_.content.warmUp = run.analysis.warmUp;
+    closed_.measured = analysis::HeadroomSamples(run.analysis.warmUp.firstMeasured);
+    lengths_ = {};
+  }
+  closed_.add(news.closed);
+  closed_.measured.settle();
+  closed_.all.settle();
+  lengths_.add(std::exchange(closed_.lengths, {}));
+  Parts parts = closed_;
+  parts.add(news.open);
+  OverlapContent& content = parts.content;
+  std::size_t first = 0;
+  for (OverlapContent::Rank& rank : content.ranks) {
+    rank.first = std::exchange(first, first + rank.steps.size());
+  }
+  content.warmUp = run.analysis.warmUp;
+  content.overlapPercent = run.analysis.overlapPercent;
+  content.exposedMs = run.analysis.exposedMs;
+  analysis::SortedValues lengths = lengths_.with(std::move(parts.lengths));
+  if (lengths.size() == 0) {
+    // Only warm-up so far: better an axis for that than none.
+    std::vector<double> all;
+    for (std::size_t row = 0; row < content.rows; ++row) {
+      all.push_back(content.at(row).times.stepMs);
+    }
+    lengths.add(std::move(all));
+  }
+  if (lengths.size() > 0) {
+    const auto at =
+        static_cast<std::size_t>(kStepsThatFit * static_cast<double>(lengths.size() - 1));
+    content.scaleMs = std::max(1e-6, lengths.at(at) * kRoomAbove);
+  }
+  content.reasons = parts.reasons.reasons();
+  const auto measured = parts.measured.medians();
   // With the warm-up as well, for the card of a rank: what it would have made of the figures.
-  const auto all = analysis::rankOverlaps(content->steps, 0);
-  for (OverlapContent::Rank& rank : content->ranks) {
+  const auto all = parts.all.medians();
+  for (OverlapContent::Rank& rank : content.ranks) {
     rank.measured = find(measured, rank.rank);
     rank.all = find(all, rank.rank);
-    rank.reasons = analysis::tailReasons(content->steps, firstMeasured, rank.rank);
+    rank.reasons = parts.reasonsOf[rank.rank].reasons();
   }
-  return content;
+  if (content.ranks.size() > kFewRanks) {
+    content.spreads = std::move(parts.spreads);
+    content.spreadMs = std::max(1e-6, parts.mostExposed * kRoomAbove);
+    addExamples(content, run.analysis);
+  }
+  return std::make_shared<const OverlapContent>(std::move(content));
+}
+
+std::shared_ptr<const OverlapContent> overlapContent(const AnalysedRun& run) {
+  return GrowingOverlapContent().refresh(run);
 }
 
 }  // namespace lockstep::ui

@@ -3,13 +3,17 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "engine/analysis/Headroom.h"
+#include "engine/analysis/SortedValues.h"
 #include "engine/analysis/StepOverlap.h"
 #include "engine/analysis/Tail.h"
+#include "engine/run/Grown.h"
 #include "ui/model/RunAnalyser.h"
 
 namespace lockstep::ui {
@@ -36,17 +40,40 @@ struct OverlapContent {
   /// The steps of one rank.
   struct Rank {
     int rank = 0;
-    std::size_t first = 0;  ///< of its entries in `steps`
-    std::size_t count = 0;
-    std::vector<std::uint32_t> numbers;  ///< its step numbers, ascending
-    std::vector<OverlapParts> sums;      ///< of the parts before each of its steps, and after all
+    std::size_t first = 0;                      ///< OverlapContent::row of its first step
+    run::Grown<analysis::StepOverlap> steps{};  ///< by start; their numbers ascend
+    run::Grown<OverlapParts> sums{};            ///< of the parts before each of them, and after all
     std::optional<analysis::RankOverlap> measured;  ///< after the warm-up
     std::optional<analysis::RankOverlap> all;       ///< with it
     std::vector<analysis::TailReason> reasons;
+
+    /// The first of its steps whose number is at least this.
+    [[nodiscard]] std::size_t firstFrom(std::uint64_t number) const;
+    [[nodiscard]] std::uint32_t number(std::size_t step) const { return steps[step].times.step; }
   };
 
-  std::vector<analysis::StepOverlap> steps;  ///< by rank, then start
-  std::vector<Rank> ranks;
+  /// What is exposed of a step, over all ranks, in ms.
+  struct Spread {
+    std::uint32_t step = 0;
+    double least = 0;
+    double quarter = 0;  ///< a quarter of the ranks have less
+    double half = 0;
+    double threeQuarters = 0;
+    double most = 0;
+    int worst = 0;  ///< the rank with the most
+  };
+  /// A rank that stands for others in a run of many.
+  struct Example {
+    int rank = 0;
+    const char* why = "";  ///< "late", "most exposed", "middle rank", ...
+  };
+
+  std::vector<Rank> ranks;          ///< by number; each has a step
+  std::size_t rows = 0;             ///< the steps of all ranks, one rank after the other
+  std::size_t incompleteSteps = 0;  ///< after the warm-up, each counted once for all ranks
+  run::Grown<Spread> spreads;       ///< by step; of a run of many ranks, here and below
+  double spreadMs = 1;              ///< the most of all measured ones
+  std::vector<Example> examples;    ///< what is shown until somebody chooses
   std::vector<analysis::TailReason> reasons;  ///< over all ranks
   analysis::WarmUp warmUp;
   std::optional<double> overlapPercent;  ///< as RunAnalysis has them
@@ -56,13 +83,47 @@ struct OverlapContent {
   std::uint32_t lastStep = 0;
 
   [[nodiscard]] const Rank* rank(int number) const;
-  /// The entry of a step; null when the rank has not ended it.
-  [[nodiscard]] const analysis::StepOverlap* step(int rank, std::uint32_t number) const;
+  [[nodiscard]] const analysis::StepOverlap& at(std::size_t row) const;
+  /// The row of a step; none when the rank has not ended it.
+  [[nodiscard]] std::optional<std::size_t> rowOf(int rank, std::uint32_t number) const;
+  /// The first of the spreads that is of this step or a later one.
+  [[nodiscard]] std::size_t firstSpreadFrom(std::uint64_t step) const;
+  /// Null in a run of few, and where no rank has ended the step.
+  [[nodiscard]] const Spread* spreadOf(std::uint32_t step) const;
   /// The causes over all ranks, or of one.
   [[nodiscard]] const std::vector<analysis::TailReason>& reasonsOf(std::optional<int> rank) const;
 };
 
 /// Takes a time that grows with the run: not for the UI thread. [any-thread]
 std::shared_ptr<const OverlapContent> overlapContent(const AnalysedRun& run);
+
+/// The same of a run that grows, for the price of what is new. [any-thread]
+class GrowingOverlapContent {
+ public:
+  /// `run` goes on with that of the last call.
+  std::shared_ptr<const OverlapContent> refresh(const AnalysedRun& run);
+
+ private:
+  /// What is put together of steps. A copy costs little.
+  struct Parts {
+    OverlapContent content;
+    analysis::TailSums reasons;
+    std::map<int, analysis::TailSums> reasonsOf;
+    analysis::HeadroomSamples measured, all;
+    std::vector<double> lengths;  // of measured steps that are not in lengths_
+    run::Grown<OverlapContent::Spread> spreads;
+    double mostExposed = 0;  // of any rank in a measured step, or a first one
+
+    void add(const std::vector<analysis::StepOverlap>& steps);
+
+   private:
+    void addSpreads(const std::vector<analysis::StepOverlap>& steps);
+  };
+
+  std::mutex mutex_;
+  analysis::GrowingOverlaps overlaps_;
+  Parts closed_;
+  analysis::SortedValues lengths_;  // of measured steps
+};
 
 }  // namespace lockstep::ui

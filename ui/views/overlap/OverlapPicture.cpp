@@ -12,16 +12,23 @@ namespace {
 constexpr double kPictureTitle = 34;
 constexpr int kRoomForAll = 110;  // header, ruler, legend
 constexpr int kRank = 190;
-constexpr int kLeast = 620;  // room for the causes
+constexpr int kLeast = 620;   // room for the causes
+constexpr int kMostRows = 9;  // no higher than two screens
 
 }  // namespace
 
-Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size, Theme theme) {
+Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size, Theme theme,
+                       const std::vector<int>& shown) {
   const Palette& palette = Palette::of(theme);
   const auto content = overlapContent(run);
   Picture picture;
   picture.title = titleOfRun(model);
-  const int ranks = static_cast<int>(content->ranks.size());
+  OverlapFrame frame;
+  frame.shown = shown;
+  frame.size = QSizeF(size.width(), kLeast);
+  const OverlapScene rows(*content, palette, frame);
+  const int ranks = std::min(
+      kMostRows, static_cast<int>(rows.rows().size()) + (rows.spreadPlot().isEmpty() ? 0 : 1));
   // By the number of ranks, and never so low that the causes have no room.
   const int height =
       size.height() > 0
@@ -34,13 +41,12 @@ Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size
              picture.title + QStringLiteral(": overlap"), palette);
   const QSizeF rest(picture.size.width(), picture.size.height() - kPictureTitle);
   DisplayList body;
-  if (content->steps.empty()) {
+  if (content->rows == 0) {
     body.fill(QRectF(QPointF(0, 0), rest), palette.background);
     drawMessage(body, QRectF(QPointF(0, 0), rest), QStringLiteral("This run recorded no iteration"),
                 QStringLiteral("Capture was off, or the run ended before its first iteration."),
                 palette.text, palette);
   } else {
-    OverlapFrame frame;
     frame.size = rest;
     frame.firstStep = content->firstStep;
     frame.lastStep = content->lastStep + 1.0;

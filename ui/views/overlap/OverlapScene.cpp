@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 namespace lockstep::ui {
@@ -67,8 +68,7 @@ void OverlapScene::layOut() {
     side_ = QRectF(right, kHeader, kSide, size.height() - kHeader);
     // The ladder gives way to the causes: at least one of them stays.
     const double room = side_.height() - kReasonTitle - kReason;
-    const double ladder =
-        room > kLadder ? std::clamp(ladderHeight(kSide - 28), kLadder, room) : 0;
+    const double ladder = room > kLadder ? std::clamp(ladderHeight(kSide - 28), kLadder, room) : 0;
     ladder_ = QRectF(side_.left() + 14, side_.bottom() - ladder, kSide - 28, ladder);
     layOutReasons(side_.adjusted(14, 0, -14, -ladder));
   } else if (below > 0) {
@@ -77,16 +77,56 @@ void OverlapScene::layOut() {
     ladder_ = QRectF(side_.right() - ladder, side_.top(), std::max(0.0, ladder - 14), below);
     layOutReasons(side_.adjusted(14, 0, -ladder - 24, 0));
   }
-  const auto ranks = static_cast<double>(std::max<std::size_t>(1, content_.ranks.size()));
+  rows_ = chosenRows();
+  const bool many = !content_.spreads.empty();
+  const auto ranks = static_cast<double>(std::max<std::size_t>(1, rows_.size() + (many ? 1 : 0)));
   // Rows share the height; from a least one on they scroll.
   const double height = std::clamp(charts_.height() / ranks - kRowGap, kLowestRow, kHighestRow);
   maximumScroll_ = std::max(0.0, ranks * (height + kRowGap) - charts_.height());
   double top = charts_.top() + 4 - std::min(frame_.scrollY, maximumScroll_);
-  for (const OverlapContent::Rank& rank : content_.ranks) {
-    rows_.push_back({&rank, QRectF(0, top, kLabel, height),
-                     QRectF(ruler_.left(), top, ruler_.width(), height)});
+  const auto place = [&](Row& row) {
+    row.label = QRectF(0, top, kLabel, height);
+    row.plot = QRectF(ruler_.left(), top, ruler_.width(), height);
     top += height + kRowGap;
+  };
+  if (many) {
+    place(spread_);
   }
+  for (Row& row : rows_) {
+    place(row);
+  }
+}
+
+// All ranks of a run of few. Of many those that somebody chose, or else some examples; and in any
+// case the one in which a step is selected.
+std::vector<OverlapScene::Row> OverlapScene::chosenRows() const {
+  std::vector<Row> rows;
+  const auto add = [&](int number, const char* why) {
+    const OverlapContent::Rank* rank = content_.rank(number);
+    if (rank != nullptr && std::ranges::find(rows, rank, &Row::rank) == rows.end()) {
+      rows.push_back({rank, why, {}, {}});
+    }
+  };
+  for (const int rank : frame_.shown) {
+    add(rank, "");
+  }
+  if (content_.spreads.empty()) {
+    for (const OverlapContent::Rank& rank : content_.ranks) {
+      if (frame_.shown.empty()) {
+        add(rank.rank, "");
+      }
+    }
+    return rows;
+  }
+  for (const OverlapContent::Example& example : content_.examples) {
+    if (frame_.shown.empty()) {
+      add(example.rank, example.why);
+    }
+  }
+  if (frame_.selected) {
+    add(frame_.selected->rank, "selected");
+  }
+  return rows;
 }
 
 std::vector<LegendEntry> OverlapScene::legendEntries() const {
@@ -144,6 +184,14 @@ std::uint32_t OverlapScene::stepsPerBar() const {
   return steps;
 }
 
+std::pair<double, double> OverlapScene::edgesOf(std::uint32_t first, std::uint64_t next) const {
+  const double left = xOf(static_cast<double>(first));
+  const double right = xOf(static_cast<double>(next));
+  const double gap = right - left >= 6 ? std::min(6.0, (right - left) * 0.15) : 0;
+  // At least a pixel, whatever the gap.
+  return {std::round(left), std::max(std::round(left) + 1, std::round(right - gap))};
+}
+
 // Note [Bars of many steps]
 //
 // A bar is 3 px wide at least. Where steps have less room, one bar stands for 2, 4, 8, … of them
@@ -159,27 +207,19 @@ std::uint32_t OverlapScene::stepsPerBar() const {
 // the longest of its steps (stepAt).
 std::optional<OverlapScene::Bar> OverlapScene::barAt(const Row& row, std::uint32_t step) const {
   const std::uint32_t each = stepsPerBar();
-  const std::vector<std::uint32_t>& numbers = row.rank->numbers;
   Bar bar;
   bar.first = step / each * each;
   // In 64 bits: the last bar may end beyond the largest step.
   const std::uint64_t next = std::uint64_t{bar.first} + each;
-  const auto begin = std::lower_bound(numbers.begin(), numbers.end(), bar.first);
-  const auto end = std::lower_bound(begin, numbers.end(), next);
+  bar.begin = row.rank->firstFrom(bar.first);
+  bar.end = row.rank->firstFrom(next);
   // The rank has not ended any of these.
-  if (begin == end) {
+  if (bar.begin == bar.end) {
     return std::nullopt;
   }
-  bar.begin = static_cast<std::size_t>(begin - numbers.begin());
-  bar.end = static_cast<std::size_t>(end - numbers.begin());
-  bar.first = numbers[bar.begin];
-  bar.last = numbers[bar.end - 1];
-  const double left = xOf(static_cast<double>(step / each * each));
-  const double right = xOf(static_cast<double>(next));
-  const double gap = right - left >= 6 ? std::min(6.0, (right - left) * 0.15) : 0;
-  bar.left = std::round(left);
-  // At least a pixel, whatever the gap.
-  bar.right = std::max(bar.left + 1, std::round(right - gap));
+  bar.first = row.rank->number(bar.begin);
+  bar.last = row.rank->number(bar.end - 1);
+  std::tie(bar.left, bar.right) = edgesOf(step / each * each, next);
   // The difference of two sums may be a rounding below zero.
   for (std::size_t part = 0; part < bar.parts.size(); ++part) {
     bar.parts[part] =
@@ -201,6 +241,11 @@ std::optional<int> OverlapScene::labelAt(QPointF position) const {
 
 std::optional<OverlapStep> OverlapScene::stepAt(QPointF position) const {
   const double number = stepOf(position.x());
+  if (number >= 0 && charts_.contains(position) && spread_.plot.contains(position)) {
+    // The rank that stands out in it.
+    const auto bar = spreadAt(static_cast<std::uint32_t>(number));
+    return bar ? std::optional(OverlapStep{bar->spread.worst, bar->spread.step}) : std::nullopt;
+  }
   for (const Row& row : rows_) {
     if (!charts_.contains(position) || !row.plot.contains(position) || number < 0) {
       continue;
@@ -212,12 +257,10 @@ std::optional<OverlapStep> OverlapScene::stepAt(QPointF position) const {
     std::size_t longest = bar->begin;
     // Where a bar stands for many steps, a click is for the one that stands out.
     for (std::size_t i = bar->begin; i < bar->end; ++i) {
-      const auto lengthOf = [&](std::size_t entry) {
-        return content_.steps[row.rank->first + entry].times.stepMs;
-      };
+      const auto lengthOf = [&](std::size_t entry) { return row.rank->steps[entry].times.stepMs; };
       longest = lengthOf(i) > lengthOf(longest) ? i : longest;
     }
-    return OverlapStep{row.rank->rank, row.rank->numbers[longest]};
+    return OverlapStep{row.rank->rank, row.rank->number(longest)};
   }
   return std::nullopt;
 }

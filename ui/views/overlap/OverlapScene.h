@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "ui/canvas/DisplayList.h"
@@ -31,6 +32,7 @@ struct OverlapFrame {
   std::optional<int> rank;  ///< whose causes are listed; none: those of all ranks
   std::optional<OverlapStep> selected;
   std::optional<QPointF> pointer{};  ///< shows a card
+  std::vector<int> shown{};          ///< ranks that were chosen; empty: none was
   bool live = false;
 };
 
@@ -41,6 +43,7 @@ class OverlapScene {
   /// The place of one rank's bars.
   struct Row {
     const OverlapContent::Rank* rank = nullptr;
+    const char* why = "";  ///< it is shown among many
     QRectF label;
     QRectF plot;
   };
@@ -55,6 +58,8 @@ class OverlapScene {
   void draw(DisplayList& list);
 
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
+  /// Of what all ranks of a run of many have exposed; empty in a run of few.
+  [[nodiscard]] const QRectF& spreadPlot() const { return spread_.plot; }
   [[nodiscard]] std::optional<int> labelAt(QPointF position) const;
   /// The step whose bar, or the space above it, lies there; where a bar stands for many steps,
   /// the longest of them.
@@ -89,12 +94,28 @@ class OverlapScene {
     double wholeMs = 0;
   };
 
+  /// What a bar of all ranks shows: of the steps that share it, the least of the least, the mean of
+  /// the quartiles and the most of the most.
+  struct SpreadBar {
+    OverlapContent::Spread spread;
+    std::uint32_t last = 0;
+    double left = 0;
+    double right = 0;
+  };
+
   void layOut();
+  [[nodiscard]] std::vector<Row> chosenRows() const;
+  [[nodiscard]] std::optional<SpreadBar> spreadAt(std::uint32_t step) const;
+  void drawSpread(DisplayList& list) const;
+  void drawSpreadLabel(DisplayList& list) const;
+  [[nodiscard]] Card spreadCard(const SpreadBar& bar) const;
   void layOutReasons(const QRectF& list);
   /// The parts that any rank has.
   [[nodiscard]] std::vector<LegendEntry> legendEntries() const;
   [[nodiscard]] std::uint32_t stepsPerBar() const;
   [[nodiscard]] double xOf(double step) const;
+  /// Of the bar of the steps from one up to before another.
+  [[nodiscard]] std::pair<double, double> edgesOf(std::uint32_t first, std::uint64_t next) const;
   [[nodiscard]] double yOf(const Row& row, double ms) const;
   [[nodiscard]] std::optional<Bar> barAt(const Row& row, std::uint32_t step) const;
 
@@ -128,6 +149,7 @@ class OverlapScene {
   QRectF side_;
   QRectF ladder_;
   double maximumScroll_ = 0;
+  Row spread_;  // of no rank
   std::vector<Row> rows_;
   std::vector<ReasonBox> reasons_;
   std::size_t reasonsLeftOut_ = 0;

@@ -9,7 +9,6 @@
 // What stands beside the bars: causes, bounds, cards.
 namespace lockstep::ui {
 
-
 namespace {
 
 constexpr double kLadderTitle = 28;
@@ -175,6 +174,10 @@ std::optional<Card> OverlapScene::cardAt(QPointF at) const {
   }
   // Rows are scrolled: only what is in sight can be under the pointer.
   const double number = stepOf(at.x());
+  if (number >= 0 && charts_.contains(at) && spread_.plot.contains(at)) {
+    const auto bar = spreadAt(static_cast<std::uint32_t>(number));
+    return bar ? std::optional(spreadCard(*bar)) : std::nullopt;
+  }
   for (const Row& row : rows_) {
     if (!charts_.contains(at)) {
       continue;
@@ -208,7 +211,7 @@ Card OverlapScene::stepCard(const Row& row, const Bar& bar) const {
   }
   QStringList sentences;
   if (one) {
-    const analysis::StepOverlap& step = content_.steps[row.rank->first + bar.begin];
+    const analysis::StepOverlap& step = row.rank->steps[bar.begin];
     if (step.times.overlapPercent) {
       lines.push_back({QStringLiteral("overlap"), formatPercent(*step.times.overlapPercent)});
     }

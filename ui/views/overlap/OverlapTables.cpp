@@ -59,10 +59,10 @@ class ContentRows : public ColumnRows {
 class OverlapSteps : public ContentRows {
  public:
   explicit OverlapSteps(const Content& content)
-      : ContentRows(content, content == nullptr ? 0 : content->steps.size()) {
+      : ContentRows(content, content == nullptr ? 0 : content->rows) {
     const auto of = [this](auto figure) -> Number {
       return [this, figure](std::size_t row) {
-        return std::optional<double>(std::invoke(figure, content_->steps[row]));
+        return std::optional<double>(std::invoke(figure, content_->at(row)));
       };
     };
     const auto times = [&](auto figure) {
@@ -91,7 +91,7 @@ class OverlapSteps : public ContentRows {
        of(&StepOverlap::otherMs));
     said("Cause", "The largest part of the exposed time and what it is due to",
          [this](std::size_t row) {
-           const StepOverlap& step = content_->steps[row];
+           const StepOverlap& step = content_->at(row);
            return step.times.incomplete ? QStringLiteral("events dropped")
                                         : overlap_words::causeOf(step);
          });
@@ -99,10 +99,8 @@ class OverlapSteps : public ContentRows {
   // A rank that gets a step moves those of all ranks after it.
   [[nodiscard]] std::optional<std::size_t> placeOf(const TableRows& before,
                                                    std::size_t row) const override {
-    const StepTimes& then = static_cast<const OverlapSteps&>(before).content_->steps[row].times;
-    const StepOverlap* now = content_->step(then.rank, then.step);
-    return now == nullptr ? std::nullopt
-                          : std::optional(static_cast<std::size_t>(now - content_->steps.data()));
+    const StepTimes& then = static_cast<const OverlapSteps&>(before).content_->at(row).times;
+    return content_->rowOf(then.rank, then.step);
   }
 };
 

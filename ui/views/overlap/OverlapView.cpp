@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "ui/chart/Card.h"
+#include "ui/model/StepSelection.h"
 #include "ui/table/TableView.h"
 #include "ui/views/overlap/OverlapTables.h"
 #include "ui/views/overlap/OverlapWords.h"
-#include "ui/views/overlap/StepSelection.h"
 
 namespace lockstep::ui {
 OverlapView::OverlapView(QWidget* parent) : RunView(parent), job_(this) {
@@ -45,7 +45,7 @@ void OverlapView::makeTables() {
   tabs_->addTab(causesTable_, tr("Causes"));
   tabs_->addTab(ranksTable_, tr("Ranks"));
   connect(stepsTable_, &TableView::rowChosen, this, [this](std::size_t row) {
-    const analysis::StepTimes& times = content_->steps[row].times;
+    const analysis::StepTimes& times = content_->at(row).times;
     select({times.rank, times.step});
   });
   connect(causesTable_, &TableView::rowChosen, this,
@@ -63,6 +63,7 @@ void OverlapView::fillTables() {
 
 void OverlapView::runChanged() {
   analysed_ = nullptr;
+  growing_ = std::make_shared<GrowingOverlapContent>();
   // Whose causes are listed is a choice about that run.
   rank_.reset();
   job_.drop();
@@ -74,6 +75,7 @@ void OverlapView::runChanged() {
   }
   if (state_ != nullptr) {
     connect(state_, &ViewState::selectionChanged, this, &OverlapView::selectionMoved);
+    connect(state_, &ViewState::shownRanksChanged, this, &OverlapView::repaintChart);
   }
   if (model_ != nullptr) {
     connect(model_, &RunModel::loaded, this, &OverlapView::repaintChart);
@@ -87,18 +89,11 @@ void OverlapView::hideEvent(QHideEvent* event) {
 
 // Makes the content of the latest analysis on a thread of the pool; a stale one is dropped.
 void OverlapView::refresh() {
-  if (analyser_ == nullptr || !isVisible()) {
-    return;
-  }
-  analyser_->want();
-  auto latest = analyser_->latest();
   // The same analysis makes the same content.
-  if (latest == nullptr || latest == analysed_) {
-    return;
+  if (isVisible() && takeLatest(analysed_)) {
+    job_.start([growing = growing_, latest = analysed_] { return growing->refresh(*latest); },
+               [this](std::shared_ptr<const OverlapContent> content) { take(std::move(content)); });
   }
-  analysed_ = latest;
-  job_.start([latest = std::move(latest)] { return overlapContent(*latest); },
-             [this](std::shared_ptr<const OverlapContent> content) { take(std::move(content)); });
 }
 
 void OverlapView::take(std::shared_ptr<const OverlapContent> content) {
@@ -125,12 +120,12 @@ std::optional<OverlapStep> OverlapView::selected() const {
 
 void OverlapView::selectionMoved() {
   const auto step = selected();
-  const auto* shown =
-      step && content_ != nullptr ? content_->step(step->rank, step->step) : nullptr;
-  if (shown == nullptr) {
-    stepsTable_->showNoRow();
+  const auto row =
+      step && content_ != nullptr ? content_->rowOf(step->rank, step->step) : std::nullopt;
+  if (row) {
+    stepsTable_->showRow(*row);
   } else {
-    stepsTable_->showRow(static_cast<std::size_t>(shown - content_->steps.data()));
+    stepsTable_->showNoRow();
   }
   repaintChart();
 }
@@ -159,19 +154,19 @@ void OverlapView::moveSelection(int steps, int ranks) {
   const auto from = selected();
   const OverlapContent::Rank* rank = from ? content_->rank(from->rank) : nullptr;
   // Nothing is selected here: the keys begin at the latest step of the first rank.
-  if (rank == nullptr || content_->step(from->rank, from->step) == nullptr) {
+  if (rank == nullptr || !content_->rowOf(from->rank, from->step)) {
     const OverlapContent::Rank& first = content_->ranks.front();
-    select({first.rank, first.numbers.back()});
+    select({first.rank, first.steps.back().times.step});
     return;
   }
   const auto at = std::clamp<std::ptrdiff_t>(rank - content_->ranks.data() + ranks, 0,
                                              std::ssize(content_->ranks) - 1);
   const OverlapContent::Rank& to = content_->ranks[static_cast<std::size_t>(at)];
   // The same number on the other rank, or the next that it has.
-  const auto near = std::lower_bound(to.numbers.begin(), to.numbers.end(), from->step);
   const auto entry =
-      std::clamp<std::ptrdiff_t>(near - to.numbers.begin() + steps, 0, std::ssize(to.numbers) - 1);
-  select({to.rank, to.numbers[static_cast<std::size_t>(entry)]});
+      std::clamp<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(to.firstFrom(from->step)) + steps, 0,
+                                 static_cast<std::ptrdiff_t>(to.steps.size()) - 1);
+  select({to.rank, to.number(static_cast<std::size_t>(entry))});
 }
 
 void OverlapView::setShown(double first, double last) {
@@ -236,6 +231,9 @@ OverlapFrame OverlapView::frame() const {
   // No card under a hand that drags.
   frame.pointer = pressed_ && dragged_ ? std::nullopt : pointer_;
   frame.live = model_ != nullptr && model_->isLive();
+  if (state_ != nullptr) {
+    frame.shown = state_->shownRanks();
+  }
   return frame;
 }
 
@@ -265,7 +263,7 @@ void OverlapView::paintCanvas(DisplayList& list, QSizeF size) {
     analyser_->want();
   }
   const Palette& palette = colours();
-  if (content_ != nullptr && !content_->steps.empty()) {
+  if (content_ != nullptr && content_->rows > 0) {
     OverlapFrame now = frame();
     now.size = size;
     OverlapScene(*content_, palette, now).draw(list);

@@ -64,7 +64,8 @@ class OverlapView : public RunView {
   void repaintChart();
   void describe();
 
-  std::shared_ptr<const AnalysedRun> analysed_;  // what content_ is or will be made of
+  std::shared_ptr<const AnalysedRun> analysed_;     // what content_ is or will be made of
+  std::shared_ptr<GrowingOverlapContent> growing_;  // of this run
   std::shared_ptr<const OverlapContent> content_;
   BackgroundJob job_;  // makes content_
 

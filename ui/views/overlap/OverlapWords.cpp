@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 
 #include "ui/model/Format.h"
 
@@ -60,27 +59,20 @@ QString headline(const OverlapContent& content) {
 
 QString medians(const OverlapContent& content, bool live) {
   std::uint32_t steps = 0;
-  std::set<std::uint32_t> incomplete;
   // The rank with most steps: others may be one behind.
   for (const auto& rank : content.ranks) {
     steps = std::max(steps, rank.measured ? rank.measured->steps : 0);
-  }
-  for (const auto& step : content.steps) {
-    if (step.times.incomplete && step.times.step >= content.warmUp.firstMeasured) {
-      // By number, once for all ranks.
-      incomplete.insert(step.times.step);
-    }
   }
   QString text =
       QStringLiteral("%1, each its median over %2%3; %4")
           .arg(formatCounted(content.ranks.size(), "rank"), formatCounted(steps, "iteration"),
                live ? QStringLiteral(" so far") : QString(),
                QString::fromStdString(content.warmUp.reason));
-  if (incomplete.size() == 1) {
+  if (content.incompleteSteps == 1) {
     text += QStringLiteral("; 1 left out because events were dropped in it");
-  } else if (!incomplete.empty()) {
-    text +=
-        QStringLiteral("; %1 left out because events were dropped in them").arg(incomplete.size());
+  } else if (content.incompleteSteps > 0) {
+    text += QStringLiteral("; %1 left out because events were dropped in them")
+                .arg(content.incompleteSteps);
   }
   return text + QLatin1Char('.');
 }

@@ -130,6 +130,24 @@ void TimelineView::makeMoreActions() {
   bar_->addButton(ribbons_);
 }
 
+// Where there are so many ranks that they are lines.
+void TimelineView::makeRankActions() {
+  makeAction(tr("Next rank that is unlike the rest"), {Qt::Key_U},
+             [this] { controller_.showUnlike(1); });
+  makeAction(tr("Previous rank that is unlike the rest"), {Qt::SHIFT | Qt::Key_U},
+             [this] { controller_.showUnlike(-1); });
+  makeAction(tr("Pin the rank of the selection, or let go of it"), {Qt::Key_P}, [this] {
+    if (controller_.ofMany() && state_->selection()) {
+      controller_.togglePin(state_->selection()->rank());
+    }
+  });
+  makeAction(tr("List all ranks, or fold them to lines"), {Qt::SHIFT | Qt::Key_P}, [this] {
+    if (controller_.ofMany()) {
+      controller_.setListed(!controller_.many().listed());
+    }
+  });
+}
+
 void TimelineView::makeCounterActions() {
   QAction* all =
       makeAction(tr("Show counters, or none"), {Qt::Key_V}, [this] { counterMenu_->toggleAll(); });

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "ui/views/timeline/layers/CountersLayer.h"
 #include "ui/views/timeline/layers/LanesLayer.h"
+#include "ui/views/timeline/layers/LinesLayer.h"
 #include "ui/views/timeline/layers/NotesLayer.h"
 #include "ui/views/timeline/layers/RanksLayer.h"
 #include "ui/views/timeline/layers/WorldLayer.h"
@@ -22,7 +24,9 @@ constexpr double kRightMargin = 0.04;  // of a followed run
 constexpr double kScaleAStep = 1.15;
 constexpr double kLowestRows = 0.7;
 constexpr double kHighestRows = 3;
-constexpr double kCloser = 0.25;  // of the visible length
+constexpr double kCloser = 0.25;    // of the visible length
+constexpr double kLinesPart = 0.4;  // of the height: the lanes of a rank have room below
+constexpr double kLeastLines = 120;
 
 }  // namespace
 
@@ -30,7 +34,7 @@ void TimelineController::setModel(const RunModel* model) {
   model_ = model;
   layout_ = {};
   collapsed_.clear();
-  onlyRank_.reset();
+  many_ = {};
   scrollY_ = 0;
   mouse_.reset();
   relayout();
@@ -38,12 +42,19 @@ void TimelineController::setModel(const RunModel* model) {
 
 void TimelineController::relayout() {
   if (model_ != nullptr) {
-    layout_ = TimelineLayout(*model_, collapsed_,
-                             {.within = std::nullopt,
-                              .scale = rowScale_,
-                              .onlyRank = onlyRank_,
-                              .startUp = startUpInSight(),
-                              .counters = counterNames()});
+    const ForecastIteration* forecast = state_ == nullptr ? nullptr : state_->forecast().get();
+    layout_ =
+        TimelineLayout(*model_, collapsed_,
+                       {.within = std::nullopt,
+                        .scale = rowScale_,
+                        .shown = state_ != nullptr ? state_->shownRanks() : std::vector<int>(),
+                        .pinned = many_.pinned(),
+                        .unlike = many_.unlike(),
+                        .listed = many_.listed(),
+                        .linesRoom = linesRoom(),
+                        .startUp = startUpInSight(),
+                        .forecastRows = forecast == nullptr ? 0 : forecast->rows,
+                        .counters = counterNames()});
     laidOutStartUp_ = startUpInSight();
   }
   setScroll(scrollY_);
@@ -59,7 +70,12 @@ std::vector<std::string> TimelineController::counterNames() const {
   return names;
 }
 
-void TimelineController::countersChanged() {
+double TimelineController::linesRoom() const {
+  return std::clamp(std::floor((size_.height() - kRulerHeight) * kLinesPart), kLeastLines,
+                    kLinesRoom);
+}
+
+void TimelineController::placesChanged() {
   relayout();
   if (ready()) {
     mouse_.updateHover();
@@ -67,7 +83,11 @@ void TimelineController::countersChanged() {
 }
 
 void TimelineController::setSize(QSizeF size) {
+  const double before = linesRoom();
   size_ = size;
+  if (!layout_.lines().empty() && linesRoom() != before) {
+    relayout();
+  }
   setScroll(scrollY_);
 }
 
@@ -129,6 +149,7 @@ TimelineFrame TimelineController::frame() const {
   frame.ribbons = ribbons_;
   frame.notes = notes_;
   frame.found = finder_;
+  frame.forecast = state_->forecast().get();
   return frame;
 }
 
@@ -198,7 +219,8 @@ std::optional<Span> TimelineController::spanAt(QPointF position) const {
     return std::nullopt;
   }
   const auto met = WorldLayer::spanAt(now, position);
-  return met ? met : LanesLayer::spanAt(now, position);
+  const auto inLine = met ? met : LinesLayer::spanAt(now, position);
+  return inLine ? inLine : LanesLayer::spanAt(now, position);
 }
 
 std::optional<TimelineLayout::CounterHit> TimelineController::counterAt(QPointF position) const {
@@ -207,6 +229,10 @@ std::optional<TimelineLayout::CounterHit> TimelineController::counterAt(QPointF 
 
 std::optional<Mark> TimelineController::markAt(QPointF position) const {
   return NotesLayer::markAt(sight(), position);
+}
+
+std::optional<int> TimelineController::lineAt(QPointF position) const {
+  return LinesLayer::rankAt(sight(), position);
 }
 
 std::optional<int> TimelineController::headerAt(QPointF position) const {
@@ -311,9 +337,7 @@ void TimelineController::bringIntoSight(const Span& span) {
   // First it gets a place, then the place is scrolled to, then the time is moved: only by as much
   // as is needed, and with the scale as it is.
   collapsed_.erase(span.rank());
-  if (onlyRank_ && *onlyRank_ != span.rank()) {
-    onlyRank_.reset();
-  }
+  giveLanes(span.rank());
   relayout();
   if (const auto row = layout_.find(span.lane, span.row)) {
     const double visible = size_.height() - kRulerHeight;
@@ -341,9 +365,56 @@ void TimelineController::clear() {
   }
 }
 
-void TimelineController::showOnlyRank(std::optional<int> rank) {
-  onlyRank_ = rank;
+// Beside those that are shown; in place of them where there would be too many.
+void TimelineController::giveLanes(int rank) {
+  if (layout_.boxOf(rank) != nullptr) {
+    return;
+  }
+  std::vector<int> ranks = state_->shownRanks();
+  if (!ofMany()) {
+    ranks.clear();
+  } else if (ranks.size() < kFewRanks) {
+    ranks.push_back(rank);
+  } else {
+    ranks = {rank};
+  }
+  showRanks(ranks);
+}
+
+void TimelineController::showRanks(const std::vector<int>& ranks) {
+  state_->showRanks(ranks);
   relayout();
+}
+
+void TimelineController::showUnlike(int direction) {
+  const std::vector<int> ranks = many_.unlikeAfter(state_->shownRanks(), direction);
+  if (!ranks.empty()) {
+    showRanks(ranks);
+  }
+}
+
+void TimelineController::setUnlike(std::vector<std::vector<int>> ranks) {
+  many_.setUnlike(std::move(ranks));
+  relayout();
+}
+
+void TimelineController::togglePin(int rank) {
+  many_.togglePin(rank);
+  relayout();
+}
+
+// Folded, since their lanes would be no list but a landscape without end.
+void TimelineController::setListed(bool listed) {
+  many_.setListed(listed);
+  collapsed_.clear();
+  for (int rank = 0; listed && rank < model_->rankCount(); ++rank) {
+    collapsed_.insert(rank);
+  }
+  relayout();
+}
+
+bool TimelineController::ofMany() const {
+  return model_ != nullptr && static_cast<std::size_t>(model_->rankCount()) > kFewRanks;
 }
 
 void TimelineController::scaleRows(double steps) {

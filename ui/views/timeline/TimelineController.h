@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ui/views/timeline/ManyRanks.h"
 #include "ui/views/timeline/TimelineLayout.h"
 #include "ui/views/timeline/TimelineMouse.h"
 #include "ui/views/timeline/TimelineSight.h"
@@ -33,8 +34,10 @@ class TimelineController {
   /// The visible range moved, whoever moved it: an undo, the inspector, another view.
   void rangeChanged();
 
-  /// Other counters are to be shown.
-  void countersChanged();
+  /// Other counters, other ranks or another forecast are to be shown.
+  void placesChanged();
+  /// Ranks that are unlike the rest, the first of them most; each with those to set it against.
+  void setUnlike(std::vector<std::vector<int>> ranks);
 
   /// The last iterations that were recorded; an evaluation after them left out. Needs a model
   /// with spans.
@@ -67,9 +70,18 @@ class TimelineController {
   /// Drops the measuring band, else the filter, else the selection.
   void clear();
   void toggleRank(int rank);
-  /// Shows one rank alone, or, with nothing, all of them.
-  void showOnlyRank(std::optional<int> rank);
-  [[nodiscard]] std::optional<int> onlyRank() const { return onlyRank_; }
+  /// Shows the lanes of these ranks alone; with none, all ranks again.
+  void showRanks(const std::vector<int>& ranks);
+  /// Shows the lanes of the rank that comes after the first shown one among those that are unlike
+  /// the rest, or before it (-1), with those to set it against; of the first, where none is shown.
+  void showUnlike(int direction);
+  /// Keeps the lanes of a rank in sight whatever else is shown, or lets go of it.
+  void togglePin(int rank);
+  /// Shows the lanes of all ranks of a run of many, below each other, or their lines again.
+  void setListed(bool listed);
+  [[nodiscard]] const ManyRanks& many() const { return many_; }
+  /// Whether the run has so many ranks that they are lines.
+  [[nodiscard]] bool ofMany() const;
   void setRibbons(bool ribbons) { ribbons_ = ribbons; }
   [[nodiscard]] bool ribbons() const { return ribbons_; }
   /// Makes rows higher (positive) or lower by steps, within what can be read.
@@ -90,12 +102,16 @@ class TimelineController {
   [[nodiscard]] std::optional<TimelineLayout::CounterHit> counterAt(QPointF position) const;
   /// The bookmark or note whose flag is under a position.
   [[nodiscard]] std::optional<Mark> markAt(QPointF position) const;
+  /// The rank whose line is under a position.
+  [[nodiscard]] std::optional<int> lineAt(QPointF position) const;
   /// The rank whose header is under a position.
   [[nodiscard]] std::optional<int> headerAt(QPointF position) const;
   [[nodiscard]] const std::optional<TimeRange>& measured() const { return mouse_.measured(); }
 
  private:
   void bringIntoSight(const Span& span);
+  void giveLanes(int rank);
+  [[nodiscard]] double linesRoom() const;
   void relayout();
   [[nodiscard]] std::vector<std::string> counterNames() const;
   [[nodiscard]] bool startUpInSight() const;
@@ -111,7 +127,7 @@ class TimelineController {
   std::set<int> collapsed_;
   double scrollY_ = 0;
   double rowScale_ = 1;
-  std::optional<int> onlyRank_;
+  ManyRanks many_;
   bool ribbons_ = false;
   bool laidOutStartUp_ = true;
   TimelineMouse mouse_{*this};

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+
+#include "ui/model/ViewState.h"
 
 namespace lockstep::ui {
 namespace {
@@ -32,10 +35,26 @@ bool shownCollapsed(LaneRole role, int row) {
 // The one of boxes below each other that a height lies in; null: none.
 template <typename Box>
 const Box* boxAt(const std::vector<Box>& boxes, double y) {
-  const auto at = std::find_if(boxes.begin(), boxes.end(), [y](const Box& box) {
-    return y >= box.top && y < box.top + box.height;
-  });
-  return at == boxes.end() ? nullptr : &*at;
+  const auto after = std::ranges::upper_bound(boxes, y, {}, &Box::top);
+  return after != boxes.begin() && y < std::prev(after)->top + std::prev(after)->height
+             ? &*std::prev(after)
+             : nullptr;
+}
+
+// Those of `chosen` that the run has.
+std::vector<int> knownOf(const RunModel& model, std::vector<int> chosen) {
+  std::erase_if(chosen, [&](int rank) { return rank < 0 || rank >= model.rankCount(); });
+  return chosen;
+}
+
+// The same; all ranks of the run where none are chosen.
+std::vector<int> ranksOf(const RunModel& model, const std::vector<int>& chosen) {
+  std::vector<int> ranks = knownOf(model, chosen);
+  if (ranks.empty()) {
+    ranks.resize(static_cast<std::size_t>(model.rankCount()));
+    std::iota(ranks.begin(), ranks.end(), 0);
+  }
+  return ranks;
 }
 
 bool hasSpans(const RunModel& model, const run::SpanStore& store,
@@ -64,6 +83,8 @@ bool meets(const RunModel& model, const MeetingTable& table, const TimeRange& wi
 // Note [Lanes of a timeline]
 //
 //   y = 0   World             a row for each group, and more where collectives overlap
+//           Forecast          where somebody asked What if: rows of buckets
+//           All 64 ranks      of more than kFewRanks: a line each, or one for several
 //           Rank 0            header; a click folds the rank to a strip of two rows
 //             phases          0 iterations, 1 phases, 2 what happens in them, 4 faults, core waits
 //             gradients       0 ready, 1 buckets ready, launched, 2 copies in, 3 waits, copies out
@@ -77,52 +98,79 @@ bool meets(const RunModel& model, const MeetingTable& table, const TimeRange& wi
 // nothing (RunModel::addSpan). Rows and lanes without spans take no room, so a lane appears with
 // its first span; all y below it move then. Nothing here knows of scrolling or time: TimelineSight
 // does.
+//
+// A run of many ranks shows the lanes of a few that somebody chose or pinned. As long as more are
+// chosen than that, they are the ones that have lines.
 TimelineLayout::TimelineLayout(const RunModel& model, const std::set<int>& collapsed,
                                const Options& options) {
   placeWorld(model, options);
-  for (int rank = 0; rank < model.rankCount(); ++rank) {
-    if (options.onlyRank && rank != *options.onlyRank) {
+  placeForecast(options);
+  placeLines(model, options);
+  boxOf_.assign(static_cast<std::size_t>(model.rankCount()), -1);
+  std::vector<int> withLanes = knownOf(model, options.pinned);
+  const std::vector<int> shown = ranksOf(model, options.shown);
+  if (lines_.empty() || shown.size() <= kFewRanks) {
+    withLanes.insert(withLanes.end(), shown.begin(), shown.end());
+  }
+  for (const int rank : withLanes) {
+    if (boxOf(rank) == nullptr) {
+      placeRank(model, options, rank, collapsed.contains(rank));
+    }
+  }
+}
+
+void TimelineLayout::placeLines(const RunModel& model, const Options& options) {
+  if (options.listed || static_cast<std::size_t>(model.rankCount()) <= kFewRanks) {
+    return;
+  }
+  const std::vector<int> shown = ranksOf(model, options.shown);
+  lines_ = RankLines(shown.size() > kFewRanks ? shown : ranksOf(model, {}), options.unlike, height_,
+                     options.linesRoom * options.scale);
+  height_ += lines_.height() + kRankGap;
+}
+
+void TimelineLayout::placeRank(const RunModel& model, const Options& options, int rank,
+                               bool collapsed) {
+  RankBox box;
+  box.rank = rank;
+  box.collapsed = collapsed;
+  box.pinned = std::ranges::find(options.pinned, rank) != options.pinned.end();
+  box.top = height_;
+  height_ += kRankHeader;
+  for (int role = 0; role < kLaneRoles; ++role) {
+    const Lane* lane = model.lane(laneId(rank, static_cast<LaneRole>(role)));
+    if (lane == nullptr) {
       continue;
     }
-    RankBox box;
-    box.rank = rank;
-    box.collapsed = collapsed.contains(rank);
-    box.top = height_;
-    height_ += kRankHeader;
-    for (int role = 0; role < kLaneRoles; ++role) {
-      const Lane* lane = model.lane(laneId(rank, static_cast<LaneRole>(role)));
-      if (lane == nullptr) {
+    LaneBox laneBox;
+    laneBox.lane = lane->id;
+    laneBox.top = height_;
+    double y = height_ + (box.collapsed ? 1 : kLanePadding);
+    for (int row = 0; row < static_cast<int>(lane->rows.size()); ++row) {
+      const auto laneRole = static_cast<LaneRole>(role);
+      const bool shown = !box.collapsed || shownCollapsed(laneRole, row);
+      if (!shown || !hasSpans(model, lane->rows[static_cast<std::size_t>(row)], options.within)) {
         continue;
       }
-      LaneBox laneBox;
-      laneBox.lane = lane->id;
-      laneBox.top = height_;
-      double y = height_ + (box.collapsed ? 1 : kLanePadding);
-      for (int row = 0; row < static_cast<int>(lane->rows.size()); ++row) {
-        const auto laneRole = static_cast<LaneRole>(role);
-        const bool shown = !box.collapsed || shownCollapsed(laneRole, row);
-        if (!shown || !hasSpans(model, lane->rows[static_cast<std::size_t>(row)], options.within)) {
-          continue;
-        }
-        const double height =
-            std::round((box.collapsed ? kCollapsedRow : rowHeight(laneRole, row)) * options.scale);
-        laneBox.rows.push_back({row, y, height});
-        y += height + (box.collapsed ? 0 : kRowGap);
-      }
-      if (laneBox.rows.empty()) {
-        continue;
-      }
-      height_ = y + (box.collapsed ? 1 : kLanePadding - kRowGap);
-      laneBox.height = height_ - laneBox.top;
-      box.lanes.push_back(std::move(laneBox));
+      const double height =
+          std::round((box.collapsed ? kCollapsedRow : rowHeight(laneRole, row)) * options.scale);
+      laneBox.rows.push_back({row, y, height});
+      y += height + (box.collapsed ? 0 : kRowGap);
     }
-    if (!box.collapsed) {
-      placeCounters(model, options, box);
+    if (laneBox.rows.empty()) {
+      continue;
     }
-    box.height = height_ - box.top;
-    height_ += kRankGap;
-    ranks_.push_back(std::move(box));
+    height_ = y + (box.collapsed ? 1 : kLanePadding - kRowGap);
+    laneBox.height = height_ - laneBox.top;
+    box.lanes.push_back(std::move(laneBox));
   }
+  if (!box.collapsed) {
+    placeCounters(model, options, box);
+  }
+  box.height = height_ - box.top;
+  height_ += kRankGap;
+  boxOf_[static_cast<std::size_t>(rank)] = static_cast<int>(ranks_.size());
+  ranks_.push_back(std::move(box));
 }
 
 void TimelineLayout::placeCounters(const RunModel& model, const Options& options, RankBox& box) {
@@ -157,6 +205,37 @@ void TimelineLayout::placeWorld(const RunModel& model, const Options& options) {
   }
 }
 
+std::span<const TimelineLayout::RankBox> TimelineLayout::ranksWithin(double top,
+                                                                     double bottom) const {
+  const auto first = std::ranges::partition_point(
+      ranks_, [top](const RankBox& box) { return box.top + box.height <= top; });
+  const auto last = std::partition_point(first, ranks_.end(),
+                                         [bottom](const RankBox& box) { return box.top < bottom; });
+  return {first, last};
+}
+
+const TimelineLayout::RankBox* TimelineLayout::boxOf(int rank) const {
+  const auto at = static_cast<std::size_t>(rank);
+  return rank < 0 || at >= boxOf_.size() || boxOf_[at] < 0
+             ? nullptr
+             : &ranks_[static_cast<std::size_t>(boxOf_[at])];
+}
+
+void TimelineLayout::placeForecast(const Options& options) {
+  if (options.forecastRows == 0) {
+    return;
+  }
+  forecast_.top = height_;
+  double y = height_ + kLanePadding;
+  for (std::size_t row = 0; row < options.forecastRows; ++row) {
+    const double height = std::round(kWorldRow * options.scale);
+    forecast_.rows.push_back({static_cast<int>(row), y, height});
+    y += height + kRowGap;
+  }
+  forecast_.height = y + kLanePadding - kRowGap - forecast_.top;
+  height_ = forecast_.top + forecast_.height + kRankGap;
+}
+
 std::optional<TimelineLayout::WorldRow> TimelineLayout::worldHit(double y) const {
   const WorldRow* row = boxAt(world_.rows, y);
   return row != nullptr ? std::optional(*row) : std::nullopt;
@@ -184,12 +263,14 @@ std::optional<TimelineLayout::Hit> TimelineLayout::hit(double y) const {
 }
 
 std::optional<TimelineLayout::Row> TimelineLayout::find(int lane, int row) const {
-  for (const RankBox& rank : ranks_) {
-    for (const LaneBox& box : rank.lanes) {
-      for (const Row& candidate : box.rows) {
-        if (box.lane == lane && candidate.row == row) {
-          return candidate;
-        }
+  const RankBox* rank = boxOf(rankOfLane(lane));
+  if (rank == nullptr) {
+    return std::nullopt;
+  }
+  for (const LaneBox& box : rank->lanes) {
+    for (const Row& candidate : box.rows) {
+      if (box.lane == lane && candidate.row == row) {
+        return candidate;
       }
     }
   }

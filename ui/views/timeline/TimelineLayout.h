@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "ui/model/RunModel.h"
+#include "ui/views/timeline/RankLines.h"
 
 namespace lockstep::ui {
 
@@ -21,11 +23,12 @@ inline constexpr double kRankGap = 8;
 inline constexpr double kRowGap = 2;
 inline constexpr double kWorldRow = 20;
 inline constexpr double kCounterRow = 34;
-inline constexpr double kOutside = 4;  ///< beyond the axis: a bar's edge there is not seen
+inline constexpr double kLinesRoom = 336;  ///< for the ranks of a run of many, a line each
+inline constexpr double kOutside = 4;      ///< beyond the axis: a bar's edge there is not seen
 }  // namespace timeline_metrics
 
-/// Where the lanes of a run lie, one below the other; y runs from 0 at the first rank's header
-/// and knows nothing of scrolling.
+/// Where World, the lines of many ranks and the lanes of some lie, one below the other; y runs from
+/// 0 at the first rank's header and knows nothing of scrolling.
 class TimelineLayout {
  public:
   struct Row {
@@ -47,6 +50,7 @@ class TimelineLayout {
   struct RankBox {
     int rank = 0;
     bool collapsed = false;
+    bool pinned = false;
     double top = 0;     ///< of the header
     double height = 0;  ///< header and lanes
     std::vector<LaneBox> lanes;
@@ -64,6 +68,12 @@ class TimelineLayout {
     double height = 0;
     std::vector<WorldRow> rows;  ///< empty in a run without collectives of several ranks
   };
+  /// An iteration as it is forecast, under World.
+  struct ForecastBox {
+    double top = 0;
+    double height = 0;
+    std::vector<Row> rows;  ///< empty: none is
+  };
   struct CounterHit {
     int rank = 0;
     CounterBox box;
@@ -75,10 +85,15 @@ class TimelineLayout {
 
   struct Options {
     std::optional<TimeRange> within =
-        std::nullopt;  ///< leaves no room for rows that are empty in that range
-    double scale = 1;  ///< of the height of rows
-    std::optional<int> onlyRank = std::nullopt;  ///< leaves out all others
+        std::nullopt;              ///< leaves no room for rows that are empty in that range
+    double scale = 1;              ///< of the height of rows
+    std::vector<int> shown = {};   ///< leaves out all others, in this order; empty: all
+    std::vector<int> pinned = {};  ///< shown first, whatever else is
+    std::vector<int> unlike = {};  ///< of a run of many those that are worth a look
+    bool listed = false;           ///< lanes of all that are shown, however many they are
+    double linesRoom = timeline_metrics::kLinesRoom;
     bool startUp = true;  ///< false: no room for groups that met only before the first iteration
+    std::size_t forecastRows = 0;  ///< of an iteration that is forecast; 0: none is
     std::vector<std::string> counters = {};  ///< plotted under each rank that is not collapsed
   };
 
@@ -90,7 +105,14 @@ class TimelineLayout {
 
   /// All ranks together, above them.
   [[nodiscard]] const WorldBox& world() const { return world_; }
+  [[nodiscard]] const ForecastBox& forecast() const { return forecast_; }
+  /// The ranks of a run of many, above those whose lanes are shown; empty in a run of few.
+  [[nodiscard]] const RankLines& lines() const { return lines_; }
   [[nodiscard]] const std::vector<RankBox>& ranks() const { return ranks_; }
+  /// Those of them that reach into a stretch; costs a binary search.
+  [[nodiscard]] std::span<const RankBox> ranksWithin(double top, double bottom) const;
+  /// The lanes of a rank; null where they are not shown.
+  [[nodiscard]] const RankBox* boxOf(int rank) const;
   [[nodiscard]] double height() const { return height_; }
 
   [[nodiscard]] std::optional<int> headerAt(double y) const;
@@ -101,10 +123,16 @@ class TimelineLayout {
 
  private:
   void placeWorld(const RunModel& model, const Options& options);
+  void placeForecast(const Options& options);
+  void placeLines(const RunModel& model, const Options& options);
+  void placeRank(const RunModel& model, const Options& options, int rank, bool collapsed);
   void placeCounters(const RunModel& model, const Options& options, RankBox& box);
 
   WorldBox world_;
+  ForecastBox forecast_;
+  RankLines lines_;
   std::vector<RankBox> ranks_;
+  std::vector<int> boxOf_;  // by rank, of ranks_; -1: none
   double height_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <QClipboard>
 #include <QGuiApplication>
 #include <utility>
+#include <vector>
 
 #include "ui/model/CounterFacts.h"
 #include "ui/model/Format.h"
@@ -22,6 +23,7 @@ TimelineMenu::TimelineMenu(TimelineView& view, QPointF position) : QMenu(&view),
   const double ns = view_.controller_.axis().toNs(position.x());
   addPlaces(span, ns);
   addViews(span, ns);
+  addManyRanks(span, position);
   // The stretch that was measured, else the one in sight.
   const bool measured = view_.controller_.measured().has_value();
   const TimeRange stretch = view_.controller_.measured().value_or(view_.state_->range());
@@ -97,13 +99,29 @@ void TimelineMenu::addViews(const std::optional<Span>& span, double ns) {
   TimelineController& timeline = view_.controller_;
   add(span ? tr("Zoom to this span") : tr("Zoom here"),
       [&timeline, span, ns] { timeline.zoomTo(span, ns); });
-  if (span && timeline.onlyRank() != span->rank()) {
+  const std::vector<int>& shown = view_.state_->shownRanks();
+  if (span && shown != std::vector{span->rank()}) {
     add(tr("Show rank %1 alone").arg(span->rank()),
-        [&timeline, rank = span->rank()] { timeline.showOnlyRank(rank); });
+        [&timeline, rank = span->rank()] { timeline.showRanks({rank}); });
   }
-  if (timeline.onlyRank()) {
-    add(tr("Show all ranks"), [&timeline] { timeline.showOnlyRank(std::nullopt); });
+  if (!shown.empty()) {
+    add(tr("Show all ranks"), [&timeline] { timeline.showRanks({}); });
   }
+}
+
+void TimelineMenu::addManyRanks(const std::optional<Span>& span, QPointF position) {
+  TimelineController& timeline = view_.controller_;
+  if (!timeline.ofMany()) {
+    return;
+  }
+  const std::optional<int> header = timeline.headerAt(position);
+  if (const auto rank = span ? std::optional(span->rank()) : header) {
+    add(timeline.many().isPinned(*rank) ? tr("Let go of rank %1").arg(*rank)
+                                        : tr("Pin rank %1").arg(*rank),
+        [&timeline, rank = *rank] { timeline.togglePin(rank); });
+  }
+  add(timeline.many().listed() ? tr("Fold the ranks to lines") : tr("List all ranks"),
+      [&timeline, listed = timeline.many().listed()] { timeline.setListed(!listed); });
 }
 
 }  // namespace lockstep::ui

@@ -22,6 +22,7 @@ class TimelineMenu : public QMenu {
   void addMarkVerbs(const Mark& mark);
   void addCounterVerbs(QPointF position);
   void addPlaces(const std::optional<Span>& span, double ns);
+  void addManyRanks(const std::optional<Span>& span, QPointF position);
   void addViews(const std::optional<Span>& span, double ns);
 
   TimelineView& view_;

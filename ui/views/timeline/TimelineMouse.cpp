@@ -26,6 +26,7 @@ constexpr double kScrollANotch = 60;  // px
 //   middle or right     kPan     ─▶ moves time and lanes              right, not moved: the view
 //                                                                     opens its menu (wasClick)
 //   left, on a header   folds the rank at once, and is no drag
+//   left, on a line     as in the lanes; a click gives its rank lanes, too
 //
 // A filter is set once, at the end, so that it is one step to undo. Nothing is hovered during a
 // drag.
@@ -45,6 +46,11 @@ void TimelineMouse::press(const PointerInput& input) {
   }
   if (const auto rank = timeline_.headerAt(input.position)) {
     timeline_.toggleRank(*rank);
+    return;
+  }
+  const bool names = input.position.x() < timeline_.axis().left();
+  if (const auto rank = names ? timeline_.lineAt(input.position) : std::nullopt) {
+    timeline_.showRanks({*rank});
     return;
   }
   if (input.position.x() >= timeline_.axis().left()) {
@@ -90,7 +96,11 @@ void TimelineMouse::release(const PointerInput& input) {
   const Drag ended = std::exchange(drag_, Drag::kNone);
   if (ended == Drag::kPending) {
     measured_.reset();
+    const std::optional<int> line = timeline_.lineAt(input.position);
     timeline_.state().select(timeline_.spanAt(input.position));
+    if (line && timeline_.layout().boxOf(*line) == nullptr) {
+      timeline_.showRanks({*line});
+    }
   } else if (ended == Drag::kFilter) {
     timeline_.state().setFilter(std::exchange(filtering_, std::nullopt));
   }
@@ -150,7 +160,8 @@ Qt::CursorShape TimelineMouse::cursor() const {
   if (drag_ == Drag::kMeasure || drag_ == Drag::kFilter) {
     return Qt::SizeHorCursor;
   }
-  const bool over = pointer_ && (timeline_.headerAt(*pointer_) || timeline_.markAt(*pointer_));
+  const bool over = pointer_ && (timeline_.headerAt(*pointer_) || timeline_.markAt(*pointer_) ||
+                                 timeline_.lineAt(*pointer_));
   return over ? Qt::PointingHandCursor : Qt::ArrowCursor;
 }
 

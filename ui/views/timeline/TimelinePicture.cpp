@@ -1,5 +1,6 @@
 #include "ui/views/timeline/TimelinePicture.h"
 
+#include <set>
 #include <vector>
 
 #include "ui/canvas/Picture.h"
@@ -15,10 +16,11 @@ namespace {
 
 constexpr double kLegendPadding = 8;  // above and below together
 
-QString subtitle(const RunModel& model, TimeRange range) {
+QString subtitle(const RunModel& model, TimeRange range, std::size_t shownRanks) {
   QStringList parts;
-  const int ranks = model.rankCount();
-  parts << formatCounted(static_cast<std::uint64_t>(ranks), "rank");
+  const QString ranks = formatCounted(static_cast<std::uint64_t>(model.rankCount()), "rank");
+  parts << (shownRanks == 0 ? ranks
+                            : QStringLiteral("%1 of %2").arg(formatCount(shownRanks), ranks));
   const auto first = model.stepAt(0, range.startNs + range.lengthNs() * 0.05);
   const auto last = model.stepAt(0, range.endNs - range.lengthNs() * 0.05);
   if (first && last) {
@@ -35,21 +37,37 @@ QString subtitle(const RunModel& model, TimeRange range) {
   return parts.join(QStringLiteral("  ·  "));
 }
 
+// Folds lanes of a run of many, the last first, until all have room.
+TimelineLayout laidOut(const RunModel& model, const TimelineLayout::Options& options, double room) {
+  std::set<int> folded;
+  TimelineLayout layout(model, folded, options);
+  const bool many = !layout.lines().empty();
+  for (std::size_t last = layout.ranks().size(); many && last > 0 && layout.height() > room;
+       --last) {
+    folded.insert(layout.ranks()[last - 1].rank);
+    layout = TimelineLayout(model, folded, options);
+  }
+  return layout;
+}
+
 }  // namespace
 
 Picture timelinePicture(const RunModel& model, QSize size, Theme theme,
-                        std::optional<TimeRange> range) {
+                        std::optional<TimeRange> range, const PicturedRanks& ranks) {
   const Palette& palette = Palette::of(theme);
   const TimeRange shown = range.value_or(firstLook(model));
   std::vector<std::string> counters;
   for (const QString& name : ViewState::usualCounters()) {
     counters.push_back(name.toStdString());
   }
-  // A picture does not move in time: rows that are empty in its stretch take no room in it.
-  const TimelineLayout layout(model, {}, {.within = shown, .counters = counters});
   const std::vector<LegendEntry> entries = timelineLegend(model, ColourBy::kPhase, palette);
   const double legend = kLegendPadding + legendHeight(entries, size.width() - 24);
   const double above = kPictureHead + kOverviewHeight;
+  const TimelineLayout layout =
+      laidOut(model,
+              // A picture does not move in time: rows that are empty in its stretch take no room.
+              {.within = shown, .shown = ranks.shown, .unlike = ranks.unlike, .counters = counters},
+              kHighestPicture - above - timeline_metrics::kRulerHeight - legend);
   Picture picture;
   picture.title = titleOfRun(model);
   picture.size = QSizeF(size.width(), size.height() > 0 ? size.height()
@@ -60,7 +78,7 @@ Picture timelinePicture(const RunModel& model, QSize size, Theme theme,
   frame.range = shown;
 
   DisplayList& list = picture.list;
-  drawPictureHead(picture, subtitle(model, shown), palette);
+  drawPictureHead(picture, subtitle(model, shown, ranks.shown.size()), palette);
   list.append(drawn(TimelineScene(model, layout, palette, frame)), QPointF(0, above));
   if (model.spanCount() > 0) {
     OverviewFrame overview;

@@ -1,8 +1,10 @@
 #include "ui/views/timeline/TimelineScene.h"
 
 #include "ui/views/timeline/layers/CountersLayer.h"
+#include "ui/views/timeline/layers/ForecastLayer.h"
 #include "ui/views/timeline/layers/GroundLayer.h"
 #include "ui/views/timeline/layers/LanesLayer.h"
+#include "ui/views/timeline/layers/LinesLayer.h"
 #include "ui/views/timeline/layers/NotesLayer.h"
 #include "ui/views/timeline/layers/Overlays.h"
 #include "ui/views/timeline/layers/PointerLayer.h"
@@ -21,8 +23,9 @@ namespace {
 // there is to decide:
 //
 //   ground              what all else lies on
-//   world, lanes,
-//   ranks, counters     what was recorded; each fills its own places
+//   world, forecast,    what was recorded, and what was asked of it; each fills its own places
+//   lines, lanes,
+//   ranks, counters
 //   ruler               over lanes that are scrolled under it
 //   ribbons, selection  over the bars that they are about
 //   filter              a veil over all that statistics leave out, ribbons included
@@ -37,8 +40,8 @@ struct Stack {
   }
 };
 using Timeline =
-    Stack<GroundLayer, WorldLayer, LanesLayer, RanksLayer, CountersLayer, RulerLayer, RibbonsLayer,
-          SelectionLayer, FilterLayer, NotesLayer, MeasureLayer, PointerLayer>;
+    Stack<GroundLayer, WorldLayer, ForecastLayer, LinesLayer, LanesLayer, RanksLayer, CountersLayer, RulerLayer,
+          RibbonsLayer, SelectionLayer, FilterLayer, NotesLayer, MeasureLayer, PointerLayer>;
 
 }  // namespace
 

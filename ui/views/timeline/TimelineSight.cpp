@@ -50,8 +50,19 @@ QRectF TimelineSight::barRect(double leftX, double rightX, const TimelineLayout:
   return {left, yOf(row.top), std::max(right - left, 1.0), row.height};
 }
 
+std::optional<TimelineLayout::Row> TimelineSight::rowOf(const Span& span) const {
+  if (const auto row = layout.find(span.lane, span.row)) {
+    return row;
+  }
+  const RankLines& lines = layout.lines();
+  const auto line = lines.lineOf(span.rank());
+  return line && layout.boxOf(span.rank()) == nullptr
+             ? std::optional(TimelineLayout::Row{span.row, lines.topOf(*line), lines.lineHeight()})
+             : std::nullopt;
+}
+
 std::optional<QRectF> TimelineSight::rectOf(const Span& span) const {
-  const auto row = layout.find(span.lane, span.row);
+  const auto row = rowOf(span);
   if (!row || span.endNs() < axis.startNs() || span.startNs > axis.endNs()) {
     return std::nullopt;
   }

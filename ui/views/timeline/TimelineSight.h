@@ -4,6 +4,7 @@
 #include <QRectF>
 #include <QSizeF>
 #include <optional>
+#include <span>
 
 #include "ui/chart/TimeAxis.h"
 #include "ui/model/Annotations.h"
@@ -27,6 +28,7 @@ struct TimelineFrame {
   std::optional<TimeRange> filter;    ///< what statistics are about; all else is dimmed
   bool ribbons = false;               ///< joins every collective in sight across ranks
   const Annotations* notes = nullptr;
+  const ForecastIteration* forecast = nullptr;  ///< is drawn where the layout has room for it
   const SpanFinder* found = nullptr;  ///< what is searched for: all else is dimmed
 };
 
@@ -45,10 +47,15 @@ struct TimelineSight {
   [[nodiscard]] QRectF belowRuler() const;
   [[nodiscard]] QRectF lanesArea() const;
   [[nodiscard]] bool inSight(double layoutTop, double height) const;
+  /// The ranks whose lanes are in sight, or nearly; the cost does not grow with all others.
+  [[nodiscard]] std::span<const TimelineLayout::RankBox> ranksInSight() const {
+    return layout.ranksWithin(frame.scrollY - 1, frame.scrollY + frame.size.height());
+  }
   [[nodiscard]] QRectF barRect(double leftX, double rightX, const TimelineLayout::Row& row) const;
-  /// Where a span's bar or mark is; nothing when its rank is collapsed or it is out of sight
-  /// sideways.
+  /// Where a span's bar or mark is, in its lanes or else in the line of its rank; nothing when it
+  /// has no place or is out of sight sideways.
   [[nodiscard]] std::optional<QRectF> rectOf(const Span& span) const;
+  [[nodiscard]] std::optional<TimelineLayout::Row> rowOf(const Span& span) const;
   /// What of a stretch of time is in sight, from the ruler down.
   [[nodiscard]] QRectF bandOf(TimeRange range) const;
   /// Where a label of this width lies about `x` without leaving the axis.

@@ -3,6 +3,7 @@
 #include <QScrollBar>
 #include <cmath>
 
+#include "engine/diagnosis/UnlikeRanks.h"
 #include "engine/trace/Event.h"
 #include "ui/model/Format.h"
 #include "ui/model/SpanFacts.h"
@@ -23,7 +24,7 @@ constexpr qint64 kDescribeEveryMs = 1000;
 
 }  // namespace
 
-TimelineView::TimelineView(QWidget* parent) : Steered(parent) {
+TimelineView::TimelineView(QWidget* parent) : Steered(parent), unlikeJob_(this) {
   overview_ = new TimelineOverview(this);
   makeCanvas(QString(), this);
   notes_ = std::make_unique<NoteEditor>(controller_, *canvas_, *this);
@@ -60,6 +61,7 @@ TimelineView::TimelineView(QWidget* parent) : Steered(parent) {
   });
   makeActions();
   makeMoreActions();
+  makeRankActions();
   makeCounterActions();
   updateScrollBar();
   describe();
@@ -76,9 +78,10 @@ void TimelineView::runChanged() {
   content_->setGeometry(contentsRect());
   content_->layout()->activate();
   latency_.clear();
+  unlikeJob_.drop();
   controller_.setState(state_);
   controller_.setModel(model_);
-  controller_.countersChanged();
+  controller_.placesChanged();
   for (RunPart* part : std::initializer_list<RunPart*>{overview_, bar_, counterPanel_}) {
     part->setRun({model_, state_, analyser_});
   }
@@ -98,15 +101,27 @@ void TimelineView::runChanged() {
     connect(state_, &ViewState::colourByChanged, this, repaint);
     connect(state_, &ViewState::filterChanged, this, repaint);
     connect(state_, &ViewState::countersChanged, this, [this] {
-      controller_.countersChanged();
+      controller_.placesChanged();
       changedByUser();
       describe();
+    });
+    connect(state_, &ViewState::shownRanksChanged, this, [this] {
+      controller_.placesChanged();
+      changedByUser();
+    });
+    connect(state_, &ViewState::forecastChanged, this, [this] {
+      controller_.placesChanged();
+      updateScrollBar();
+      repaintSoon();
     });
     connect(state_, &ViewState::selectionChanged, this, [this] {
       repaintSoon();
       describe();
     });
     connect(state_, &ViewState::followLiveChanged, this, [this] { modelChanged(); });
+  }
+  if (analyser_ != nullptr) {
+    connect(analyser_, &RunAnalyser::ready, this, &TimelineView::lookForUnlike);
   }
   if (model_ != nullptr) {
     connect(model_, &RunModel::changed, this, &TimelineView::modelChanged);
@@ -123,7 +138,31 @@ void TimelineView::runChanged() {
       modelLoaded();
     }
   }
+  lookForUnlike();
   changedByUser();
+}
+
+// On a thread of the pool: a thousand ranks are compared for a while.
+void TimelineView::lookForUnlike() {
+  if (!isVisible() || !controller_.ofMany() || analyser_ == nullptr ||
+      analyser_->latest() == nullptr) {
+    return;
+  }
+  unlikeJob_.start(
+      [latest = analyser_->latest(), ranks = model_->ranks(), hosts = model_->hosts()] {
+        const auto likeness = diagnosis::rankLikeness(latest->analysis, ranks, hosts);
+        std::vector<std::vector<int>> unlike;
+        for (const int rank : likeness.outliers()) {
+          unlike.push_back(likeness.besides(rank));
+        }
+        return unlike;
+      },
+      [this](const std::vector<std::vector<int>>& unlike) {
+        if (controller_.ready()) {
+          controller_.setUnlike(unlike);
+          changedByUser();
+        }
+      });
 }
 
 void TimelineView::themeChanged() {
@@ -228,6 +267,7 @@ void TimelineView::resizeEvent(QResizeEvent* event) {
 void TimelineView::showEvent(QShowEvent* event) {
   RunView::showEvent(event);
   latency_.watch();
+  lookForUnlike();
 }
 
 void TimelineView::hideEvent(QHideEvent* event) {
@@ -241,6 +281,9 @@ void TimelineView::paintCanvas(DisplayList& list, QSizeF size) {
   if (!controller_.ready() || model_->spanCount() == 0 || state_->range().empty()) {
     paintEmptyState(list, size);
     return;
+  }
+  if (controller_.ofMany() && analyser_ != nullptr) {
+    analyser_->want();  // for the ranks that are unlike the rest
   }
   TimelineScene(*model_, controller_.layout(), colours(), controller_.frame()).draw(list);
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "ui/model/BackgroundJob.h"
 #include "ui/model/SpanFinder.h"
 #include "ui/stage/RunView.h"
 #include "ui/stage/Steered.h"
@@ -91,6 +92,7 @@ class TimelineView : public Steered<RunView, TimelineMouse> {
 
   void makeActions();
   void makeMoreActions();
+  void makeRankActions();
   void makeCounterActions();
   void modelChanged();
   void modelLoaded();
@@ -98,6 +100,7 @@ class TimelineView : public Steered<RunView, TimelineMouse> {
   void changedByUser();
   void updateScrollBar();
   void describe();
+  void lookForUnlike();
   void paintEmptyState(DisplayList& list, QSizeF size) const;
 
   void setFrozen(bool frozen);
@@ -119,6 +122,7 @@ class TimelineView : public Steered<RunView, TimelineMouse> {
   CounterPanel* counterPanel_ = nullptr;
   std::unique_ptr<NoteEditor> notes_;
   SpanFinder finder_;
+  BackgroundJob unlikeJob_;
   QAction* ribbons_ = nullptr;
   bool frozen_ = false;
   bool followedBeforeFreeze_ = false;

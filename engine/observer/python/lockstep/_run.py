@@ -86,6 +86,9 @@ class Run:
         fingerprints, sketches  samples of the replicas; counters is an array of floats
         gradients               norm and largest of a rank's own gradients of a bucket, and
                                 reduced_norm of what the hook made of it
+        step_sums               of a run of which detail was left out, what a step of a rank comes
+                                to: forward_ns, in_flight_ns, overlap_ns and others, and how much
+                                of it was kept
         parameters_differ       how many variants of a parameter there were among the ranks
         logs, problems          a piece of output: at_ns; a sentence of the list of problems
         meta, environment       facts about the run, and about what a rank ran on

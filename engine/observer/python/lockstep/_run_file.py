@@ -25,7 +25,13 @@ _TABLES = ("meta", "environment", "ranks", "tracks", "kinds", "operations", "clo
 SPANS = ("SELECT spans_ns.*, environment.value AS phase FROM spans_ns LEFT JOIN environment "
          "ON spans_ns.kind = 'user_phase' AND environment.rank = spans_ns.rank "
          "AND environment.key = 'phase.' || spans_ns.value")
+_SUMS = ("forward", "backward", "optimizer", "in_flight", "computing", "overlap", "off_core",
+         "overlap_less", "overlap_more", "core_wait")
 _IN_NANOSECONDS = {
+    "step_sums": "SELECT id, step_sums.rank AS rank, step, kept, " + ", ".join(
+        f"CAST(round({name} * ns_per_tick) AS INTEGER) AS {name}_ns" for name in _SUMS) +
+        " FROM step_sums LEFT JOIN ranks ON ranks.rank = step_sums.rank "
+        "JOIN host_clocks ON host_clocks.host = coalesce(ranks.host, 0)",
     "spans": SPANS,
     "metrics": "SELECT * FROM metrics_ns",
     "logs": "SELECT logs.id AS id, rank, origin_ns + CAST(round((ticks - origin_ticks) * "

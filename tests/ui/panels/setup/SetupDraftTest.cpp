@@ -73,9 +73,9 @@ TEST(SetupDraft, EpochsTakeThePlaceOfSteps) {
 
 TEST(SetupDraft, ShowsTheParsersMistakeAtItsKey) {
   SetupDraft draft;
-  draft.setKey(field("processes.world_size"), "99");
+  draft.setKey(field("processes.world_size"), "9999");
   EXPECT_EQ(draft.mistakeOf("processes.world_size").toStdString(),
-            "must be an integer from 1 to 64, not 99");
+            "must be an integer from 1 to 1024, not 9999");
   EXPECT_TRUE(draft.mistakeOf("processes.backend").isEmpty());
 }
 

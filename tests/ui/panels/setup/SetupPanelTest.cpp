@@ -143,7 +143,7 @@ TEST_F(SetupPanelTest, HasAFieldForEveryKeyOfTheSchemaWithHelpAndRange) {
     EXPECT_FALSE(editor->focusProxy()->accessibleDescription().isEmpty());
   }
   EXPECT_EQ(rangeText(*experiment::findField("processes.world_size")),
-            "An integer from 1 to 64. Default: 2 ranks.");
+            "An integer from 1 to 1024. Default: 2 ranks.");
 }
 
 TEST_F(SetupPanelTest, AWrongValueIsToldUnderItsFieldAndRunSaysWhyItIsDisabled) {

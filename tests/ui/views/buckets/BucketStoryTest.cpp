@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/experiment/Parse.h"
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/views/buckets/BucketRun.h"
@@ -29,6 +31,36 @@ TEST_F(BucketStoryTest, CountsTimesFromTheFirstRankThatBeganTheIteration) {
   EXPECT_DOUBLE_EQ(story->range.startNs, 100e3);
   EXPECT_DOUBLE_EQ(story->range.endNs, 700e3);
   EXPECT_TRUE(story->finished);
+}
+
+std::vector<int> ranksOf(const BucketStory& story) {
+  std::vector<int> ranks;
+  for (const analysis::ReadyOrder& order : story.orders) {
+    ranks.push_back(order.rank);
+  }
+  return ranks;
+}
+
+TEST(BucketExamples, OfManyRanksTheFirstTheMiddleAndTheLastToBeReadyOrThoseThatAreShown) {
+  RunModel model;
+  model.applyUpdate(test::demoRun({.ranks = 11, .steps = 6, .slowRank = 4, .slowFactor = 1.8}));
+  BucketStories stories(model);
+  const auto story = stories.ofStep(3);
+  ASSERT_NE(story, nullptr);
+  ASSERT_EQ(story->rankCount(), 3);
+  EXPECT_EQ(story->ranksOfRun, 11);
+  EXPECT_EQ(ranksOf(*story).back(), 4);
+  for (const analysis::BucketLife& life : story->lives) {
+    ASSERT_EQ(life.ranks.size(), 3u);
+    EXPECT_EQ(life.ranks.back().rank, 4);
+  }
+  // Later ones wait in the queue of every rank for those before them.
+  EXPECT_EQ(story->lives.front().lastRank, 4) << "of all ranks";
+  for (const analysis::ReplayMoment& moment : story->moments) {
+    EXPECT_NE(std::ranges::count(ranksOf(*story), moment.rank), 0);
+  }
+  EXPECT_EQ(ranksOf(*stories.ofStep(3, {9, 2})), (std::vector<int>{9, 2}));
+  EXPECT_EQ(stories.ofStep(3, {0, 1, 2, 3, 4, 5, 6, 7, 8})->rankCount(), 3);
 }
 
 TEST_F(BucketStoryTest, UsesTheLayoutOfItsIteration) {

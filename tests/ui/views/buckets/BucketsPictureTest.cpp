@@ -29,6 +29,17 @@ TEST(BucketsPicture, ShowsTheIterationAskedFor) {
   EXPECT_FALSE(renderPicture(typical).isNull());
 }
 
+TEST(BucketsPicture, OfManyRanksIsAsHighAsOfAFewAndSaysWhichItShows) {
+  RunModel many;
+  many.applyUpdate(test::demoRun({.ranks = 40, .steps = 4}));
+  const Picture examples = bucketsPicture(many, nullptr, {1600, 0}, Theme::kLight, 2);
+  EXPECT_LT(examples.size.height(), 800);
+  EXPECT_TRUE(holds(examples, QStringLiteral("first, middle and last of 40 ranks")));
+  const Picture chosen = bucketsPicture(many, nullptr, {1600, 0}, Theme::kLight, 2, {7, 30});
+  EXPECT_TRUE(holds(chosen, QStringLiteral("2 of 40 ranks")));
+  EXPECT_TRUE(holds(chosen, QStringLiteral("rank 30")));
+}
+
 TEST(BucketsPicture, SaysWhyThereIsNothingToSee) {
   RunModel model;
   trace::RunUpdate update;

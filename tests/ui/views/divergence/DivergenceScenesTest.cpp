@@ -256,6 +256,52 @@ TEST(BucketSceneTest, ShowsEachMeasureAndWhatIsUnknown) {
             place);
 }
 
+// Of 400 ranks, rank 397 makes another call than the rest in step 2, and comes late to all.
+HandMadeRun manyRanks() {
+  HandMadeRun run(400);
+  for (std::uint32_t step = 0; step < 3; ++step) {
+    for (int rank = 0; rank < 400; ++rank) {
+      const bool odd = rank == 397;
+      run.addCollective(
+          rank, 100'000 * step + (odd ? 7'000 : 4'000), 100'000 * step + 10'000, step, step,
+          odd && step == 2 ? trace::Operation::kBroadcast : trace::Operation::kAllreduce);
+    }
+  }
+  return run;
+}
+
+TEST(SequenceSceneTest, OfManyRanksTheFirstAndThoseThatDifferHaveColumns) {
+  const auto facts = test::factsOfRun(manyRanks().data());
+  SequenceFrame frame;
+  frame.size = {1000, 400};
+  const SequenceScene scene(*facts, light(), frame);
+  DisplayList list;
+  scene.draw(list);
+  for (const char* text : {"rank 0", "rank 397", "2 of 400 ranks", "broadcast"}) {
+    EXPECT_TRUE(says(list, QString::fromLatin1(text))) << text;
+  }
+  EXPECT_FALSE(says(list, "rank 1"));
+  const CallPlace odd{2, 397};
+  ASSERT_TRUE(scene.rectOf(odd).has_value());
+  EXPECT_EQ(scene.placeAt(scene.rectOf(odd)->center()), odd);
+  frame.selected = CallPlace{0, 55};
+  DisplayList selected;
+  SequenceScene(*facts, light(), frame).draw(selected);
+  EXPECT_TRUE(says(selected, "rank 55"));
+}
+
+TEST(BucketSceneTest, OfManyRanksKeepsTheLargestAndNamesIt) {
+  const auto facts = test::factsOfRun(manyRanks().data());
+  BucketFrame frame;
+  frame.size = {900, 400};
+  DisplayList list;
+  BucketScene(*facts, light(), frame).draw(list);
+  EXPECT_TRUE(says(list, "rank 397 · 3.00 ms"));
+  EXPECT_LT(list.commands().size(), 2000u);
+  const QColor largest = mixed(light().tone(Tone::kWait), light().background, 0.95);
+  EXPECT_TRUE(hasColour(list, DisplayList::Op::kFill, largest));
+}
+
 TEST(BucketSceneTest, SaysWhyItIsEmpty) {
   const auto facts = test::factsOfRun({});
   BucketFrame frame;

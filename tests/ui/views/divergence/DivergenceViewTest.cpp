@@ -210,7 +210,7 @@ TEST_P(DivergenceViewTest, AnotherViewsSelectionIsFoundAmongTheCallsAndBuckets) 
   open();
   show(DivergenceView::kCalls);
   const analysis::CallSequence& calls = view_->facts()->sequences.front();
-  const auto& span = view_->facts()->data().spans[calls.callAt(3, 1)];
+  const trace::SpanRow& span = *calls.callAt(3, 1);
   state_.select(spanOf(*model_, 1, span));
   ASSERT_TRUE(state_.selection().has_value());
   EXPECT_EQ(view_->findChild<TableView*>("sequenceTable")->currentIndex().row(), 3);

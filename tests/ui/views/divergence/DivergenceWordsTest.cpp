@@ -171,9 +171,9 @@ TEST(SummaryOfCalls, NamesTheFirstMismatch) {
     }
   }
   const auto facts = test::factsOfRun(run.data());
-  EXPECT_TRUE(summaryOf(*facts, facts->sequences[0])
+  EXPECT_TRUE(summaryOf(facts->sequences[0])
                   .startsWith("First mismatch: number 7, operation mismatch. Rank"))
-      << summaryOf(*facts, facts->sequences[0]).toStdString();
+      << summaryOf(facts->sequences[0]).toStdString();
 }
 
 // Rank 1 has made four calls, and may make the fifth: that it matches is not known.
@@ -189,9 +189,9 @@ TEST(SummaryOfCalls, DoesNotSayThatAllMatchWhereARecordMayStillCome) {
   }
   const auto facts = test::factsOfRun(run.data(), false);
   ASSERT_EQ(facts->sequences.size(), 2u);
-  EXPECT_EQ(summaryOf(*facts, facts->sequences[0]),
+  EXPECT_EQ(summaryOf(facts->sequences[0]),
             "No mismatch is known in 5 calls; of 1 a record is missing");
-  EXPECT_EQ(summaryOf(*facts, facts->sequences[1]), "All 4 calls match");
+  EXPECT_EQ(summaryOf(facts->sequences[1]), "All 4 calls match");
   EXPECT_EQ(nameOf(facts->sequences[1]), "checks of group 0");
 }
 
@@ -215,7 +215,7 @@ TEST(SummaryOfCalls, DoesNotAccuseARankOfAnImportedJobWhoseRecordEndsEarlier) {
     RunModel model;
     model.applyUpdate(std::move(update));
     const auto facts = divergenceFacts(factsInput(model, run));
-    return summaryOf(*facts, facts->sequences.at(0)).toStdString();
+    return summaryOf(facts->sequences.at(0)).toStdString();
   };
   EXPECT_EQ(summary(trace::RunKind::kImported),
             "No mismatch is known in 5 calls; of 1 a record is missing");

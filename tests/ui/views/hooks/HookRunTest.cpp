@@ -35,7 +35,7 @@ TEST(HookRunTest, TellsOfTheHookAndItsValues) {
 
 TEST(HookRunTest, MeasuresTheStepsAfterTheWarmUp) {
   const auto run = written();
-  EXPECT_EQ(run->times.calls.size(), 10u);  // steps 1 to 5 of two ranks
+  EXPECT_EQ(run->calls.size(), 10u);  // steps 1 to 5 of two ranks
   EXPECT_EQ(run->stepMs, 30);
   ASSERT_EQ(run->wire.size(), 2u);
   EXPECT_EQ(run->wire[0].bytes, 30'000u);

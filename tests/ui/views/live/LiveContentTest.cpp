@@ -167,6 +167,34 @@ TEST(LiveContentTest, ABucketIsReducedWhenItsStepHasEnded) {
   EXPECT_EQ(bucketsNow(model, 7).step, std::nullopt) << "there is no such rank";
 }
 
+TEST(LiveContentTest, OfManyRanksTheLowestTheMiddleAndTheHighestHaveACurve) {
+  Feed feed(9);
+  for (int rank = 0; rank < 9; ++rank) {
+    // Rank 4 is the fastest, rank 7 the slowest.
+    const std::uint64_t each = (rank == 4 ? 5 : rank == 7 ? 30 : 10) * kMs;
+    for (std::uint32_t step = 0; step < 10; ++step) {
+      feed.span(2 * rank + 1, EventKind::kStep, step * each, (step + 1) * each, step);
+    }
+  }
+  RunModel model;
+  model.applyUpdate(feed.take());
+  const LiveContent content = look(model);
+  ASSERT_EQ(content.throughput.size(), 3u);
+  EXPECT_EQ(content.throughput.front().rank, 7);
+  EXPECT_EQ(content.throughput.back().rank, 4);
+  EXPECT_TRUE(content.loss.empty()) << "none was reported";
+  EXPECT_EQ(content.ranks.size(), 9u) << "the table has all";
+  DisplayList list;
+  LiveScene(model, content, Palette::of(Theme::kLight), {QSizeF(1200, 760), std::nullopt})
+      .draw(list);
+  const auto& texts = list.texts();
+  for (const char* text : {"Throughput, extremes of 9 ranks", "All 9 ranks"}) {
+    EXPECT_TRUE(std::ranges::any_of(texts, [&](const QString& said) {
+      return said.startsWith(QString::fromLatin1(text));
+    })) << text;
+  }
+}
+
 TEST(LiveContentTest, ShowsLossAndThroughputOfEachRank) {
   RunModel model;
   model.applyUpdate(test::demoRun());

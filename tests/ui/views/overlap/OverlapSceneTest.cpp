@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/analysis/GrowingAnalysis.h"
 #include "tests/ui/views/overlap/HandMadeContent.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/views/overlap/OverlapPicture.h"
@@ -74,6 +75,70 @@ TEST(OverlapSceneTest, StacksTheParts) {
   EXPECT_NEAR(heightAt(list, OverlapPart::kOther, *at), 1 * msHigh, 0.5);
 }
 
+std::vector<int> rowsOf(const OverlapContent& content, const OverlapFrame& frame) {
+  std::vector<int> ranks;
+  const OverlapScene scene(content, palette(), frame);
+  for (const OverlapScene::Row& row : scene.rows()) {
+    ranks.push_back(row.rank->rank);
+  }
+  return ranks;
+}
+
+TEST(OverlapSceneTest, OfManyRanksShowsWhatAllHaveExposedAndThoseThatStandOut) {
+  const auto content = overlapContent(test::manyRanks(40));
+  const OverlapContent::Spread* spread = content->spreadOf(4);
+  ASSERT_NE(spread, nullptr);
+  EXPECT_NEAR(spread->least, 1, 1e-6);
+  EXPECT_NEAR(spread->half, 3, 1e-6);
+  EXPECT_NEAR(spread->most, 4, 1e-6);
+  EXPECT_EQ(spread->worst, 3);
+  OverlapFrame frame = frameOf(*content);
+  const OverlapScene scene(*content, palette(), frame);
+  EXPECT_FALSE(scene.spreadPlot().isEmpty());
+  EXPECT_EQ(scene.maximumScroll(), 0);
+  const DisplayList list = drawn(*content, frame);
+  for (const char* text : {"all 9 ranks", "rank 6", "late", "most exposed", "middle rank"}) {
+    EXPECT_EQ(countOf(list, QString::fromLatin1(text)), 1) << text;
+  }
+  EXPECT_EQ(rowsOf(*content, frame).size(), 3u);
+  const QPointF onStep4(scene.positionOf({6, 4})->x(), scene.spreadPlot().center().y());
+  EXPECT_EQ(scene.stepAt(onStep4), (OverlapStep{3, 4})) << "the rank that is exposed most";
+  frame.pointer = onStep4;
+  EXPECT_TRUE(says(drawn(*content, frame), QStringLiteral("4.00 ms, rank 3")));
+}
+
+TEST(OverlapSceneTest, OfManyRanksThatGrowKeepsTheSpreadsOfClosedSteps) {
+  analysis::GrowingAnalysis analysis;
+  GrowingOverlapContent growing;
+  for (const std::uint32_t steps : {5u, 300u, 450u, 600u}) {
+    AnalysedRun run = test::manyRanks(steps);
+    run.analysis = analysis.refresh(run.data);
+    const auto content = growing.refresh(run);
+    const auto whole = overlapContent(test::manyRanks(steps));
+    EXPECT_EQ(content->spreadMs, whole->spreadMs);
+    EXPECT_EQ(content->examples.size(), whole->examples.size());
+    ASSERT_EQ(content->spreads.size(), steps);
+    for (std::uint32_t step = 0; step < steps; ++step) {
+      EXPECT_EQ(content->spreads[step].step, step);
+      EXPECT_NEAR(content->spreads[step].half, whole->spreads[step].half, 1e-9);
+      EXPECT_NEAR(content->spreads[step].most, step == 4 ? 4 : 3, 1e-6);
+    }
+    EXPECT_EQ(run.analysis.closed.next > 0, steps > 299) << "some are closed, and kept";
+  }
+}
+
+TEST(OverlapSceneTest, OfManyRanksShowsThoseThatWereChosenAndTheSelectedOne) {
+  const auto content = overlapContent(test::manyRanks(12));
+  OverlapFrame frame = frameOf(*content);
+  frame.shown = {8, 1, 77};
+  EXPECT_EQ(rowsOf(*content, frame), (std::vector<int>{8, 1}));
+  frame.selected = OverlapStep{5, 3};
+  EXPECT_EQ(rowsOf(*content, frame), (std::vector<int>{8, 1, 5}));
+  const auto few = test::handMadeContent(12);
+  EXPECT_TRUE(OverlapScene(*few, palette(), frameOf(*few)).spreadPlot().isEmpty());
+  EXPECT_EQ(rowsOf(*few, frameOf(*few)), (std::vector<int>{0, 1}));
+}
+
 // Rank 0 loses 3 ms to rank 1: 2 of waiting, and the 1 of transfer that this put behind its
 // computing. Rank 1 loses its own 1 ms of transfer. Means over both: 1.5 and 0.5 ms a step.
 // A faster transfer can give rank 0 at most 1 of its 10 ms: 10 / 9 is 11.1 % faster. The 2 ms that
@@ -88,8 +153,8 @@ TEST(OverlapSceneTest, SaysWhyAndWhatIsToBeHad) {
   EXPECT_TRUE(
       says(drawn(*content, frame), QStringLiteral("Rank 1 came 3.00 ms later to bucket 0")));
   frame.rank = 0;
-  EXPECT_TRUE(says(drawn(*content, frame),
-                   QStringLiteral("Why 3.00 ms a step are exposed (mean, rank 0")));
+  EXPECT_TRUE(
+      says(drawn(*content, frame), QStringLiteral("Why 3.00 ms a step are exposed (mean, rank 0")));
   EXPECT_TRUE(says(drawn(*content, frame), QStringLiteral("What overlap gives rank 0")));
   EXPECT_TRUE(says(drawn(*content, frame), QStringLiteral("no transfer 9.00 ms")));
   EXPECT_TRUE(says(drawn(*content, frame), QStringLiteral("11.1")));
@@ -99,8 +164,8 @@ TEST(OverlapSceneTest, SaysWhyAndWhatIsToBeHad) {
 
 TEST(OverlapSceneTest, SaysAllOfWhatOverlapGivesAndHasItInACardWhereThereIsNoRoom) {
   const auto content = test::handMadeContent(12);
-  const QStringList lines = brokenInto(overlap_words::verdict(*content->ranks[0].measured),
-                                       kSideWords, FontRole::kSmall);
+  const QStringList lines =
+      brokenInto(overlap_words::verdict(*content->ranks[0].measured), kSideWords, FontRole::kSmall);
   ASSERT_GT(lines.size(), 4);
   OverlapFrame frame = frameOf(*content);
   frame.rank = 0;
@@ -117,8 +182,9 @@ TEST(OverlapSceneTest, NamesEveryColourHoweverNarrowItIs) {
   const auto content = test::handMadeContent(12);
   for (const double width : {1200.0, 700.0, 420.0}) {
     const DisplayList list = drawn(*content, frameOf(*content, {width, 600}));
-    for (const OverlapPart part : {OverlapPart::kAlone, OverlapPart::kOverlapped, OverlapPart::kOther,
-                                   OverlapPart::kTransfer, OverlapPart::kWaiting}) {
+    for (const OverlapPart part :
+         {OverlapPart::kAlone, OverlapPart::kOverlapped, OverlapPart::kOther,
+          OverlapPart::kTransfer, OverlapPart::kWaiting}) {
       EXPECT_EQ(countOf(list, OverlapScene::nameOf(part)), 1)
           << width << " " << OverlapScene::nameOf(part).toStdString();
     }

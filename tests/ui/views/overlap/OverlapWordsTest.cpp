@@ -112,8 +112,7 @@ TEST(OverlapWords, GiveTheRangeOverTheRanksAndWhatItIsTheMedianOf) {
 }
 
 TEST(OverlapWords, CountTheIterationsThatAreLeftOutBecauseOfDroppedEvents) {
-  OverlapContent content = *test::handMadeContent(12);
-  content.steps[3].times.incomplete = true;
+  const OverlapContent content = *test::handMadeContent(12, {{0, 3}});
   EXPECT_TRUE(overlap_words::medians(content, true)
                   .endsWith("; 1 left out because events were dropped in it."));
   const auto at = sceneOf(content, {1200, 600}).positionOf({0, 3});
@@ -124,14 +123,11 @@ TEST(OverlapWords, CountTheIterationsThatAreLeftOutBecauseOfDroppedEvents) {
 
 // Iteration 0 is warm-up and left out for that; both ranks dropped events in iteration 5.
 TEST(OverlapWords, CountAnIterationThatIsLeftOutOnceHoweverManyRanksDroppedEvents) {
-  OverlapContent content = *test::handMadeContent(12);
-  for (analysis::StepOverlap& step : content.steps) {
-    step.times.incomplete = step.times.step == 0 || step.times.step == 5;
-  }
+  OverlapContent content = *test::handMadeContent(12, {{0, 0}, {1, 0}, {0, 5}, {1, 5}});
   EXPECT_TRUE(overlap_words::medians(content, true)
                   .endsWith("; 1 left out because events were dropped in it."))
       << overlap_words::medians(content, true).toStdString();
-  content.steps[3].times.incomplete = true;
+  content = *test::handMadeContent(12, {{0, 0}, {1, 0}, {0, 5}, {1, 5}, {0, 3}});
   EXPECT_TRUE(overlap_words::medians(content, true)
                   .endsWith("; 2 left out because events were dropped in them."));
 }
@@ -166,7 +162,12 @@ TEST(OverlapWords, ExplainABarARankAndACauseUnderThePointer) {
   EXPECT_TRUE(reason.contains("of the exposed time"));
   EXPECT_TRUE(reason.contains("A click selects the worst of them.")) << reason.toStdString();
   EXPECT_TRUE(reason.contains("3.00 ms, rank 0, iteration 1")) << reason.toStdString();
-  content.steps[5].idleMs = 4;
+  run::Grown<analysis::StepOverlap> steps;
+  for (analysis::StepOverlap step : content.ranks[0].steps) {
+    step.idleMs = step.times.step == 5 ? 4 : step.idleMs;
+    steps.push_back(std::move(step));
+  }
+  content.ranks[0].steps = std::move(steps);
   const QString bar = drawn(content, {1200, 600}, scene.positionOf({0, 5}));
   EXPECT_TRUE(bar.contains("In \"other\", 4.00 ms of waiting with nothing in flight"))
       << bar.toStdString();

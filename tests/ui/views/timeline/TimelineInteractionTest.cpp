@@ -119,6 +119,37 @@ TEST_P(TimelineInteraction, GJoinsEveryCollectiveInSightAcrossRanks) {
   EXPECT_EQ(polygons(), before);
 }
 
+TEST_P(TimelineInteraction, OfManyRanksAClickKeysAndTheMenuSayWhichHaveLanes) {
+  open({.ranks = 12});
+  const auto withLanes = [&] {
+    std::vector<int> ranks;
+    for (const auto& box : view_->controller()->layout().ranks()) {
+      ranks.push_back(box.rank);
+    }
+    return ranks;
+  };
+  EXPECT_TRUE(withLanes().empty());
+  QTest::mouseClick(surface(), Qt::LeftButton, {}, at(first(EventKind::kForward, 20, 7)));
+  EXPECT_EQ(withLanes(), std::vector<int>{7});
+  trigger("P");
+  state_.showRanks({3});
+  EXPECT_EQ(withLanes(), (std::vector<int>{7, 3}));
+  const QPoint onRank3 = at(first(EventKind::kForward, 20, 3));
+  EXPECT_TRUE(menu(onRank3).contains("Pin rank 3"));
+  menu(onRank3, "Show all ranks");
+  EXPECT_EQ(withLanes(), std::vector<int>{7});
+  menu(at(first(EventKind::kForward, 20, 7)), "Let go of rank 7");
+  EXPECT_TRUE(withLanes().empty());
+  trigger("U");
+  EXPECT_TRUE(withLanes().empty()) << "none is known to be unlike the rest";
+  trigger("Shift+P");
+  EXPECT_EQ(withLanes().size(), 12u);
+  menu(at(first(EventKind::kForward, 20, 0)), "Fold the ranks to lines");
+  EXPECT_TRUE(withLanes().empty());
+  menu(at(first(EventKind::kForward, 20, 0)), "List all ranks");
+  EXPECT_EQ(withLanes().size(), 12u);
+}
+
 TEST_P(TimelineInteraction, TheColouringIsChosenByTheBoxAndByC) {
   open();
   auto* box = view_->findChild<QComboBox*>("colourBy");

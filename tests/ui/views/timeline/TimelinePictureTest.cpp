@@ -1,9 +1,11 @@
 #include "ui/views/timeline/TimelinePicture.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <QFile>
 #include <QImage>
+#include <algorithm>
 #include <set>
 
 #include "tests/support/TemporaryFolder.h"
@@ -51,6 +53,26 @@ TEST_F(TimelinePicture, TakesTheHeightItsLanesNeed) {
   EXPECT_EQ(image.width(), 900);
   EXPECT_GT(image.height(), 350);
   EXPECT_LT(image.height(), 900);
+}
+
+TEST_F(TimelinePicture, OfManyRanksIsNoHigherThanTwoScreensHoweverManyHaveLanes) {
+  RunModel many;
+  many.applyUpdate(test::demoRun({.ranks = 40, .steps = 4}));
+  const Picture whole = timelinePicture(many, QSize(900, 0), Theme::kLight);
+  EXPECT_LT(whole.size.height(), 700);
+  EXPECT_THAT(whole.list.texts(), testing::Contains(QStringLiteral("All 40 ranks")));
+  const PicturedRanks eight{.shown = {0, 5, 10, 15, 20, 25, 30, 39}, .unlike = {39}};
+  const Picture few = timelinePicture(many, QSize(900, 0), Theme::kLight, std::nullopt, eight);
+  EXPECT_LE(few.size.height(), kHighestPicture);
+  EXPECT_GT(few.size.height(), whole.size.height());
+  EXPECT_THAT(few.list.texts(), testing::Contains(QStringLiteral("Rank 39")));
+  const auto says = [&](const char* opening) {
+    return std::ranges::any_of(few.list.texts(), [&](const QString& text) {
+      return text.startsWith(QString::fromUtf8(opening));
+    });
+  };
+  EXPECT_TRUE(says("8 of 40 ranks  ·  "));
+  EXPECT_TRUE(says("unlike the rest: 39"));
 }
 
 TEST_F(TimelinePicture, IsWrittenAsPngSvgOrPdfByItsEnding) {

@@ -431,6 +431,32 @@ TEST_F(TimelineSceneTest, NeverOverlapsRowsLanesOrRanks) {
   EXPECT_LE(bottom, layout_.height());
 }
 
+TEST_F(TimelineSceneTest, AForecastStandsBetweenWorldAndTheRanks) {
+  load();
+  showStep(20);
+  const double start = frame_.range.startNs;
+  const ForecastIteration forecast{.change = "cap 8 MiB",
+                                   .step = 20,
+                                   .buckets = {{start + 1e6, start + 2e6, start + 3e6},
+                                               {start + 2e6, start + 3e6, start + 5e6}},
+                                   .rows = 1,
+                                   .startNs = start,
+                                   .endNs = start + 6e6,
+                                   .leastEndNs = start + 5.5e6,
+                                   .mostEndNs = start + 6.5e6};
+  const double world = layout_.world().top + layout_.world().height;
+  EXPECT_THAT(draw().texts(), Not(Contains("Forecast")));
+  layout_ = TimelineLayout(model_, {}, {.forecastRows = forecast.rows});
+  EXPECT_GE(layout_.forecast().top, world);
+  EXPECT_GE(layout_.ranks().front().top, layout_.forecast().top + layout_.forecast().height);
+  frame_.forecast = &forecast;
+  frame_.range.endNs = start + 40e6;
+  const DisplayList list = draw();
+  EXPECT_THAT(list.texts(), Contains("Forecast"));
+  EXPECT_THAT(list.texts(), Contains("iteration 20 with cap 8 MiB"));
+  EXPECT_THAT(list.texts(), Contains("b1"));
+}
+
 TEST_F(TimelineSceneTest, ClipsAndUnclipsInPairs) {
   load();
   frame_.selection = first(EventKind::kCollective, 20);

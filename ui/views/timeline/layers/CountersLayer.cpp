@@ -15,7 +15,7 @@ std::optional<CounterLane> CountersLayer::laneOf(int rank,
 }
 
 void CountersLayer::draw(DisplayList& list) const {
-  for (const auto& rank : layout_.ranks()) {
+  for (const auto& rank : sight_.ranksInSight()) {
     for (const auto& box : rank.counters) {
       const auto lane = sight_.inSight(box.top, box.height) ? laneOf(rank.rank, box) : std::nullopt;
       if (!lane) {

@@ -12,7 +12,7 @@ using namespace timeline_metrics;
 void GroundLayer::draw(DisplayList& list) const {
   list.fill(QRectF(QPointF(0, 0), frame_.size), palette_.background);
   list.clip(sight_.belowRuler());
-  for (const auto& rank : layout_.ranks()) {
+  for (const auto& rank : sight_.ranksInSight()) {
     drawBands(list, rank);
   }
   drawGrid(list);

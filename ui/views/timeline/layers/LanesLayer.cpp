@@ -10,6 +10,7 @@
 #include "ui/chart/Plate.h"
 #include "ui/model/Format.h"
 #include "ui/views/timeline/LevelOfDetail.h"
+#include "ui/views/timeline/LodRow.h"
 #include "ui/views/timeline/SpanStyle.h"
 #include "ui/views/timeline/layers/SpanBars.h"
 
@@ -18,21 +19,6 @@ namespace {
 
 using namespace timeline_metrics;
 using trace::EventKind;
-
-constexpr std::size_t kFoldSamples = 4;
-
-// A row of the model as the level of detail reads it.
-struct LodRow {
-  const run::SpanStore& store;
-  const RunModel& model;
-
-  [[nodiscard]] std::size_t size() const { return store.size(); }
-  [[nodiscard]] double startNs(std::size_t i) const { return model.toNs(store.startAt(i)); }
-  [[nodiscard]] double endNs(std::size_t i) const { return model.toNs(store.endAt(i)); }
-  [[nodiscard]] std::size_t firstEndingAfter(double ns) const {
-    return store.firstEndingAfter(model.toTicks(ns));
-  }
-};
 
 }  // namespace
 
@@ -46,7 +32,7 @@ std::optional<Span> LanesLayer::spanAt(const TimelineSight& sight, QPointF posit
 
 void LanesLayer::draw(DisplayList& list) const {
   list.clip(sight_.lanesArea());
-  for (const auto& rank : layout_.ranks()) {
+  for (const auto& rank : sight_.ranksInSight()) {
     for (const auto& lane : rank.lanes) {
       if (sight_.inSight(lane.top, lane.height)) {
         drawLane(list, lane);
@@ -70,23 +56,6 @@ void LanesLayer::drawLane(DisplayList& list, const TimelineLayout::LaneBox& box)
   drawGaps(list, box);
 }
 
-// A fold takes the colour of its longest span, which is what fills it. Of a few samples, evenly
-// spread: a look at all would cost spans and not pixels.
-Span LanesLayer::longestOf(const Lane& lane, int row, std::size_t first, std::size_t count) const {
-  const run::SpanStore& store = lane.rows[static_cast<std::size_t>(row)];
-  std::size_t longest = first;
-  std::uint64_t longestTicks = 0;
-  const std::size_t stride = std::max<std::size_t>(1, count / kFoldSamples);
-  for (std::size_t i = first; i < first + count; i += stride) {
-    const std::uint64_t ticks = store.endAt(i) - store.startAt(i);
-    if (ticks > longestTicks) {
-      longestTicks = ticks;
-      longest = i;
-    }
-  }
-  return model_.spanAt(lane.id, row, longest);
-}
-
 // Note [From spans to rectangles]
 //
 // A row may have millions of spans in sight and has a thousand pixels. forEachVisible
@@ -103,7 +72,7 @@ Span LanesLayer::longestOf(const Lane& lane, int row, std::size_t first, std::si
 // pixels and not spans.
 void LanesLayer::drawRow(DisplayList& list, const Lane& lane,
                          const TimelineLayout::Row& row) const {
-  const LodRow lod{lane.rows[static_cast<std::size_t>(row.row)], model_};
+  const LodRow lod{model_, lane, row.row};
   const SpanBars bars(sight_, palette_);
   const QRectF band(axis_.left(), sight_.yOf(row.top), axis_.width(), row.height);
   std::optional<SpanFold> pending;
@@ -119,7 +88,7 @@ void LanesLayer::drawRow(DisplayList& list, const Lane& lane,
     }
   };
   forEachVisible(lod, axis_, [&](const LodItem& item) {
-    const Span first = model_.spanAt(lane.id, row.row, item.first);
+    const Span first = lod.spanAt(item.first);
     if (!item.folded()) {
       flush(item.left);
       if (isInstant(first)) {
@@ -132,10 +101,10 @@ void LanesLayer::drawRow(DisplayList& list, const Lane& lane,
     if (item.count == 2 && first.kind == EventKind::kBucketReady) {
       // Ready and launched at once, the usual case: one mark.
       flush(item.left);
-      mark = {model_.spanAt(lane.id, row.row, item.first + 1), item.left};
+      mark = {lod.spanAt(item.first + 1), item.left};
       return;
     }
-    const Span longest = longestOf(lane, row.row, item.first, item.count);
+    const Span longest = lod.longestOf(item);
     const QColor colour = colourOf(longest, frame_.colourBy, palette_);
     const bool instants = isInstant(longest);
     if (pending && pending->colour == colour && pending->instants == instants &&

@@ -19,8 +19,6 @@ class LanesLayer : public TimelineLayer {
  private:
   void drawLane(DisplayList& list, const TimelineLayout::LaneBox& lane) const;
   void drawRow(DisplayList& list, const Lane& lane, const TimelineLayout::Row& row) const;
-  [[nodiscard]] Span longestOf(const Lane& lane, int row, std::size_t first,
-                               std::size_t count) const;
   void drawMatches(DisplayList& list, const Lane& lane, const TimelineLayout::Row& row) const;
   void drawGaps(DisplayList& list, const TimelineLayout::LaneBox& lane) const;
 };

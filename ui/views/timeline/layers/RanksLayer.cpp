@@ -33,11 +33,9 @@ QString stateOf(const RunModel& model, const trace::RankInfo& info) {
 
 void RanksLayer::draw(DisplayList& list) const {
   list.clip(sight_.belowRuler());
-  for (const auto& rank : layout_.ranks()) {
-    if (sight_.inSight(rank.top, rank.height)) {
-      drawNames(list, rank);
-      drawHeader(list, rank);
-    }
+  for (const auto& rank : sight_.ranksInSight()) {
+    drawNames(list, rank);
+    drawHeader(list, rank);
   }
   list.unclip();
 }
@@ -70,7 +68,9 @@ void RanksLayer::drawHeader(DisplayList& list, const TimelineLayout::RankBox& ra
     list.polygon({{7, y - 2.5}, {16, y - 2.5}, {11.5, y + 3}}, palette_.textMuted);
   }
   list.title(QRectF(24, header.top(), kLabelWidth - 28, header.height()),
-             QStringLiteral("Rank %1").arg(rank.rank), palette_);
+             rank.pinned ? QStringLiteral("Rank %1, pinned").arg(rank.rank)
+                         : QStringLiteral("Rank %1").arg(rank.rank),
+             palette_);
   list.note(QRectF(kLabelWidth + 8, header.top(), axis_.width() - 16, header.height()),
             factsOf(rank.rank).join(QStringLiteral(" · ")), palette_);
 }

@@ -17,6 +17,8 @@ namespace {
 using namespace timeline_metrics;
 
 constexpr double kTicksFrom = 8;  // px of a bar that shows who arrived when
+constexpr double kBoxFrom = 24;   // the same of many ranks
+constexpr double kBoxInset = 4;   // px above and below the box of the middle half
 constexpr std::size_t kWorldFoldSamples = 8;
 
 }  // namespace
@@ -90,6 +92,12 @@ void WorldLayer::draw(DisplayList& list) const {
 //   first            last arrival       last end
 //   ├┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┤███████████████████┤   b3 · rank 1 last, 4.2 ms
 //   ▏      ▏         ▎ arrivals
+//
+// Of more than kFewRanks ranks the ticks would run together. A box takes their place, from when a
+// quarter of the ranks had come until three quarters had, with a line at the half.
+//
+//   ├──┤    ├───────────────────────────┤
+//   ▏┈┈[┈┈|┈]┈┈┈┈┈┈┈┈▎
 //
 // Collectives in flight together have rows of their own (Meeting::row). Those too narrow to be seen
 // are folded over all rows of the group, and show what is lost by waiting: the band is divided by
@@ -174,16 +182,8 @@ void WorldLayer::drawMeeting(DisplayList& list, const Meeting& meeting, const QR
   const double arrivedX =
       std::clamp(axis_.toX(model_.toNs(meeting.lastStart)), body.left(), body.right());
   const MeetingBar drawn = drawMeetingBar(list, body, arrivedX, torn, fill, palette_);
-  if (body.width() >= kTicksFrom) {
-    const std::optional<int> lastRank = model_.lastRankOf(meeting);
-    for (const Meetings::Arrival& arrival : model_.meetings().arrivalsOf(meeting)) {
-      const double x = axis_.toX(model_.toNs(arrival.startTicks));
-      const bool last = !torn && meeting.count > 1 && arrival.rank == lastRank;
-      const double width = last ? 2 : 1.5;
-      list.fill(QRectF(std::clamp(x, body.left(), body.right() - width), body.top(), width,
-                       body.height()),
-                last ? palette_.warning : palette_.text);
-    }
+  if (body.width() >= (meeting.count > kFewRanks ? kBoxFrom : kTicksFrom)) {
+    drawArrivals(list, meeting, body);
     drawText(list, meeting, drawn.waiting, drawn.transfer, fill);
   }
   const auto belongs = [&](const std::optional<Span>& span) {
@@ -195,6 +195,39 @@ void WorldLayer::drawMeeting(DisplayList& list, const Meeting& meeting, const QR
   } else if (belongs(frame_.hovered)) {
     list.outline(body.adjusted(-1, -1, 1, 1), palette_.hover, 2);
   }
+}
+
+void WorldLayer::drawArrivals(DisplayList& list, const Meeting& meeting, const QRectF& body) const {
+  const auto tick = [&](std::uint64_t ticks, double width, const QColor& colour) {
+    const double x = axis_.toX(model_.toNs(ticks));
+    list.fill(
+        QRectF(std::clamp(x, body.left(), body.right() - width), body.top(), width, body.height()),
+        colour);
+  };
+  const bool torn = isTorn(model_, meeting);
+  const std::optional<int> lastRank = model_.lastRankOf(meeting);
+  if (meeting.count <= kFewRanks) {
+    for (const Meetings::Arrival& arrival : model_.meetings().arrivalsOf(meeting)) {
+      const bool last = !torn && meeting.count > 1 && arrival.rank == lastRank;
+      tick(arrival.startTicks, last ? 2 : 1.5, last ? palette_.warning : palette_.text);
+    }
+    return;
+  }
+  const Meetings::Quartiles came = model_.meetings().quartilesOf(meeting);
+  const auto ticksOf = [&](double after) {
+    return meeting.firstStart + static_cast<std::uint64_t>(after);
+  };
+  const auto xOf = [&](double after) {
+    return std::clamp(axis_.toX(model_.toNs(ticksOf(after))), body.left(), body.right());
+  };
+  const double left = xOf(came.quarter);
+  const QRectF box(left, body.top() + kBoxInset, std::max(1.0, xOf(came.threeQuarters) - left),
+                   body.height() - 2 * kBoxInset);
+  list.fill(box, withAlpha(palette_.text, 0.35f));
+  list.outline(box, palette_.text);
+  tick(meeting.firstStart, 1.5, palette_.text);
+  tick(ticksOf(came.half), 1.5, palette_.text);
+  tick(meeting.lastStart, 2, !torn && lastRank ? palette_.warning : palette_.text);
 }
 
 void WorldLayer::drawText(DisplayList& list, const Meeting& meeting, const QRectF& waiting,

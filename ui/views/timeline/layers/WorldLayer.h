@@ -20,6 +20,7 @@ class WorldLayer : public TimelineLayer {
   void drawGroup(DisplayList& list, std::uint8_t group,
                  const std::vector<TimelineLayout::WorldRow>& rows) const;
   void drawMeeting(DisplayList& list, const Meeting& meeting, const QRectF& bar) const;
+  void drawArrivals(DisplayList& list, const Meeting& meeting, const QRectF& body) const;
   void drawText(DisplayList& list, const Meeting& meeting, const QRectF& waiting,
                 const QRectF& transfer, const QColor& fill) const;
   void drawFold(DisplayList& list, const MeetingTable& table, std::size_t first, std::size_t last,

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace lockstep::analysis {
+
+// Note [Values that become more]
+// Values are kept in runs that are sorted, each at most half as long as the one before: what is
+// added is a run of its own, and runs of like length become one. So a value is moved a dozen times
+// until there are 100,000, whatever it is asked for costs a few binary searches in a dozen runs,
+// and a copy costs as much as there are runs, which never change.
+
+/// Values that become more, asked for what they are in their order. A copy costs little.
+class SortedValues {
+ public:
+  void add(std::vector<double> values);
+  /// Adds those of another.
+  void add(const SortedValues& other);
+  /// All of these and `more`.
+  [[nodiscard]] SortedValues with(std::vector<double> more) const;
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  /// The value with `index` before it.
+  [[nodiscard]] double at(std::size_t index) const;
+  /// How many it is true of, where it is so of the first of them only.
+  template <typename Is>
+  [[nodiscard]] std::size_t count(const Is& is) const {
+    std::size_t count = 0;
+    for (const Run& run : runs_) {
+      count += static_cast<std::size_t>(std::partition_point(run->begin(), run->end(), is) -
+                                        run->begin());
+    }
+    return count;
+  }
+  /// In the order in which they came.
+  [[nodiscard]] double sum() const { return sum_; }
+  /// What cost::median and cost::sortedQuantile say of them.
+  [[nodiscard]] std::optional<double> median() const;
+  [[nodiscard]] double quantile(double part) const;
+
+ private:
+  using Run = std::shared_ptr<const std::vector<double>>;
+  void push(std::vector<double> values);
+
+  std::vector<Run> runs_;  // none is empty
+  std::size_t size_ = 0;
+  double sum_ = 0;
+};
+
+/// Medians of several figures. A copy costs little.
+template <std::size_t kFigures>
+class GrowingMedians {
+ public:
+  void add(std::size_t figure, double value) { values_[figure].push_back(value); }
+  /// Sorts in what was added, that copies need not copy it.
+  void settle() {
+    for (std::size_t figure = 0; figure < kFigures; ++figure) {
+      settled_[figure].add(std::exchange(values_[figure], {}));
+    }
+  }
+  [[nodiscard]] std::optional<double> median(std::size_t figure) const {
+    return settled_[figure].with(values_[figure]).median();
+  }
+
+ private:
+  std::array<std::vector<double>, kFigures> values_;  // that are not settled yet
+  std::array<SortedValues, kFigures> settled_;
+};
+
+}  // namespace lockstep::analysis

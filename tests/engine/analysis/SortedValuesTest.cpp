@@ -1,0 +1,71 @@
+#include "engine/analysis/SortedValues.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "engine/cost/Sample.h"
+
+namespace lockstep::analysis {
+namespace {
+
+TEST(SortedValuesTest, AreInTheSameOrderWhicheverWayTheyCame) {
+  std::mt19937 random(3);
+  for (const unsigned most : {1u, 7u, 1'000u}) {
+    for (const std::size_t first : {0u, 1u, 2u, 700u, 5'000u}) {
+      SortedValues growing;
+      std::vector<double> all;
+      for (int round = 0; round < 60; ++round) {
+        std::vector<double> more(round == 0 ? first : random() % 40);
+        for (double& value : more) {
+          value = static_cast<double>(random() % most) / 8;
+        }
+        const SortedValues before = growing;
+        const std::size_t size = all.size();
+        all.insert(all.end(), more.begin(), more.end());
+        const SortedValues copy = growing.with(more);
+        growing.add(std::move(more));
+        EXPECT_EQ(before.size(), size) << "a copy stays as it is";
+        for (const SortedValues* values : {&copy, static_cast<const SortedValues*>(&growing)}) {
+          ASSERT_EQ(values->size(), all.size());
+          EXPECT_EQ(values->median(), cost::median(all));
+          for (const double part : {0.0, 0.1, 0.5, 0.9, 0.99, 1.0}) {
+            EXPECT_EQ(values->quantile(part), cost::quantile(all, part));
+          }
+          EXPECT_EQ(values->count([](double value) { return value < 0.5; }),
+                    static_cast<std::size_t>(std::count_if(
+                        all.begin(), all.end(), [](double value) { return value < 0.5; })));
+        }
+      }
+    }
+  }
+}
+
+TEST(SortedValuesTest, OfSeveralAreThoseOfAll) {
+  SortedValues a;
+  SortedValues b;
+  a.add({3, 1, 2});
+  b.add({10, 0});
+  b.add(a);
+  EXPECT_EQ(b.size(), 5u);
+  EXPECT_EQ(b.median(), 2);
+  EXPECT_EQ(b.sum(), 16);
+  EXPECT_EQ(SortedValues().median(), std::nullopt);
+  EXPECT_EQ(SortedValues().quantile(0.5), 0);
+}
+
+TEST(GrowingMediansTest, AreThoseOfWhatIsSettledAndWhatIsNot) {
+  GrowingMedians<2> medians;
+  medians.add(1, 4);
+  EXPECT_EQ(medians.median(0), std::nullopt);
+  medians.settle();
+  GrowingMedians<2> copy = medians;
+  copy.add(1, 8);
+  EXPECT_EQ(copy.median(1), 6);
+  EXPECT_EQ(medians.median(1), 4);
+}
+
+}  // namespace
+}  // namespace lockstep::analysis

@@ -1,0 +1,202 @@
+#include "ui/views/whatif/WhatIfView.h"
+
+#include <gtest/gtest.h>
+
+#include <QAction>
+#include <QApplication>
+#include <QComboBox>
+#include <QFileDialog>
+#include <QLabel>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QSlider>
+#include <QTabWidget>
+#include <QTest>
+#include <QTimer>
+#include <QToolButton>
+#include <algorithm>
+#include <memory>
+
+#include "tests/support/TemporaryFolder.h"
+#include "tests/ui/views/whatif/WhatIfRuns.h"
+#include "ui/table/TableView.h"
+#include "ui/views/whatif/WhatIfControls.h"
+#include "ui/views/whatif/WhatIfLinks.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int kPatienceMs = 60'000;
+
+class WhatIfViewTest : public testing::Test {
+ protected:
+  WhatIfViewTest() {
+    view_.resize(1400, 900);
+    view_.show();
+  }
+  ~WhatIfViewTest() override { view_.setRun({}); }
+
+  /// Opens a run, and waits for its forecast.
+  void open(std::uint32_t steps = 8, const char* name = "run.lockstep") {
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&view_));
+    ASSERT_TRUE(test::writeRun(folder_ / name, test::whatIfSteps(steps).update).ok());
+    view_.setRun({});
+    analyser_.reset();
+    model_ = std::make_unique<RunModel>(folder_ / name);
+    analyser_ = std::make_unique<RunAnalyser>(*model_);
+    view_.setRun({model_.get(), &state_, analyser_.get()});
+    ASSERT_TRUE(wait([this] { return view_.told() != nullptr && view_.told()->known(); }));
+  }
+  template <typename Condition>
+  bool wait(const Condition& condition) {
+    return QTest::qWaitFor(condition, kPatienceMs);
+  }
+  static void choose(QComboBox* box, int index) {
+    box->setCurrentIndex(index);
+    Q_EMIT box->activated(index);
+  }
+  /// Waits until the button to run says so.
+  bool refuses(const char* why) {
+    return wait([&] { return controls().runButton()->toolTip() == QLatin1String(why); });
+  }
+  QString said(const char* name) { return view_.findChild<QLabel*>(QLatin1String(name))->text(); }
+  WhatIfControls& controls() { return *view_.controls(); }
+
+  support::TemporaryFolder folder_;
+  ViewState state_;
+  std::unique_ptr<RunModel> model_;
+  std::unique_ptr<RunAnalyser> analyser_;
+  WhatIfView view_{QString::fromStdString((folder_ / "forecasts.jsonl").string())};
+};
+
+TEST_F(WhatIfViewTest, TheSliderForecastsAnotherCap) {
+  open();
+  EXPECT_EQ(view_.told()->plan.size(), 3u) << "at first the buckets of the run";
+  EXPECT_TRUE(refuses("Nothing is changed yet"));
+  controls().cap()->setValue(controls().cap()->maximum());
+  ASSERT_TRUE(wait([this] { return view_.told()->plan.size() == 2; }));
+  EXPECT_EQ(said("whatIfVerdict"), verdict(*view_.told()));
+  EXPECT_EQ(view_.findChild<TableView*>("whatIfBuckets")->model()->rowCount(), 2);
+  EXPECT_TRUE(controls().runButton()->isEnabled());
+  ASSERT_NE(state_.forecast(), nullptr) << "for the timeline";
+  EXPECT_EQ(state_.forecast()->buckets.size(), 2u);
+  EXPECT_DOUBLE_EQ(state_.forecast()->startNs, model_->stepOfAll(state_.forecast()->step)->startNs);
+  EXPECT_LT(state_.forecast()->leastEndNs, state_.forecast()->endNs);
+  controls().cap()->setValue(0);
+  ASSERT_TRUE(wait([this] { return view_.told()->plan.size() == 4; }));
+  controls().reset();
+  ASSERT_TRUE(wait([this] { return state_.forecast() == nullptr; }));
+}
+
+TEST_F(WhatIfViewTest, WhatIsChosenLastIsAnsweredHoweverFastTheSliderMoves) {
+  open();
+  for (int value = 0; value <= controls().cap()->maximum(); value += 10) {
+    controls().cap()->setValue(value);
+  }
+  controls().computing()->setValue(50);
+  ASSERT_TRUE(wait([this] { return view_.told()->parts.size() == 2; }));
+  EXPECT_EQ(view_.told()->plan.size(), 2u);
+  EXPECT_EQ(view_.told()->parts[1], "computing x 0.5");
+  EXPECT_TRUE(refuses("No setting makes a machine compute faster, or a rank be like the others"));
+}
+
+TEST_F(WhatIfViewTest, TheHookOfAnotherRunIsOneOfTheList) {
+  const std::string other = (folder_ / "other.lockstep").string();
+  ASSERT_TRUE(test::writeRun(other, test::whatIfSteps(9).update).ok());
+  open();
+  view_.setOtherRuns({QString::fromStdString(other)});
+  ASSERT_EQ(controls().hooks()->count(), 2);
+  choose(controls().hooks(), 1);
+  ASSERT_TRUE(wait([this] { return !view_.told()->known() || !view_.told()->parts.isEmpty(); }));
+  EXPECT_TRUE(view_.told()->known()) << view_.told()->whyNot.toStdString();
+  EXPECT_EQ(view_.told()->parts, QStringList("hook allreduce"));
+}
+
+TEST_F(WhatIfViewTest, WhatRunsIsAskedForWithItsForecastAndEndsBesideIt) {
+  open();
+  experiment::Experiment asked;
+  PastForecast forecast;
+  QObject::connect(&view_, &WhatIfView::runRequested, &view_,
+                   [&](const experiment::Experiment& experiment, const PastForecast& of) {
+                     asked = experiment;
+                     forecast = of;
+                   });
+  controls().cap()->setValue(controls().cap()->maximum());
+  ASSERT_TRUE(wait([this] { return controls().runButton()->isEnabled(); }));
+  controls().runButton()->click();
+  EXPECT_DOUBLE_EQ(asked.ddp.bucketCapMb, 400 / test::kMiB);
+  EXPECT_EQ(forecast.change, "cap 0.0003815 MiB");
+  EXPECT_EQ(forecast.rank, 0);
+  EXPECT_DOUBLE_EQ(forecast.exposedNs.value, view_.told()->spoken().exposedNs.value);
+  forecast.run = QString::fromStdString((folder_ / "tried.lockstep").string());
+  view_.history().begin(forecast);
+  open(9, "tried.lockstep");
+  ASSERT_TRUE(
+      wait([this] { return said("whatIfBeside").startsWith("This run tried a forecast"); }));
+  EXPECT_TRUE(said("whatIfPast").startsWith("Forecasts that were tried: 1. The step was "))
+      << said("whatIfPast").toStdString();
+  auto* past = view_.findChild<TableView*>("whatIfPastForecasts");
+  EXPECT_EQ(past->model()->rowCount(), 1);
+}
+
+TEST_F(WhatIfViewTest, MoreRanksArePlottedAndSayThatTheyAreExtrapolated) {
+  open(24);
+  ASSERT_TRUE(wait([this] { return view_.curve() != nullptr; }));
+  ASSERT_TRUE(view_.curve()->known()) << view_.curve()->whyNot.toStdString();
+  EXPECT_EQ(said("whatIfScaling"), scalingWords(*view_.curve()));
+  EXPECT_EQ(view_.findChild<TableView*>("whatIfByRanks")->model()->rowCount(), 12);
+  choose(controls().manyRanks(), 2);
+  EXPECT_TRUE(said("whatIfRankWords").startsWith("On 8 ranks, extrapolated, a step would take "));
+  ASSERT_TRUE(wait([this] { return controls().runButton()->isEnabled(); }));
+  int ranks = 0;
+  PastForecast forecast;
+  QObject::connect(&view_, &WhatIfView::runRequested, &view_,
+                   [&](const experiment::Experiment& experiment, const PastForecast& of) {
+                     ranks = experiment.processes.worldSize;
+                     forecast = of;
+                   });
+  controls().runButton()->click();
+  EXPECT_EQ(ranks, 8);
+  EXPECT_EQ(forecast.rank, PastForecast::kMeanOfRanks);
+  EXPECT_EQ(forecast.change, "on 8 ranks");
+  choose(controls().manyRanks(), controls().manyRanks()->count() - 1);
+  EXPECT_TRUE(refuses("An experiment has at most 64 ranks"));
+  choose(controls().manyRanks(), 2);
+  choose(controls().links()->links(), 1);
+  ASSERT_TRUE(wait([this] { return !view_.curve()->link.isEmpty(); }));
+  EXPECT_TRUE(refuses("A modelled link carries a ring: choose that to run it"));
+}
+
+TEST_F(WhatIfViewTest, WithoutProgramsTheReasonStandsAtTheButton) {
+  open();
+  view_.blockRun("lockstep is not built yet");
+  EXPECT_FALSE(controls().runButton()->isEnabled());
+  EXPECT_TRUE(refuses("lockstep is not built yet"));
+}
+
+TEST_F(WhatIfViewTest, WritesTheTableInSightAsCsv) {
+  open();
+  controls().cap()->setValue(controls().cap()->maximum());
+  ASSERT_TRUE(wait([this] { return view_.told()->plan.size() == 2; }));
+  const std::filesystem::path path = folder_ / "forecast.csv";
+  QApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
+  // The dialog has an event loop of its own: it is answered from there.
+  QTimer answer;
+  QObject::connect(&answer, &QTimer::timeout, [&] {
+    if (auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget())) {
+      answer.stop();
+      dialog->selectFile(QString::fromStdString(path.string()));
+      QMetaObject::invokeMethod(dialog, "accept");
+    }
+  });
+  answer.start(10);
+  view_.findChild<QToolButton*>("whatIfExport")->click();
+  QApplication::setAttribute(Qt::AA_DontUseNativeDialogs, false);
+  const std::string text = support::readFile(path);
+  EXPECT_TRUE(text.starts_with("Bucket,Parameters,Bytes,Full,Launched,Begun,Ended\r\nb0,1,"))
+      << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << "the titles and two buckets";
+}
+
+}  // namespace
+}  // namespace lockstep::ui

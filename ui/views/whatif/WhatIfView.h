@@ -1,0 +1,98 @@
+#pragma once
+
+#include <QStringList>
+#include <memory>
+#include <optional>
+
+#include "ui/model/BackgroundJob.h"
+#include "ui/panels/StudioStore.h"
+#include "ui/stage/RunView.h"
+#include "ui/views/whatif/ForecastHistory.h"
+#include "ui/views/whatif/ScalingCurve.h"
+#include "ui/views/whatif/WhatIf.h"
+
+class QLabel;
+class QTabWidget;
+
+namespace lockstep::ui {
+
+class TableView;
+class WhatIfControls;
+
+/// What the open run would have been with something changed, and on more ranks: choices, figures
+/// with their intervals, one iteration as measured and as forecast, the scaling as a plot; a
+/// forecast can be run, and is kept with what came of it. All of it is worked out on the pool.
+/// [ui-thread]
+class WhatIfView : public RunView {
+  Q_OBJECT
+
+ public:
+  /// `history`: the file of forecasts that were run.
+  explicit WhatIfView(const QString& history = forecastsFile(), QWidget* parent = nullptr);
+
+  /// Run files whose hooks are offered, the latest first.
+  void setOtherRuns(const QStringList& paths);
+  /// Why no run can be started now; empty: one can.
+  void blockRun(const QString& why);
+
+  [[nodiscard]] WhatIfControls* controls() const { return controls_; }
+  [[nodiscard]] ForecastHistory& history() { return history_; }
+  /// Null before the first.
+  [[nodiscard]] const std::shared_ptr<const WhatIf>& told() const { return told_; }
+  [[nodiscard]] const std::shared_ptr<const ScalingCurve>& curve() const { return curve_; }
+
+ signals:
+  /// What is chosen is to be run: this experiment, of which this is forecast.
+  void runRequested(const lockstep::experiment::Experiment& experiment,
+                    const lockstep::ui::PastForecast& forecast);
+  /// A history that cannot be written; a sentence.
+  void failed(const QString& sentence);
+
+ private:
+  void runChanged() override;
+  void refresh() override;
+  void paintCanvas(DisplayList& list, QSizeF size) override;
+
+  void prepare();
+  void chosen();
+  void ask();
+  void askScaling();
+  void showTold();
+  void showInTimeline();
+  void showCurve();
+  void showHistory();
+  void fillHooks();
+  void exportShown();
+  [[nodiscard]] QString reasonAgainstRun() const;
+  void run();
+
+  WhatIfControls* controls_;
+  QLabel* beside_;
+  QLabel* outcomes_;
+  QLabel* verdict_;
+  QLabel* assumptions_;
+  QLabel* ranks_;
+  QLabel* scaling_;
+  QLabel* past_;
+  QTabWidget* tabs_;
+  TableView* buckets_;
+  TableView* byRanks_;
+  TableView* pastForecasts_;
+
+  ForecastHistory history_;
+  QStringList otherRuns_;
+  QString blocked_;
+  std::shared_ptr<const AnalysedRun> source_;  // of run_
+  std::shared_ptr<const WhatIfRun> run_;
+  std::shared_ptr<const WhatIf> told_;
+  std::shared_ptr<const ScalingCurve> curve_;
+  bool askAgain_ = false;  // something else was chosen while an answer was worked out
+  bool scaleAgain_ = false;
+  diagnosis::WantedChange scaled_;  // that curve_ is of, or is going to be
+  simulate::Algorithm scaledBy_ = simulate::Algorithm::kFastest;
+  BackgroundJob runJob_{this};
+  BackgroundJob job_{this};
+  BackgroundJob scalingJob_{this};
+};
+
+}  // namespace lockstep::ui

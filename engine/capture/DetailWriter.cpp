@@ -205,8 +205,8 @@ class DetailWriter final : public trace::RunFileWriter {
   }
 
   static bool isCounter(const trace::MetricRow& metric) {
-    constexpr std::uint16_t kCounters = 8;
-    for (std::uint16_t id = 0; id < kCounters; ++id) {
+    constexpr auto kLast = static_cast<std::uint16_t>(trace::CounterId::kStolenPercent);
+    for (std::uint16_t id = 0; id <= kLast; ++id) {
       if (metric.name == trace::name(static_cast<trace::CounterId>(id))) {
         return true;
       }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "engine/cost/Sample.h"
 
 namespace lockstep::capture {
 namespace {
@@ -13,11 +16,9 @@ constexpr double kNormal = 1.4826;     // MAD to standard deviation
 constexpr double kLeastOfStep = 0.02;  // what a figure may be off by without being noticed
 constexpr std::size_t kKnown = 10;     // steps, before anything is said
 
+// Of what is never empty.
 double medianOf(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return values.size() % 2 == 1 ? *middle
-                                : (*middle + *std::max_element(values.begin(), middle)) / 2;
+  return *cost::median(std::move(values));
 }
 
 }  // namespace

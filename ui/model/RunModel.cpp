@@ -83,7 +83,7 @@ RunModel::RunModel(const std::filesystem::path& path, QObject* parent) : RunMode
 RunModel::~RunModel() = default;
 
 bool RunModel::isLive() const {
-  return info_.state == trace::RunState::kStarting || info_.state == trace::RunState::kRunning;
+  return trace::isLive(info_.state);
 }
 
 void RunModel::applyUpdate(const trace::RunUpdate& update) {

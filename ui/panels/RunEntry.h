@@ -38,8 +38,7 @@ struct RunEntry {
 
   /// Returns whether the run goes on, so that its file may still change.
   [[nodiscard]] bool live() const {
-    return problem.isEmpty() &&
-           (state == trace::RunState::kStarting || state == trace::RunState::kRunning);
+    return problem.isEmpty() && trace::isLive(state);
   }
 
   bool operator==(const RunEntry&) const = default;

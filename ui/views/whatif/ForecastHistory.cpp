@@ -33,7 +33,7 @@ Ending endingOf(const QString& run, int rank) {
     return ending;  // it comes up, or is gone
   }
   const trace::RunState state = summary.value().info.state;
-  if (state == trace::RunState::kStarting || state == trace::RunState::kRunning) {
+  if (trace::isLive(state)) {
     return ending;
   }
   if (state != trace::RunState::kFinished) {

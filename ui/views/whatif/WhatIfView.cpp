@@ -150,7 +150,6 @@ void WhatIfView::prepare() {
                  path = model_->path()] { return whatIfRun(run, info, ranks, path); },
                 [this](std::shared_ptr<const WhatIfRun> made) {
                   run_ = std::move(made);
-                  curve_ = nullptr;
                   controls_->setRun(run_);
                   ask();
                   askScaling();

@@ -187,7 +187,8 @@ TEST(HookCostsTest, SetsItsWorkAgainstAPlainAllreduceOfTheSameBuckets) {
     call.ms[static_cast<std::size_t>(analysis::HookPhase::kTransfer)] = 2;
   }
   const Finding finding = only(judgeHook(evidence));
-  EXPECT_NEAR(finding.savingMs->mean, 11, 1e-6);
+  EXPECT_TRUE(finding.atMost);
+  EXPECT_NEAR(finding.savingMs->mean, 15, 1e-6) << "its work, as if all that is plain were hidden";
   EXPECT_EQ(
       said(finding),
       "the hook powersgd costs more than it saves | It works 15.00 ms a step and moves its "

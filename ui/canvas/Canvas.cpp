@@ -63,8 +63,8 @@ void Canvas::repaintSoon() {
 }
 
 QString Canvas::rendererName() const {
-  return (choice_.renderer == Renderer::kGl ? QStringLiteral("GL (%1)")
-                                            : QStringLiteral("raster (%1)"))
+  return (choice_.renderer == Renderer::kGl ? tr("the graphics card (%1)")
+                                            : tr("the processor: %1"))
       .arg(choice_.reason);
 }
 

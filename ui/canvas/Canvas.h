@@ -50,7 +50,7 @@ class Canvas : public QWidget {
   /// Asks for a frame; many calls before it give one.
   void repaintSoon();
   [[nodiscard]] Renderer renderer() const { return choice_.renderer; }
-  /// "GL (NVIDIA H200)" or "raster (no hardware GL: llvmpipe)".
+  /// "the graphics card (NVIDIA H200)" or "the processor: no graphics card was found (llvmpipe)".
   [[nodiscard]] QString rendererName() const;
   [[nodiscard]] CanvasClient& client() const;
   /// Draws the client into an image by the raster back end, at `scale` pixels a logical pixel.

@@ -48,14 +48,14 @@ const GlProbe& probeGl() {
 
 RendererChoice chooseRenderer(const QString& wish, const GlProbe& gl) {
   if (wish == QLatin1String("raster")) {
-    return {Renderer::kRaster, QStringLiteral("as asked for")};
+    return {Renderer::kRaster, QStringLiteral("it was asked for")};
   }
   if (!gl.usable) {
-    return {Renderer::kRaster, QStringLiteral("OpenGL 3.2 is missing: ") + gl.device};
+    return {Renderer::kRaster, QStringLiteral("OpenGL 3.2 is missing (%1)").arg(gl.device)};
   }
   if (gl.software && wish != QLatin1String("gl")) {
     return {Renderer::kRaster,
-            QStringLiteral("faster here than software GL: ") + firstWord(gl.device)};
+            QStringLiteral("no graphics card was found (%1)").arg(firstWord(gl.device))};
   }
   return {Renderer::kGl, gl.device};
 }

@@ -66,8 +66,7 @@ StatusReadout::StatusReadout(const TimelineView* timeline, QWidget* parent)
   clock_ = add("statusClock", QString());
   latency_ = add("statusLatency",
                  tr("From the end of an event on a rank to the frame that shows it: 95 of 100 "
-                    "are faster"));
-  renderer_ = add("statusRenderer", tr("What draws the timeline"));
+                    "events are on screen within this time"));
   drops_->installEventFilter(this);
   connect(&timer_, &QTimer::timeout, this, &StatusReadout::refresh);
   refresh();
@@ -87,7 +86,6 @@ void StatusReadout::setSession(RunSession* session) {
 }
 
 void StatusReadout::refresh() {
-  setTextIfNew(renderer_, timeline_->rendererName());
   for (QLabel* label : {state_, rate_, drops_, overhead_, clock_, latency_}) {
     label->setVisible(session_ != nullptr);
   }
@@ -118,7 +116,7 @@ void StatusReadout::refresh() {
   const auto overhead = captureOverhead(model);
   overhead_->setVisible(overhead.has_value());
   if (overhead) {
-    setTextIfNew(overhead_, tr("capture %1 %").arg(*overhead * 100, 0, 'g', 2));
+    setTextIfNew(overhead_, tr("recording took %1 %").arg(*overhead * 100, 0, 'g', 2));
   }
 
   const HostClockWords clock = hostClockWords(model.hosts(), model.info().kind);
@@ -129,7 +127,7 @@ void StatusReadout::refresh() {
   const LatencyHistogram& latency = timeline_->eventToPixel();
   latency_->setVisible(latency.count() > 0);
   if (latency.count() > 0) {
-    setTextIfNew(latency_, tr("event to pixel %1 ms p95").arg(latency.p95Ms(), 0, 'f', 0));
+    setTextIfNew(latency_, tr("on screen within %1 ms").arg(latency.p95Ms(), 0, 'f', 0));
   }
   if (!live && model.isLoaded()) {
     timer_.stop();  // nothing will change: let the process sleep

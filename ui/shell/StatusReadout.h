@@ -41,7 +41,6 @@ class StatusReadout : public QWidget {
   QLabel* overhead_ = nullptr;
   QLabel* clock_ = nullptr;
   QLabel* latency_ = nullptr;
-  QLabel* renderer_ = nullptr;
   QTimer timer_;
   QElapsedTimer sinceCount_;
   quint64 lastCount_ = 0;

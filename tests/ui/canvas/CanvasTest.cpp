@@ -237,8 +237,8 @@ TEST(Canvas, GrabsAPictureAtTheScaleAskedFor) {
 
 TEST(Canvas, SaysWhatItDrawsWith) {
   Client client;
-  Canvas canvas(&client, nullptr, {Renderer::kRaster, QStringLiteral("as asked for")});
-  EXPECT_EQ(canvas.rendererName(), "raster (as asked for)");
+  Canvas canvas(&client, nullptr, {Renderer::kRaster, QStringLiteral("it was asked for")});
+  EXPECT_EQ(canvas.rendererName(), "the processor: it was asked for");
 }
 
 TEST(FontFile, PutsTogetherAFileThatHasTheTablesOfATrueTypeFont) {

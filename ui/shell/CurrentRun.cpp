@@ -5,6 +5,7 @@
 #include <QUndoStack>
 
 #include "ui/shell/Frame.h"
+#include "ui/shell/InspectorOpening.h"
 #include "ui/shell/RunEnding.h"
 #include "ui/shell/RunSession.h"
 
@@ -47,6 +48,7 @@ void CurrentRun::take(const QString& path) {
   frame_.stages->setRun(session_->open());
   frame_.findings->setRun(session_->model(), session_->diagnoser());
   frame_.panels.inspector->setRun(session_->model(), session_->state());
+  frame_.inspectorOpening->follow(session_->state());
   frame_.panels.events->setRun(session_->model(), session_->state());
   frame_.panels.statistics->setRun(session_->model(), session_->state());
   frame_.status->setSession(session_.get());
@@ -63,6 +65,7 @@ void CurrentRun::close() {
   frame_.stages->setRun({});
   frame_.findings->setRun(nullptr, nullptr);
   frame_.panels.inspector->setRun(nullptr, nullptr);
+  frame_.inspectorOpening->follow(nullptr);
   frame_.panels.events->setRun(nullptr, nullptr);
   frame_.panels.statistics->setRun(nullptr, nullptr);
   frame_.panels.log->setTimes({});

@@ -15,9 +15,9 @@
 namespace lockstep::ui {
 namespace {
 
+const QString kLive = QStringLiteral("live");
 const QString kAnalyse = QStringLiteral("analyse");
-const QString kCompare = QStringLiteral("compare");
-const QStringList kLayouts{QStringLiteral("live"), kAnalyse, kCompare};
+const QStringList kLayouts{kLive, kAnalyse, QStringLiteral("compare")};
 
 }  // namespace
 
@@ -61,6 +61,10 @@ QDockWidget* Docks::of(const QWidget* panel) {
   return qobject_cast<QDockWidget*>(panel->parentWidget());
 }
 
+QList<QDockWidget*> Docks::below() const {
+  return {of(panels_.log), of(panels_.problems), of(panels_.statistics), of(panels_.events)};
+}
+
 void Docks::bring(const QWidget* panel) const {
   of(panel)->show();
   of(panel)->raise();
@@ -71,7 +75,7 @@ void Docks::bring(const QWidget* panel) const {
 // An arrangement is what QMainWindow::saveState returns. Three kinds are kept apart:
 //
 //   usual_      all docks in their first places and sizes, made once when the window comes up
-//   settings    one a layout, as the user left it; none: the usual one, less what the layout hides
+//   settings    one a layout, as the user left it; none: the usual one, with the docks on the left
 //   withRun_    the present one, while the start page hides what speaks of an open run
 //
 // What the start page leaves is nobody's arrangement and is never kept: while it is in sight,
@@ -120,12 +124,12 @@ void Docks::arrange() {
     return;
   }
   window_.restoreState(usual_);
-  const bool analyse = layout_ == kAnalyse;
-  of(panels_.inspector)->setVisible(analyse);
-  of(panels_.log)->setVisible(layout_ != kCompare);
-  of(panels_.problems)->setVisible(layout_ != kCompare);
-  of(panels_.statistics)->setVisible(analyse);
-  of(panels_.events)->setVisible(analyse);
+  // The room is the picture's, until something is selected or asked for.
+  of(panels_.inspector)->hide();
+  for (QDockWidget* dock : below()) {
+    dock->hide();
+  }
+  of(panels_.log)->setVisible(layout_ == kLive);
 }
 
 void Docks::setRunInSight(bool inSight) {
@@ -138,9 +142,9 @@ void Docks::setRunInSight(bool inSight) {
     return;
   }
   withRun_ = window_.saveState();
-  for (const QWidget* panel : std::initializer_list<const QWidget*>{
-           panels_.inspector, panels_.log, panels_.statistics, panels_.events}) {
-    of(panel)->hide();
+  of(panels_.inspector)->hide();
+  for (QDockWidget* dock : below()) {
+    dock->hide();
   }
   // Why a run could not be started stands there, too.
   of(panels_.problems)->setVisible(panels_.problems->count() > 0);

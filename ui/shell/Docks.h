@@ -27,6 +27,8 @@ class Docks {
   [[nodiscard]] static QDockWidget* of(const QWidget* panel);
   /// All, in the order in which menus list them.
   [[nodiscard]] const QList<QDockWidget*>& all() const { return all_; }
+  /// Those below the stage, in one place.
+  [[nodiscard]] QList<QDockWidget*> below() const;
 
   /// Gives window and docks the places in which they were left.
   void restore();

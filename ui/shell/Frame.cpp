@@ -5,6 +5,8 @@
 #include <QVBoxLayout>
 
 #include "ui/panels/findings/FindingsLine.h"
+#include "ui/shell/DockButtons.h"
+#include "ui/shell/InspectorOpening.h"
 
 namespace lockstep::ui {
 namespace {
@@ -45,8 +47,10 @@ Frame::Frame(QMainWindow& window, Settings& settings, const Programs& programs, 
           .problems = new ProblemsPanel,
           .statistics = new StatisticsPanel,
           .events = new EventsPanel},
-      docks(window, panels, settings) {
+      docks(window, panels, settings),
+      inspectorOpening(new InspectorOpening(Docks::of(panels.inspector), settings)) {
   stages->setCorner(findings->line());
+  window.statusBar()->addPermanentWidget(new DockButtons(docks.below()));
   window.statusBar()->addPermanentWidget(status);
   window.statusBar()->setSizeGripEnabled(false);
   QObject::connect(pages, &Pages::runInSight, &window,

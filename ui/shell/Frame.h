@@ -18,6 +18,7 @@ class QMainWindow;
 
 namespace lockstep::ui {
 
+class InspectorOpening;
 class Settings;
 
 /// What stands in the window, each in its place and none of it wired: the window owns them all, and
@@ -37,6 +38,7 @@ struct Frame {
   StatusReadout* status;
   Panels panels;
   Docks docks;
+  InspectorOpening* inspectorOpening;
 
   /// Says something in the status bar, for a while.
   void say(const QString& words, int forMs = 8000) const;

@@ -33,6 +33,10 @@ class Settings {
   [[nodiscard]] QString layout() const { return kept("window/layout").toString(); }
   void setLayout(const QString& layout) { keep("window/layout", layout); }
 
+  /// Whether the inspector opens when something is selected.
+  [[nodiscard]] bool inspectorOpens() const { return kept("window/inspector", true).toBool(); }
+  void setInspectorOpens(bool opens) { keep("window/inspector", opens); }
+
   /// What was open when the studio was closed.
   struct LastSession {
     QString run;    ///< path; empty: none
@@ -70,7 +74,7 @@ class Settings {
 
  private:
   // Raised when docks or toolbars change, so that an old arrangement is not forced on them.
-  static inline const QString kDocks = QStringLiteral("window/docks2/");
+  static inline const QString kDocks = QStringLiteral("window/docks3/");
 
   [[nodiscard]] QVariant kept(const QString& key, const QVariant& otherwise = {}) const {
     return store_.value(key, otherwise);

@@ -126,24 +126,25 @@ TEST_F(LookTest, EachLayoutKeepsItsOwnArrangementOfPanels) {
   openFinished();
   auto* inspector = find<QDockWidget>("inspectorDock");
   auto* log = find<QDockWidget>("logDock");
-  EXPECT_TRUE(waitUntil([&] { return inspector->isVisible(); }));
+  EXPECT_FALSE(inspector->isVisible() || log->isVisible()) << "nobody asked for them";
+  action("layout.live")->trigger();
+  EXPECT_TRUE(waitUntil([&] { return log->isVisible() && !inspector->isVisible(); }));
+  inspector->show();
   action("layout.compare")->trigger();
   EXPECT_TRUE(waitUntil([&] { return !inspector->isVisible() && !log->isVisible(); }));
-  find<QDockWidget>("inspectorDock")->show();
   action("layout.live")->trigger();
-  EXPECT_TRUE(waitUntil([&] { return !inspector->isVisible() && log->toggleViewAction()->isChecked(); }));
-  action("layout.compare")->trigger();
   EXPECT_TRUE(waitUntil([&] { return inspector->isVisible(); })) << "as it was left";
   action("resetLayout")->trigger();
-  EXPECT_TRUE(waitUntil([&] { return !inspector->isVisible(); }));
+  EXPECT_TRUE(waitUntil([&] { return !inspector->isVisible() && log->isVisible(); }));
   closeWindow();
   openFinished();
-  EXPECT_FALSE(find<QDockWidget>("inspectorDock")->isVisible()) << "the layout was compare";
+  EXPECT_TRUE(find<QDockWidget>("logDock")->isVisible()) << "the layout was live";
 }
 
 TEST_F(LookTest, PanelsFloatCloseAndComeBack) {
   openFinished();
   auto* inspector = find<QDockWidget>("inspectorDock");
+  inspector->show();
   inspector->setFloating(true);
   EXPECT_TRUE(waitUntil([&] { return inspector->isWindow() && inspector->isVisible(); }));
   inspector->close();

@@ -45,6 +45,7 @@ class MainWindowFixture : public testing::Test {
     settings.setLastSession({});
     settings.setRestoresSession(true);
     settings.setScale(100);
+    settings.setInspectorOpens(true);
   }
 
   ui::MainWindow& window() {

@@ -288,13 +288,13 @@ TEST_F(MainWindowTest, QuestionMarkShowsTheKeysOfEveryCommand) {
 TEST_F(MainWindowTest, DocksComeBackAsTheyWereLeft) {
   window().openRun(finishedRun());
   ASSERT_TRUE(waitForState(RunState::kFinished));
-  find<QDockWidget>("inspectorDock")->hide();
+  find<QDockWidget>("runsDock")->hide();
+  find<QDockWidget>("logDock")->show();
   closeWindow();
   window().openRun(QString::fromStdString((folder_ / "runs" / "old.lockstep").string()));
   ASSERT_TRUE(waitForState(RunState::kFinished));
-  EXPECT_FALSE(find<QDockWidget>("inspectorDock")->isVisible());
-  EXPECT_TRUE(find<QDockWidget>("logDock")->isVisible() ||
-              find<QDockWidget>("problemsDock")->isVisible());
+  EXPECT_FALSE(find<QDockWidget>("runsDock")->isVisible());
+  EXPECT_TRUE(find<QDockWidget>("logDock")->isVisible());
 }
 
 TEST_F(MainWindowTest, TheSetupFormFitsIntoTheNarrowestPanel) {

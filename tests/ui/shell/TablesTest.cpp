@@ -4,6 +4,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QTableView>
+#include <QToolButton>
 
 #include "tests/ui/shell/MainWindowFixture.h"
 #include "ui/panels/events/EventsPanel.h"
@@ -69,19 +70,44 @@ TEST_F(TablesTest, ARowOfTheStatisticsListsItsEvents) {
   keep(input_.screenshot(), "statistics");
 }
 
-TEST_F(TablesTest, AnalyseShowsBothTablesAndTheOtherLayoutsDoNot) {
+TEST_F(TablesTest, TheDocksBelowAreClosedUntilTheirButtonsArePressed) {
+  window().openRun(finishedRun());
+  ASSERT_TRUE(waitForState(trace::RunState::kFinished));
+  auto* log = find<QDockWidget>("logDock");
+  auto* events = find<QDockWidget>("eventsDock");
+  auto* button = find<QToolButton>("eventsDockButton");
+  EXPECT_FALSE(log->isVisible() || events->isVisible());
+  click(find<QToolButton>("logDockButton"));
+  ASSERT_TRUE(waitUntil([&] { return log->widget()->isVisible(); }));
+  click(button);
+  ASSERT_TRUE(waitUntil([&] { return events->widget()->isVisible() && button->isChecked(); }));
+  EXPECT_FALSE(find<QToolButton>("logDockButton")->isChecked()) << "the events are in front of it";
+  click(button);
+  EXPECT_TRUE(waitUntil([&] { return !log->isVisible() && !events->isVisible(); }));
+  EXPECT_FALSE(button->isChecked());
+}
+
+TEST_F(TablesTest, TheInspectorOpensWithASelectionUntilItIsClosedByHand) {
   open("eventsDock");
-  const auto choose = [&](const char* layout) {
-    for (QAction* action : window().findChildren<QAction*>()) {
-      if (action->objectName() == QStringLiteral("layout.") + layout) action->trigger();
-    }
+  auto* inspector = find<QDockWidget>("inspectorDock");
+  const auto select = [&](int row) {
+    const QPoint at = rowOf(find<QTableView>("eventsTable"), row);
+    input_.click(at.x(), at.y());
   };
-  const auto shown = [&](const char* dock) { return !find<QDockWidget>(dock)->isHidden(); };
-  choose("live");
-  EXPECT_TRUE(waitUntil([&] { return !shown("eventsDock") && !shown("statisticsDock"); }));
-  EXPECT_TRUE(shown("logDock"));
-  choose("analyse");
-  EXPECT_TRUE(waitUntil([&] { return shown("eventsDock") && shown("statisticsDock"); }));
+  EXPECT_FALSE(inspector->isVisible());
+  select(0);
+  ASSERT_TRUE(waitUntil([&] { return inspector->isVisible(); }));
+  click(inspector->findChild<QWidget*>("qt_dockwidget_closebutton"));
+  ASSERT_TRUE(waitUntil([&] { return !inspector->isVisible(); }));
+  const ui::ViewState& state = *window().session()->state();
+  const ui::Span before = *state.selection();
+  select(1);
+  ASSERT_TRUE(waitUntil([&] { return !state.selection()->sameAs(before); }));
+  EXPECT_FALSE(ui::Settings().inspectorOpens());
+  EXPECT_FALSE(inspector->isVisible()) << "closed by hand";
+  inspector->toggleViewAction()->trigger();
+  EXPECT_TRUE(inspector->isVisible());
+  EXPECT_TRUE(ui::Settings().inspectorOpens()) << "opened by hand";
 }
 
 // Of the run before, all tables have a row that is marked, and a range is filtered.

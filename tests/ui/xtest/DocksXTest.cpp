@@ -23,6 +23,7 @@ class DocksXTest : public ViewsFixture {
     openDemo();
     showStage("timeline");
     ASSERT_TRUE(window().session()->showStep(20));
+    inspector()->show();
     ASSERT_TRUE(waitUntil([this] { return inspector()->isVisible(); }));
     ASSERT_TRUE(draws());
   }

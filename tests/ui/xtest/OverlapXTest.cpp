@@ -26,7 +26,6 @@ class OverlapXTest : public ViewsFixture {
   // The causes stand beside the charts, where there is room for them.
   void makeRoom() {
     click(find<QWidget>("runsDock")->findChild<QWidget*>("qt_dockwidget_closebutton"));
-    click(find<QWidget>("inspectorDock")->findChild<QWidget*>("qt_dockwidget_closebutton"));
     ASSERT_TRUE(waitUntil([this] { return overlap().scene().positionOfReason(0).has_value(); }));
   }
   Place bar(int rank, std::uint32_t step) {

@@ -38,7 +38,7 @@ class TimelineXFixture : public ViewsFixture {
   Place inLanes(double part) {
     return [this, part] {
       return std::optional(QPointF(timeline().axis().left() + part * timeline().axis().width(),
-                                   canvas()->height() * 0.6));
+                                   canvas()->height() * 0.4));
     };
   }
   Place overviewAt(double ns) {

@@ -50,6 +50,19 @@ void HookCalls::eachRank(std::optional<int> rank, const Take& take) const {
 }
 
 void HookCalls::add(const HookTimes& times) {
+  take(times, [](SortedValues& to, std::vector<double> values) { to.add(std::move(values)); });
+}
+
+// Of a copy that is asked once nothing is merged.
+HookCalls HookCalls::with(const HookTimes& more) const {
+  HookCalls all = *this;
+  all.take(more,
+           [](SortedValues& to, std::vector<double> values) { to = to.with(std::move(values)); });
+  return all;
+}
+
+template <typename Put>
+void HookCalls::take(const HookTimes& times, const Put& put) {
   struct Values {
     std::array<std::vector<double>, kHookPhases + 1> ms;
     std::vector<double> payload;
@@ -86,9 +99,9 @@ void HookCalls::add(const HookTimes& times) {
   for (auto& [key, values] : buckets) {
     OfBucket& bucket = ranks_[key.first].buckets[key.second];
     for (std::size_t part = 0; part <= kAll; ++part) {
-      bucket.ms[part].add(std::move(values.ms[part]));
+      put(bucket.ms[part], std::move(values.ms[part]));
     }
-    bucket.payload.add(std::move(values.payload));
+    put(bucket.payload, std::move(values.payload));
   }
   for (const auto& [number, steps] : ranks) {
     const auto valuesOf = [&steps](double Sums::*field) {
@@ -98,9 +111,9 @@ void HookCalls::add(const HookTimes& times) {
       return values;
     };
     OfRank& rank = ranks_[number];
-    rank.work.add(valuesOf(&Sums::work));
-    rank.communicate.add(valuesOf(&Sums::communicate));
-    rank.payload.add(valuesOf(&Sums::payload));
+    put(rank.work, valuesOf(&Sums::work));
+    put(rank.communicate, valuesOf(&Sums::communicate));
+    put(rank.payload, valuesOf(&Sums::payload));
   }
 }
 

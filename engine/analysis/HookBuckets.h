@@ -45,6 +45,8 @@ class HookCalls {
 
   /// Adds steps, none of them among those that are here.
   void add(const HookTimes& times);
+  /// All of these and `more`.
+  [[nodiscard]] HookCalls with(const HookTimes& more) const;
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] const WarmUp& warmUp() const { return warmUp_; }
@@ -73,6 +75,9 @@ class HookCalls {
     std::map<std::uint16_t, OfBucket> buckets;  // kNoBucket is the greatest
     SortedValues work, communicate, payload;    // of its steps
   };
+  /// `put` puts values into those that are here.
+  template <typename Put>
+  void take(const HookTimes& times, const Put& put);
   /// Calls `take` with the rank, or with all.
   template <typename Take>
   void eachRank(std::optional<int> rank, const Take& take) const;

@@ -78,8 +78,7 @@ TEST(GrowingHookTimesTest, SayTheSameAsOfAllAtOnce) {
       ASSERT_EQ(all, whole.calls);
       EXPECT_EQ(closed.measuredSteps + news.open.measuredSteps, whole.measuredSteps);
       EXPECT_EQ(closed.incompleteSteps + news.open.incompleteSteps, whole.incompleteSteps);
-      HookCalls grown = calls;
-      grown.add(news.open);
+      const HookCalls grown = calls.with(news.open);
       const HookCalls atOnce(whole);
       EXPECT_EQ(grown.size(), atOnce.size());
       for (const std::optional<int> rank : {std::optional<int>(), std::optional(1)}) {

@@ -21,6 +21,17 @@ namespace lockstep::run {
 // last chunk and a last table of its own, whose elements it copies; chunks of large rows are short,
 // so that these are few.
 
+/// What the standard library asks of an iterator that only goes on.
+template <typename T>
+struct ForwardIterator {
+  using iterator_category = std::forward_iterator_tag;
+  using value_type = T;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const T*;
+  using reference = const T&;
+  bool operator==(const ForwardIterator&) const = default;
+};
+
 /// A list that only grows. A copy costs next to nothing and stays as it is: it shares the elements,
 /// which never move, while the list that it was made of goes on growing on its own thread, past the
 /// end that the copy knows. Elements of a copy may be read on another thread. What is added to a
@@ -30,18 +41,12 @@ class Grown {
  public:
   using value_type = T;
 
-  class Iterator {
+  class Iterator : public ForwardIterator<T> {
    public:
-    using iterator_category = std::forward_iterator_tag;
-    using value_type = T;
-    using difference_type = std::ptrdiff_t;
-    using pointer = const T*;
-    using reference = const T&;
-
     Iterator() = default;
     Iterator(const Grown* list, std::size_t index) : list_(list), index_(index) {}
-    reference operator*() const { return (*list_)[index_]; }
-    pointer operator->() const { return &(*list_)[index_]; }
+    const T& operator*() const { return (*list_)[index_]; }
+    const T* operator->() const { return &(*list_)[index_]; }
     Iterator& operator++() {
       ++index_;
       return *this;

@@ -442,26 +442,4 @@ std::optional<SamplingCost> GrowingDivergence::cost() const {
   return SamplingCost{percent(taken_.fingerprints), percent(taken_.checks)};
 }
 
-std::vector<std::uint8_t> bucketClasses(const ReplicaMatrix& replicas, std::size_t sample,
-                                        const trace::BucketsMessage& layout) {
-  const std::size_t ranks = replicas.ranks.size();
-  std::vector<std::uint8_t> classes(layout.buckets.size() * ranks, 0);
-  for (std::size_t bucket = 0; bucket < layout.buckets.size(); ++bucket) {
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      std::uint8_t& ofBucket = classes[bucket * ranks + rank];
-      for (const std::uint32_t parameter : layout.buckets[bucket].parameters) {
-        const std::uint8_t one = parameter < replicas.parameters
-                                     ? replicas.classes[replicas.at(sample, parameter, rank)]
-                                     : ReplicaMatrix::kAbsent;
-        if (one == ReplicaMatrix::kAbsent) {
-          ofBucket = ReplicaMatrix::kAbsent;
-          break;
-        }
-        ofBucket = one != 0 ? 1 : ofBucket;
-      }
-    }
-  }
-  return classes;
-}
-
 }  // namespace lockstep::analysis

@@ -217,9 +217,4 @@ class GrowingDivergence : private GrowingFigure {
   DivergenceParts before_;
 };
 
-/// Returns, for each bucket of a layout and each rank of the matrix (bucket x rank): 0, all of the
-/// bucket's parameters are in the reference class; 1, one is not; kAbsent, one is unknown.
-std::vector<std::uint8_t> bucketClasses(const ReplicaMatrix& replicas, std::size_t sample,
-                                        const trace::BucketsMessage& layout);
-
 }  // namespace lockstep::analysis

@@ -68,7 +68,7 @@ void HookCalls::take(const HookTimes& times, const Put& put) {
     std::vector<double> payload;
   };
   struct Sums {
-    double work = 0, communicate = 0, payload = 0;
+    double work = 0, payload = 0;
   };
   std::map<std::pair<int, std::uint16_t>, Values> buckets;
   std::map<int, std::map<std::uint32_t, Sums>> ranks;  // by step
@@ -92,8 +92,6 @@ void HookCalls::take(const HookTimes& times, const Put& put) {
     // What a hook works while its collective is in flight is work (Note [Hook phases]).
     const double work = call.of(HookPhase::kEncode) + call.of(HookPhase::kDecode);
     sums.work += work;
-    sums.communicate +=
-        call.of(HookPhase::kWaiting) + call.of(HookPhase::kTransfer) + call.of(HookPhase::kQueued);
     sums.payload += payload;
   }
   for (auto& [key, values] : buckets) {
@@ -112,7 +110,6 @@ void HookCalls::take(const HookTimes& times, const Put& put) {
     };
     OfRank& rank = ranks_[number];
     put(rank.work, valuesOf(&Sums::work));
-    put(rank.communicate, valuesOf(&Sums::communicate));
     put(rank.payload, valuesOf(&Sums::payload));
   }
 }
@@ -156,17 +153,12 @@ std::vector<HookBucket> HookCalls::buckets(const std::vector<trace::BucketsMessa
 HookStep HookCalls::step(const std::vector<trace::BucketsMessage>& layouts,
                          std::optional<int> rank) const {
   SortedValues work;
-  SortedValues communicate;
   SortedValues payload;
   eachRank(rank, [&](const OfRank& of) {
     work.add(of.work);
-    communicate.add(of.communicate);
     payload.add(of.payload);
   });
-  HookStep step{work.median().value_or(0),
-                communicate.median().value_or(0),
-                payload.median().value_or(0),
-                {}};
+  HookStep step{work.median().value_or(0), payload.median().value_or(0), {}};
   std::uint64_t bytes = 0;
   for (const auto& [number, size] : sizesOf(layouts, warmUp_.firstMeasured)) {
     bytes += size;

@@ -121,14 +121,9 @@ void StepPieces::forget(std::uint32_t next, std::uint64_t before) {
 }
 
 std::optional<double> stolenPercent(const RunData& data) {
-  std::map<int, std::pair<double, double>> ranks;  // the sum of its rows, and their number
-  for (const trace::MetricRow& row : data.stolen) {
-    ranks[row.rank].first += row.value;
-    ranks[row.rank].second += 1;
-  }
   std::optional<double> most;
-  for (const auto& [rank, sum] : ranks) {
-    most = std::max(most.value_or(0), sum.first / sum.second);
+  for (const auto& [rank, sum] : data.stolen) {
+    most = std::max(most.value_or(0), sum.percent / sum.values);
   }
   return most;
 }

@@ -23,4 +23,11 @@ std::pair<CLI::App*, Arguments*> addCommand(CLI::App& app, Command& chosen, cons
   return {command, arguments.get()};
 }
 
+/// Adds an option that refuses what is not `allowed`.
+template <typename Value>
+CLI::Option* addChecked(CLI::App& command, const std::string& name, Value& value,
+                        const CLI::Validator& allowed, const std::string& text) {
+  return command.add_option(name, value, text)->check(allowed);
+}
+
 }  // namespace lockstep::cli

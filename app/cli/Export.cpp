@@ -181,27 +181,22 @@ void addExport(CLI::App& app, Command& chosen) {
   auto [command, asked] = addCommand(
       app, chosen, "export", "Write a run for other programs: traces and tables", exportRun);
   command->add_option("RUN", asked->run, "Run file, live or finished")->required();
-  command
-      ->add_option("--json", asked->json,
-                   "Write one trace for all ranks, which Perfetto (ui.perfetto.dev) opens")
-      ->type_name("FILE");
-  command->add_option("--per-rank", asked->folder, "Write a trace a rank into a folder instead")
-      ->type_name("FOLDER");
-  command
-      ->add_option("--for", asked->reader,
-                   "hta: give computing and communication the streams and kernel names that "
-                   "Holistic Trace Analysis looks for; they are no CUDA streams, and say so")
-      ->type_name("READER")
+  const auto named = [command = command](const char* name, auto& value, const char* type,
+                                         const char* text) {
+    return command->add_option(name, value, text)->type_name(type);
+  };
+  named("--json", asked->json, "FILE",
+        "Write one trace for all ranks, which Perfetto (ui.perfetto.dev) opens");
+  named("--per-rank", asked->folder, "FOLDER", "Write a trace a rank into a folder instead");
+  named("--for", asked->reader, "READER",
+        "hta: give computing and communication the streams and kernel names that Holistic Trace "
+        "Analysis looks for; they are no CUDA streams, and say so")
       ->check(CLI::IsMember({"hta"}));
-  command->add_option("--csv", asked->tables, "Write a table; can be given several times")
-      ->type_name("TABLE FILE");
-  command->add_option("--range", asked->range, "Iterations: 7, 3..9, 3.. or ..9; all by default")
-      ->type_name("STEPS");
-  command
-      ->add_option("--ranks", asked->ranks,
-                   "Ranks: 3,17,100-120, or outliers, those that are unlike the rest; all by "
-                   "default. Tables that are of no single rank are of all")
-      ->type_name("RANKS");
+  named("--csv", asked->tables, "TABLE FILE", "Write a table; can be given several times");
+  named("--range", asked->range, "STEPS", "Iterations: 7, 3..9, 3.. or ..9; all by default");
+  named("--ranks", asked->ranks, "RANKS",
+        "Ranks: 3,17,100-120, or outliers, those that are unlike the rest; all by default. Tables "
+        "that are of no single rank are of all");
   command->footer(
       tableList() +
       "\nA FILE that ends in .gz is compressed; - is standard output. A file is there "

@@ -128,8 +128,8 @@ void FollowedRun::tellProgress() {
 
 void FollowedRun::diagnose() {
   const Clock::time_point began = Clock::now();
-  state_.diagnosis = diagnosis::diagnose(diagnosis::evidenceOf(
-      {state_.info, state_.ranks, data_, state_.analysis}, reader_->path()));
+  state_.diagnosis = diagnosis::diagnose(
+      evidence_.refresh({state_.info, state_.ranks, data_, state_.analysis}, reader_->path()));
   const Clock::time_point now = Clock::now();
   nextDiagnosis_ = now + std::max<Clock::duration>(kDiagnosisEvery, kRestPerWork * (now - began));
 }

@@ -63,6 +63,7 @@ class FollowedRun {
   std::unique_ptr<trace::RunFileReader> reader_;
   analysis::RunData data_;
   analysis::GrowingAnalysis growing_;
+  diagnosis::GrowingEvidence evidence_;
   FollowedState state_;
   std::optional<std::uint64_t> firstTicks_;  // of any span
   std::uint64_t lastTicks_ = 0;

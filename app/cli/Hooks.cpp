@@ -311,16 +311,12 @@ void addHooks(CLI::App& app, Command& chosen) {
                       "takes the parameters of the experiment's hook from it");
   command->add_flag("--verify", arguments->verify,
                     "Try the hooks against what they say of themselves");
-  command
-      ->add_option("--in", arguments->where,
-                   "With --verify: \"engine\", or \"pytorch\", in which hooks run by lockstep.hook")
-      ->check(CLI::IsMember({"engine", "pytorch"}));
+  addChecked(*command, "--in", arguments->where, CLI::IsMember({"engine", "pytorch"}),
+             "With --verify: \"engine\", or \"pytorch\", in which hooks run by lockstep.hook");
   command->add_option("--python", arguments->python,
                       "With --in pytorch: the Python that has PyTorch; python3 as a rule");
-  command
-      ->add_option("--timeout", arguments->timeoutSeconds,
-                   "With --verify: seconds that one call of a hook may take; 10 as a rule")
-      ->check(CLI::Range(0.1, 3600.0));
+  addChecked(*command, "--timeout", arguments->timeoutSeconds, CLI::Range(0.1, 3600.0),
+             "With --verify: seconds that one call of a hook may take; 10 as a rule");
   command->add_flag("--json", arguments->json, "Print JSON");
 }
 

@@ -114,18 +114,13 @@ void addJoin(CLI::App& app, Command& chosen) {
   command->add_option("--recorder", arguments->recorder,
                       "Where the recorder is, tcp://ADDRESS:PORT; default: as the token's file "
                       "or LOCKSTEP_RECORDER says");
-  command
-      ->add_option("--node-rank", arguments->nodeRank,
-                   "Number of this host: its ranks are those after the hosts before it; default: "
-                   "one rank, by RANK, OMPI_COMM_WORLD_RANK or SLURM_PROCID")
-      ->check(CLI::NonNegativeNumber);
-  command
-      ->add_option("--nproc-per-node", arguments->ranksPerNode,
-                   "Ranks of this host, checked against what the run has on each")
-      ->check(CLI::PositiveNumber);
-  command
-      ->add_option("--wait", arguments->waitSeconds, "Seconds to wait for the recorder to answer")
-      ->check(CLI::Range(1.0, 86400.0));
+  addChecked(*command, "--node-rank", arguments->nodeRank, CLI::NonNegativeNumber,
+             "Number of this host: its ranks are those after the hosts before it; default: one "
+             "rank, by RANK, OMPI_COMM_WORLD_RANK or SLURM_PROCID");
+  addChecked(*command, "--nproc-per-node", arguments->ranksPerNode, CLI::PositiveNumber,
+             "Ranks of this host, checked against what the run has on each");
+  addChecked(*command, "--wait", arguments->waitSeconds, CLI::Range(1.0, 86400.0),
+             "Seconds to wait for the recorder to answer");
   command
       ->add_option("COMMAND", arguments->command,
                    "This host's part of a job of PyTorch, behind --; ends as it ends")

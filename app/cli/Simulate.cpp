@@ -176,10 +176,8 @@ void addSimulate(CLI::App& app, Command& chosen) {
       ->add_option("--ranks", options->ranks,
                    "How many: a number, a list as 8,12,16, or 8..4096 for each doubling")
       ->required();
-  command
-      ->add_option("--ranks-per-node", options->ranksPerNode,
-                   "Ranks of a node, which share its link; without it as the run's link has it")
-      ->check(CLI::Range(1, 65'536));
+  addChecked(*command, "--ranks-per-node", options->ranksPerNode, CLI::Range(1, 65'536),
+             "Ranks of a node, which share its link; without it as the run's link has it");
   command->add_option("--link", options->link,
                       "The link between nodes: a preset of link.preset, or LATENCY,BANDWIDTH in "
                       "microseconds and Gbit/s; without it that of the run");
@@ -190,14 +188,12 @@ void addSimulate(CLI::App& app, Command& chosen) {
                    "Of the allreduce; auto: the fastest of the others for each bucket")
       ->check(CLI::IsMember({"ring", "tree", "hierarchical", "auto"}))
       ->capture_default_str();
-  command->add_option("--steps", options->steps, "Steps to simulate for each number of ranks")
-      ->check(CLI::Range(8, 100'000))
+  addChecked(*command, "--steps", options->steps, CLI::Range(8, 100'000),
+             "Steps to simulate for each number of ranks")
       ->capture_default_str();
   command->add_option("--seed", options->seed, "Of the random numbers")->capture_default_str();
-  command
-      ->add_option("--efficiency", options->efficiencyPercent,
-                   "The bound, in per cent, of which it says where a step falls below")
-      ->check(CLI::Range(1.0, 99.0))
+  addChecked(*command, "--efficiency", options->efficiencyPercent, CLI::Range(1.0, 99.0),
+             "The bound, in per cent, of which it says where a step falls below")
       ->capture_default_str();
   command->add_option("--out", options->out,
                       "Write the largest number of ranks as a run file, which says that it is "

@@ -211,26 +211,19 @@ void addWhatIf(CLI::App& app, Command& chosen) {
                                       fmt::format("{}", fmt::join(presetNames(), ", ")))
                      ->check(CLI::IsMember(presetNames()))
                      ->option_text("PRESET");
-  command
-      ->add_option("--bandwidth-gbps", wanted.bandwidthGbps,
-                   "Another link by its bandwidth, as link.bandwidth_gbps")
-      ->check(CLI::PositiveNumber)
+  addChecked(*command, "--bandwidth-gbps", wanted.bandwidthGbps, CLI::PositiveNumber,
+             "Another link by its bandwidth, as link.bandwidth_gbps")
       ->excludes(preset);
-  command->add_option("--latency-us", wanted.latencyUs, "and its latency, as link.latency_us")
-      ->check(CLI::NonNegativeNumber)
+  addChecked(*command, "--latency-us", wanted.latencyUs, CLI::NonNegativeNumber,
+             "and its latency, as link.latency_us")
       ->excludes(preset);
-  command
-      ->add_option("--in-flight", wanted.inFlight,
-                   "How many buckets travel at once on a modelled link, as link.in_flight; 0: any "
-                   "number")
-      ->check(CLI::NonNegativeNumber);
+  addChecked(
+      *command, "--in-flight", wanted.inFlight, CLI::NonNegativeNumber,
+      "How many buckets travel at once on a modelled link, as link.in_flight; 0: any number");
   command->add_option("--hook-of", wanted.hookOf,
                       "The hook of another run, with the work that it was measured to do there");
-  command
-      ->add_option("--compute-factor", wanted.computeFactor,
-                   "What forward and backward take, in parts of what they took: 0.5 is twice as "
-                   "fast")
-      ->check(CLI::PositiveNumber);
+  addChecked(*command, "--compute-factor", wanted.computeFactor, CLI::PositiveNumber,
+             "What forward and backward take, in parts of what they took: 0.5 is twice as fast");
   command->add_option("--without-excess-of", wanted.withoutExcessOf,
                       "A rank that takes no longer for its work than the middle of the others");
   command->add_flag("--json", options->json, "Print all that is known, as JSON");

@@ -1,7 +1,6 @@
 #include "engine/analysis/BucketDelays.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
@@ -46,9 +45,8 @@ BucketSample sampleOf(const Intervals& computing, std::uint32_t step, const Gath
 }  // namespace
 
 const BucketSample* BucketCell::at(std::uint32_t step) const {
-  const std::size_t found = *std::ranges::partition_point(
-      std::views::iota(std::size_t{0}, samples.size()),
-      [&](std::size_t sample) { return samples[sample].step < step; });
+  const std::size_t found =
+      run::firstWhere(samples, [&](const BucketSample& sample) { return sample.step >= step; });
   return found < samples.size() && samples[found].step == step ? &samples[found] : nullptr;
 }
 

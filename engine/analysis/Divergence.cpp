@@ -195,13 +195,10 @@ ConsensusSample consensusOf(std::uint32_t step, const std::map<int, const trace:
   return sample;
 }
 
-void addConsensus(const RunData& data, Divergence& result) {
+void addConsensus(const std::vector<trace::SketchRow>& sketches, Divergence& result) {
   std::map<std::uint32_t, std::map<int, const trace::SketchRow*>> bySteps;
-  for (const trace::SketchRow& row : data.sketches) {
-    if (!row.counters.empty()) {
-      bySteps[row.step][row.rank] = &row;
-      result.consensusRelativeError = std::sqrt(2.0 / static_cast<double>(row.counters.size())) / 2;
-    }
+  for (const trace::SketchRow& row : sketches) {
+    bySteps[row.step][row.rank] = &row;
   }
   for (const auto& [step, rows] : bySteps) {
     ConsensusSample sample = consensusOf(step, rows, result.replicas);
@@ -211,47 +208,37 @@ void addConsensus(const RunData& data, Divergence& result) {
   }
 }
 
-void addGradients(const RunData& data, Divergence& result) {
-  std::map<std::pair<std::uint32_t, int>, double> squares;
-  for (const trace::GradientRow& row : data.gradients) {
+void addGradients(const std::vector<trace::GradientRow>& gradients, Divergence& result) {
+  std::map<std::uint32_t, std::map<int, double>> squares;
+  std::vector<SanityFinding> findings;
+  for (const trace::GradientRow& row : gradients) {
     const trace::GradientsMessage::Bucket& bucket = row.gradients;
     const bool finite = bucket.nans + bucket.infinities == 0;
-    squares[{row.step, row.rank}] +=
+    squares[row.step][row.rank] +=
         // One bucket that is not finite makes the norm of the whole gradient unknown: NaN goes
         // through the sum.
         finite ? bucket.norm * bucket.norm : std::numeric_limits<double>::quiet_NaN();
     if (!finite) {
-      result.findings.push_back(
+      findings.push_back(
           {row.step, row.rank, bucket.bucket, bucket.parameter, bucket.nans, bucket.infinities});
     }
   }
-  for (const auto& [key, sum] : squares) {
-    if (!std::isfinite(sum)) {
-      continue;
+  for (const auto& [step, ofRanks] : squares) {
+    GradientNormSample sample{step, {}, {}};
+    for (const auto& [rank, sum] : ofRanks) {
+      if (std::isfinite(sum)) {
+        sample.ranks.push_back(rank);
+        sample.norms.push_back(std::sqrt(sum));
+      }
     }
-    if (result.gradientNorms.empty() || result.gradientNorms.back().step != key.first) {
-      result.gradientNorms.push_back({key.first, {}, {}});
-    }
-    result.gradientNorms.back().ranks.push_back(key.second);
-    result.gradientNorms.back().norms.push_back(std::sqrt(sum));
-  }
-  std::sort(result.findings.begin(), result.findings.end(),
-            [](const SanityFinding& a, const SanityFinding& b) {
-              return std::tie(a.step, a.rank, a.bucket) < std::tie(b.step, b.rank, b.bucket);
-            });
-}
-
-std::optional<SanityFinding> firstBadLoss(const RunData& data) {
-  std::optional<SanityFinding> first;
-  for (const trace::MetricRow& loss : data.losses) {
-    if (!std::isfinite(loss.value) &&
-        (!first || std::tie(loss.step, loss.rank) < std::tie(first->step, first->rank))) {
-      first = SanityFinding{};
-      first->step = loss.step;
-      first->rank = loss.rank;
+    if (!sample.ranks.empty()) {
+      result.gradientNorms.push_back(std::move(sample));
     }
   }
-  return first;
+  std::sort(findings.begin(), findings.end(), [](const SanityFinding& a, const SanityFinding& b) {
+    return std::tie(a.step, a.rank, a.bucket) < std::tie(b.step, b.rank, b.bucket);
+  });
+  result.findings.insert(result.findings.end(), findings.begin(), findings.end());
 }
 
 }  // namespace
@@ -297,11 +284,16 @@ std::optional<double> Divergence::lastSpread() const {
 }
 
 const ConsensusSample* Divergence::lastOfAll() const {
-  const auto last =
-      std::find_if(consensus.rbegin(), consensus.rend(), [this](const ConsensusSample& sample) {
-        return first && sample.step >= first->step && sample.ranks.size() == replicas.ranks.size();
-      });
-  return last == consensus.rend() ? nullptr : &*last;
+  for (std::size_t at = consensus.size(); first && at-- > 0;) {
+    const ConsensusSample& sample = consensus[at];
+    if (sample.step < first->step) {
+      return nullptr;
+    }
+    if (sample.ranks.size() == replicas.ranks.size()) {
+      return &sample;
+    }
+  }
+  return nullptr;
 }
 
 Divergence divergence(const RunData& data) {
@@ -314,46 +306,37 @@ Divergence GrowingDivergence::refresh(const RunData& data, const RunAnalysis& ru
     take(data, run);
     takeRanks();
   }
-  // Distances are exactly 0 where all hashes are equal, which may come after the sketches.
-  if (sketches_ != data.sketches.size() || gradients_ != data.gradients.size() ||
-      losses_ != data.losses.size() || (sketches_ > 0 && rows_ != rowsOfLast_)) {
-    last_.reset();
-  }
-  kept_ = seen_.samples;
-  std::vector<FingerprintRow> over;
-  const auto begin =
-      std::stable_partition(open_.begin(), open_.end(),
-                            [&](const FingerprintRow& row) { return row.step < run.closed.next; });
-  over.assign(open_.begin(), begin);
-  open_.erase(open_.begin(), begin);
-  addSamples(over, closed_);
-  seen_.goOn(closed_);
+  takeLosses(data);
+  before_ = closed();
+  add(open_.takeBelow(run.closed.next), closed_);
+  seen_.goOn(closed_.replicas);
   next_ = run.closed.next;
 
-  ReplicaMatrix replicas = closed_;
-  addSamples(open_, replicas);
+  Divergence result = closed_;
+  add(open_, result);
   Seen seen = seen_;
-  seen.goOn(replicas);
-  Divergence result;
-  if (last_) {
-    result = *last_;
-  }
-  result.replicas = std::move(replicas);
+  seen.goOn(result.replicas);
   result.first = std::move(seen.first);
   result.lost = seen.lost;
   result.cost = cost();
-  if (!last_) {
-    addConsensus(data, result);
-    addGradients(data, result);
-    result.firstBadLoss = firstBadLoss(data);
-    last_ = result;
-    last_->replicas = {};
-    sketches_ = data.sketches.size();
-    gradients_ = data.gradients.size();
-    losses_ = data.losses.size();
-    rowsOfLast_ = rows_;
-  }
   return result;
+}
+
+DivergenceParts GrowingDivergence::closed() const {
+  return {seen_.samples, closed_.consensus.size(), closed_.gradientNorms.size(),
+          closed_.findings.size()};
+}
+
+GrowingDivergence::Open GrowingDivergence::Open::takeBelow(std::uint32_t next) {
+  return {analysis::takeBelow(fingerprints, next), analysis::takeBelow(sketches, next),
+          analysis::takeBelow(gradients, next)};
+}
+
+// The matrix first: distances are exactly 0 where all hashes are equal.
+void GrowingDivergence::add(const Open& rows, Divergence& to) {
+  addSamples(rows.fingerprints, to.replicas);
+  addConsensus(rows.sketches, to);
+  addGradients(rows.gradients, to);
 }
 
 /// Takes what is new; returns false where it belongs to what is closed.
@@ -364,9 +347,20 @@ bool GrowingDivergence::take(const RunData& data, const RunAnalysis& run) {
     taken_.checks += span.kind == trace::EventKind::kGradientCheck ? span.durationTicks : 0;
     return true;
   });
-  for (; rows_ < data.fingerprints.size(); ++rows_) {
-    open_.push_back(data.fingerprints[rows_]);
-    right = right && open_.back().step >= next_;
+  const auto takeRows = [&](const auto& rows, std::size_t& looked, auto& open) {
+    for (; looked < rows.size(); ++looked) {
+      right = right && rows[looked].step >= next_;
+      open.push_back(rows[looked]);
+    }
+  };
+  takeRows(data.fingerprints, rows_.fingerprints, open_.fingerprints);
+  takeRows(data.gradients, rows_.gradients, open_.gradients);
+  const std::size_t before = open_.sketches.size();
+  takeRows(data.sketches, rows_.sketches, open_.sketches);
+  std::erase_if(open_.sketches, [](const trace::SketchRow& row) { return row.counters.empty(); });
+  if (open_.sketches.size() > before) {
+    closed_.consensusRelativeError =
+        std::sqrt(2.0 / static_cast<double>(open_.sketches.back().counters.size())) / 2;
   }
   return right;
 }
@@ -374,19 +368,33 @@ bool GrowingDivergence::take(const RunData& data, const RunAnalysis& run) {
 /// Makes room for the ranks and parameters of new rows; returns false where what is closed has
 /// less.
 bool GrowingDivergence::takeRanks() {
-  std::set<int> ranks(closed_.ranks.begin(), closed_.ranks.end());
-  std::size_t parameters = closed_.parameters;
-  for (const FingerprintRow& row : open_) {
+  ReplicaMatrix& replicas = closed_.replicas;
+  std::set<int> ranks(replicas.ranks.begin(), replicas.ranks.end());
+  std::size_t parameters = replicas.parameters;
+  for (const FingerprintRow& row : open_.fingerprints) {
     ranks.insert(row.rank);
     parameters = std::max<std::size_t>(parameters, row.parameter + 1);
   }
-  if (!closed_.steps.empty() &&
-      (ranks.size() != closed_.ranks.size() || parameters != closed_.parameters)) {
+  if (!replicas.steps.empty() &&
+      (ranks.size() != replicas.ranks.size() || parameters != replicas.parameters)) {
     return false;
   }
-  closed_.ranks.assign(ranks.begin(), ranks.end());
-  closed_.parameters = parameters;
+  replicas.ranks.assign(ranks.begin(), ranks.end());
+  replicas.parameters = parameters;
   return true;
+}
+
+void GrowingDivergence::takeLosses(const RunData& data) {
+  std::optional<SanityFinding>& first = closed_.firstBadLoss;
+  for (; rows_.losses < data.losses.size(); ++rows_.losses) {
+    const trace::MetricRow& loss = data.losses[rows_.losses];
+    if (!std::isfinite(loss.value) &&
+        (!first || std::tie(loss.step, loss.rank) < std::tie(first->step, first->rank))) {
+      first = SanityFinding{};
+      first->step = loss.step;
+      first->rank = loss.rank;
+    }
+  }
 }
 
 void GrowingDivergence::Seen::goOn(const ReplicaMatrix& matrix) {
@@ -432,28 +440,6 @@ std::optional<SamplingCost> GrowingDivergence::cost() const {
     return 100 * static_cast<double>(ticks) / static_cast<double>(taken_.steps);
   };
   return SamplingCost{percent(taken_.fingerprints), percent(taken_.checks)};
-}
-
-std::vector<std::uint8_t> bucketClasses(const ReplicaMatrix& replicas, std::size_t sample,
-                                        const trace::BucketsMessage& layout) {
-  const std::size_t ranks = replicas.ranks.size();
-  std::vector<std::uint8_t> classes(layout.buckets.size() * ranks, 0);
-  for (std::size_t bucket = 0; bucket < layout.buckets.size(); ++bucket) {
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      std::uint8_t& ofBucket = classes[bucket * ranks + rank];
-      for (const std::uint32_t parameter : layout.buckets[bucket].parameters) {
-        const std::uint8_t one = parameter < replicas.parameters
-                                     ? replicas.classes[replicas.at(sample, parameter, rank)]
-                                     : ReplicaMatrix::kAbsent;
-        if (one == ReplicaMatrix::kAbsent) {
-          ofBucket = ReplicaMatrix::kAbsent;
-          break;
-        }
-        ofBucket = one != 0 ? 1 : ofBucket;
-      }
-    }
-  }
-  return classes;
 }
 
 }  // namespace lockstep::analysis

@@ -122,13 +122,14 @@ struct SamplingCost {
   double gradientCheckPercent = 0;
 };
 
+/// A copy costs little.
 struct Divergence {
   ReplicaMatrix replicas;
   std::optional<FirstDifference> first;  ///< none: no difference was seen
   std::optional<LostParameter> lost;     ///< none: all that were sampled are finite
-  std::vector<ConsensusSample> consensus;
+  run::Grown<ConsensusSample> consensus;
   double consensusRelativeError = 0;  ///< one standard deviation of a distance; 0: no sketches
-  std::vector<GradientNormSample> gradientNorms;
+  run::Grown<GradientNormSample> gradientNorms;
   std::vector<SanityFinding> findings;  ///< by step, rank, bucket
   /// The first loss that was not finite: rank and step.
   std::optional<SanityFinding> firstBadLoss;
@@ -149,14 +150,24 @@ struct Divergence {
 /// Compares what the ranks of a run recorded of themselves. No result is NaN.
 Divergence divergence(const RunData& data);
 
-/// The same of a run that grows: Note [Figures of closed steps]. Distances and gradients are made
-/// anew when there are new ones. One thread at a time.
+/// Of what a look at a run that grows returned, how much is closed, so that the next will return it
+/// as it is.
+struct DivergenceParts {
+  std::size_t samples = 0;  ///< of ReplicaMatrix::steps
+  std::size_t consensus = 0;
+  std::size_t gradientNorms = 0;
+  std::size_t findings = 0;
+  bool operator==(const DivergenceParts&) const = default;
+};
+
+/// The same of a run that grows: Note [Figures of closed steps]. One thread at a time.
 class GrowingDivergence : private GrowingFigure {
  public:
   /// `data` and `run` go on with those of the last call.
   Divergence refresh(const RunData& data, const RunAnalysis& run);
-  /// Of the samples that the last call returned, how many are the same as in the call before.
-  [[nodiscard]] std::size_t keptSamples() const { return kept_; }
+  /// What of the last call's was closed before it, and what is now.
+  [[nodiscard]] const DivergenceParts& closedBefore() const { return before_; }
+  [[nodiscard]] DivergenceParts closed() const;
 
  private:
   /// What is known of the first samples, so many.
@@ -174,26 +185,36 @@ class GrowingDivergence : private GrowingFigure {
     std::uint64_t checks = 0;
   };
 
+  /// What has come of steps that are open.
+  struct Open {
+    std::vector<trace::FingerprintRow> fingerprints;
+    std::vector<trace::SketchRow> sketches;
+    std::vector<trace::GradientRow> gradients;
+
+    /// Takes out what is of steps below `next`.
+    Open takeBelow(std::uint32_t next);
+  };
+  /// How many rows were looked at.
+  struct Rows {
+    std::size_t fingerprints = 0;
+    std::size_t sketches = 0;
+    std::size_t gradients = 0;
+    std::size_t losses = 0;
+  };
+
   bool take(const RunData& data, const RunAnalysis& run);
   bool takeRanks();
+  void takeLosses(const RunData& data);
+  /// Adds rows of steps of which none is there.
+  static void add(const Open& rows, Divergence& to);
   [[nodiscard]] std::optional<SamplingCost> cost() const;
 
-  std::size_t rows_ = 0;  // of the fingerprints, that were looked at
-  std::vector<trace::FingerprintRow> open_;
-  ReplicaMatrix closed_;
+  Rows rows_;
+  Open open_;
+  Divergence closed_;
   Seen seen_;  // of these
   Taken taken_;
-  std::size_t kept_ = 0;
-  std::optional<Divergence> last_;  // without replicas
-  std::size_t sketches_ = 0;        // that it is of, here and below
-  std::size_t gradients_ = 0;
-  std::size_t losses_ = 0;
-  std::size_t rowsOfLast_ = 0;
+  DivergenceParts before_;
 };
-
-/// Returns, for each bucket of a layout and each rank of the matrix (bucket x rank): 0, all of the
-/// bucket's parameters are in the reference class; 1, one is not; kAbsent, one is unknown.
-std::vector<std::uint8_t> bucketClasses(const ReplicaMatrix& replicas, std::size_t sample,
-                                        const trace::BucketsMessage& layout);
 
 }  // namespace lockstep::analysis

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "engine/analysis/NewSpans.h"
@@ -65,6 +67,16 @@ std::size_t firstOfStep(const run::Grown<Row>& rows, std::uint32_t next) {
     --first;
   }
   return first;
+}
+
+/// Takes the rows of steps below `next` out; neither they nor the others change their order.
+template <typename Row>
+std::vector<Row> takeBelow(std::vector<Row>& rows, std::uint32_t next) {
+  const auto later = std::stable_partition(rows.begin(), rows.end(),
+                                           [next](const Row& row) { return row.step < next; });
+  std::vector<Row> taken(std::move_iterator(rows.begin()), std::move_iterator(later));
+  rows.erase(rows.begin(), later);
+  return taken;
 }
 
 /// What all of them keep: which spans they have looked at, and of which steps they keep figures.

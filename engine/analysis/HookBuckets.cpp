@@ -50,12 +50,25 @@ void HookCalls::eachRank(std::optional<int> rank, const Take& take) const {
 }
 
 void HookCalls::add(const HookTimes& times) {
+  take(times, [](SortedValues& to, std::vector<double> values) { to.add(std::move(values)); });
+}
+
+// Of a copy that is asked once nothing is merged.
+HookCalls HookCalls::with(const HookTimes& more) const {
+  HookCalls all = *this;
+  all.take(more,
+           [](SortedValues& to, std::vector<double> values) { to = to.with(std::move(values)); });
+  return all;
+}
+
+template <typename Put>
+void HookCalls::take(const HookTimes& times, const Put& put) {
   struct Values {
     std::array<std::vector<double>, kHookPhases + 1> ms;
     std::vector<double> payload;
   };
   struct Sums {
-    double work = 0, communicate = 0, payload = 0;
+    double work = 0, payload = 0;
   };
   std::map<std::pair<int, std::uint16_t>, Values> buckets;
   std::map<int, std::map<std::uint32_t, Sums>> ranks;  // by step
@@ -79,16 +92,14 @@ void HookCalls::add(const HookTimes& times) {
     // What a hook works while its collective is in flight is work (Note [Hook phases]).
     const double work = call.of(HookPhase::kEncode) + call.of(HookPhase::kDecode);
     sums.work += work;
-    sums.communicate +=
-        call.of(HookPhase::kWaiting) + call.of(HookPhase::kTransfer) + call.of(HookPhase::kQueued);
     sums.payload += payload;
   }
   for (auto& [key, values] : buckets) {
     OfBucket& bucket = ranks_[key.first].buckets[key.second];
     for (std::size_t part = 0; part <= kAll; ++part) {
-      bucket.ms[part].add(std::move(values.ms[part]));
+      put(bucket.ms[part], std::move(values.ms[part]));
     }
-    bucket.payload.add(std::move(values.payload));
+    put(bucket.payload, std::move(values.payload));
   }
   for (const auto& [number, steps] : ranks) {
     const auto valuesOf = [&steps](double Sums::*field) {
@@ -98,9 +109,8 @@ void HookCalls::add(const HookTimes& times) {
       return values;
     };
     OfRank& rank = ranks_[number];
-    rank.work.add(valuesOf(&Sums::work));
-    rank.communicate.add(valuesOf(&Sums::communicate));
-    rank.payload.add(valuesOf(&Sums::payload));
+    put(rank.work, valuesOf(&Sums::work));
+    put(rank.payload, valuesOf(&Sums::payload));
   }
 }
 
@@ -143,17 +153,12 @@ std::vector<HookBucket> HookCalls::buckets(const std::vector<trace::BucketsMessa
 HookStep HookCalls::step(const std::vector<trace::BucketsMessage>& layouts,
                          std::optional<int> rank) const {
   SortedValues work;
-  SortedValues communicate;
   SortedValues payload;
   eachRank(rank, [&](const OfRank& of) {
     work.add(of.work);
-    communicate.add(of.communicate);
     payload.add(of.payload);
   });
-  HookStep step{work.median().value_or(0),
-                communicate.median().value_or(0),
-                payload.median().value_or(0),
-                {}};
+  HookStep step{work.median().value_or(0), payload.median().value_or(0), {}};
   std::uint64_t bytes = 0;
   for (const auto& [number, size] : sizesOf(layouts, warmUp_.firstMeasured)) {
     bytes += size;

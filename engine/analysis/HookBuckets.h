@@ -31,8 +31,7 @@ struct HookBucket {
 
 /// What the hook costs and saves a step; medians over steps and ranks.
 struct HookStep {
-  double workMs = 0;         ///< encode and decode of all buckets and around the step
-  double communicateMs = 0;  ///< waiting, transfer and queue of all; buckets may overlap
+  double workMs = 0;  ///< encode and decode of all buckets and around the step
   double payloadBytes = 0;
   std::optional<std::uint64_t> gradientBytes;  ///< of all buckets; none: unknown
 };
@@ -45,6 +44,8 @@ class HookCalls {
 
   /// Adds steps, none of them among those that are here.
   void add(const HookTimes& times);
+  /// All of these and `more`.
+  [[nodiscard]] HookCalls with(const HookTimes& more) const;
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] const WarmUp& warmUp() const { return warmUp_; }
@@ -71,8 +72,11 @@ class HookCalls {
   };
   struct OfRank {
     std::map<std::uint16_t, OfBucket> buckets;  // kNoBucket is the greatest
-    SortedValues work, communicate, payload;    // of its steps
+    SortedValues work, payload;                 // of its steps
   };
+  /// `put` puts values into those that are here.
+  template <typename Put>
+  void take(const HookTimes& times, const Put& put);
   /// Calls `take` with the rank, or with all.
   template <typename Take>
   void eachRank(std::optional<int> rank, const Take& take) const;

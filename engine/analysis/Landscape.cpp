@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "engine/analysis/MissedArrivals.h"
 
@@ -28,26 +30,28 @@ class Filling {
   }
 
   void addSteps() {
-    for (const StepTicks& step : run_.stepRows) {
+    eachFrom(run_.stepRows, table_.steps.first, [&](const StepTicks& step) {
       // What was recorded of a step with gaps is less than what it was.
-      if (step.incomplete) {
-        continue;
+      if (!step.incomplete) {
+        const std::size_t rank = placeOf(step.rank);
+        table_.add(RankFigure::kStep, rank, step.step, ms(step.duration()));
+        table_.add(RankFigure::kComputing, rank, step.step, ms(step.computing));
+        table_.add(RankFigure::kExposed, rank, step.step, ms(step.exposed()));
       }
-      const std::size_t rank = placeOf(step.rank);
-      table_.add(RankFigure::kStep, rank, step.step, ms(step.duration()));
-      table_.add(RankFigure::kComputing, rank, step.step, ms(step.computing));
-      table_.add(RankFigure::kExposed, rank, step.step, ms(step.exposed()));
-    }
+    });
   }
 
   void addCollectives() {
     const std::size_t ranks = table_.ranks.size();
     std::vector<std::uint64_t> transfer(ranks);
     std::vector<std::uint64_t> caused(ranks);
-    for (const auto& [step, ofStep] : collectivesByStep(run_.collectives)) {
-      if (!table_.steps.contains(step)) {
-        continue;
+    std::map<std::uint32_t, std::vector<const CollectiveTimes*>> bySteps;
+    eachFrom(run_.collectives, table_.steps.first, [&](const CollectiveTimes& collective) {
+      if (table_.steps.contains(collective.step)) {
+        bySteps[collective.step].push_back(&collective);
       }
+    });
+    for (const auto& [step, ofStep] : bySteps) {
       std::fill(transfer.begin(), transfer.end(), 0);
       std::fill(caused.begin(), caused.end(), 0);
       bool known = true;

@@ -12,11 +12,10 @@ namespace {
 /// The values of those entries that end within some ticks, where `valueOf` has one.
 template <typename T, typename EndOf, typename ValueOf>
 std::vector<double> valuesWithin(const run::Grown<T>& entries, const Interval& within, EndOf endOf,
-                             ValueOf valueOf) {
+                                 ValueOf valueOf) {
   std::vector<double> values;
-  for (std::size_t i = *std::ranges::partition_point(
-           std::views::iota(std::size_t{0}, entries.size()),
-           [&](std::size_t entry) { return endOf(entries[entry]) < within.begin; });
+  for (std::size_t i =
+           run::firstWhere(entries, [&](const T& entry) { return endOf(entry) >= within.begin; });
        i < entries.size() && endOf(entries[i]) < within.end; ++i) {
     if (const std::optional<double> value = valueOf(entries[i])) {
       values.push_back(*value);

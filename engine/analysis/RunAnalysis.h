@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -114,6 +115,18 @@ struct RunAnalysis {
   [[nodiscard]] bool isLate(int rank) const;
   std::optional<CheckCost> checks;  ///< none: no call was compared, or no step is over
 };
+
+/// Calls `take` with each entry of the lists from step `first` on, list by list; the steps of each
+/// ascend. What is before costs next to nothing.
+template <typename Key, typename Row, typename Take>
+void eachFrom(const run::GrownBy<Key, Row>& rows, std::uint32_t first, const Take& take) {
+  for (const auto& [key, list] : rows.lists()) {
+    const auto open = [first](const Row& row) { return row.step >= first; };
+    for (std::size_t i = run::firstWhere(list, open); i < list.size(); ++i) {
+      take(list[i]);
+    }
+  }
+}
 
 /// Returns what is warm-up in a run whose processes began with step `firstStep` (not 0 when it was
 /// resumed): the steps up to and including the first that used rebuilt buckets, or one step

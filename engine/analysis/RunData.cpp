@@ -33,9 +33,15 @@ void RunData::takeTables(const trace::RunUpdate& update) {
     if (metric.name == "loss") {
       losses.push_back(metric);
     } else if (metric.name == name(trace::CounterId::kStolenPercent)) {
-      stolen.push_back(metric);
+      addStolen(metric.rank, metric.value);
     }
   }
+}
+
+void RunData::addStolen(int rank, double percent) {
+  Stolen& sum = stolen[rank];
+  sum.percent += percent;
+  sum.values += 1;
 }
 
 void RunData::take(const trace::RunUpdate& update) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -68,7 +69,13 @@ struct RunData {
 
   run::Grown<trace::StepSumsRow> sums;  ///< of a run of which detail was left out
 
-  run::Grown<trace::MetricRow> stolen;  ///< "stolen_percent", in the order of the file
+  /// What a hypervisor took of a rank's cores, one value after the other.
+  struct Stolen {
+    double percent = 0;  ///< the sum
+    double values = 0;   ///< how many
+  };
+  void addStolen(int rank, double percent);
+  std::map<int, Stolen> stolen;  ///< by rank: "stolen_percent"
 };
 
 /// Reads what a run file holds now, and keeps only what is analysed.

@@ -1,21 +1,13 @@
 #include "engine/analysis/RunTotals.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 #include <utility>
 
+#include "engine/analysis/GrowingFigure.h"
+
 namespace lockstep::analysis {
 namespace {
-
-template <typename Row>
-std::vector<Row> takeOut(std::vector<Row>& rows, std::uint32_t next) {
-  const auto later = std::stable_partition(rows.begin(), rows.end(),
-                                           [next](const Row& row) { return row.step < next; });
-  std::vector<Row> taken(std::move_iterator(rows.begin()), std::move_iterator(later));
-  rows.erase(rows.begin(), later);
-  return taken;
-}
 
 /// Those of steps from which means can be taken: a step that is kept since it is unlike the rest is
 /// no sample.
@@ -34,7 +26,8 @@ std::vector<CollectiveTimes> typical(const StepStretch& stretch) {
 }  // namespace
 
 StepStretch StepStretch::takeBelow(std::uint32_t next) {
-  return {takeOut(steps, next), takeOut(collectives, next), takeOut(checks, next)};
+  return {analysis::takeBelow(steps, next), analysis::takeBelow(collectives, next),
+          analysis::takeBelow(checks, next)};
 }
 
 void RunTotals::addSteps(const StepStretch& stretch, const std::vector<CollectiveTimes>& sampled) {

@@ -1,10 +1,120 @@
 #include "engine/analysis/SortedValues.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <numeric>
 
 namespace lockstep::analysis {
+namespace {
+
+constexpr std::size_t kShorter = 8;  // so many times, a run than the one before
+constexpr std::size_t kPicked = 48;
+
+/// What of some runs a value is looked for in.
+class Stretches {
+ public:
+  template <typename Runs>
+  Stretches(const Runs& runs, std::size_t index) : index_(index) {
+    for (const auto& run : runs) {
+      const double* begin = run->data();
+      const double* end = begin + run->size();
+      all_.push_back({begin, end, end, begin});
+      left_ += run->size();
+    }
+  }
+
+  [[nodiscard]] std::size_t left() const { return left_; }
+
+  /// Makes them shorter by one value; returns the wanted one and the next where that is it.
+  std::optional<std::pair<double, double>> divide(int turn) {
+    const Stretch& longest = *std::ranges::max_element(all_, {}, &Stretch::size);
+    const double value = longest.begin[placeIn(longest.size(), turn)];
+    std::size_t smaller = 0;
+    for (Stretch& stretch : all_) {
+      stretch.at = std::lower_bound(stretch.begin, stretch.end, value);
+      smaller += static_cast<std::size_t>(stretch.at - stretch.begin);
+    }
+    if (index_ < smaller) {
+      for (Stretch& stretch : all_) {
+        stretch.end = stretch.at;
+      }
+      left_ = smaller;
+      return std::nullopt;
+    }
+    std::size_t notGreater = 0;
+    for (Stretch& stretch : all_) {
+      if (stretch.at != stretch.end && *stretch.at <= value) {
+        stretch.at = std::upper_bound(stretch.at, stretch.end, value);
+      }
+      notGreater += static_cast<std::size_t>(stretch.at - stretch.begin);
+    }
+    if (index_ + 1 < notGreater) {
+      return std::pair(value, value);
+    }
+    // The value itself where it is the last of its like: the next is picked.
+    const bool isLast = index_ < notGreater;
+    for (Stretch& stretch : all_) {
+      stretch.begin = stretch.at;
+    }
+    left_ -= notGreater;
+    if (isLast) {
+      return std::pair(value, least().value_or(value));
+    }
+    index_ -= notGreater;
+    return std::nullopt;
+  }
+
+  /// The wanted one and the next, of all that is left.
+  [[nodiscard]] std::pair<double, double> pick() const {
+    std::vector<double> values;
+    for (const Stretch& stretch : all_) {
+      // The next may be the first that is left out.
+      values.insert(values.end(), stretch.begin,
+                    stretch.end == stretch.last ? stretch.end : stretch.end + 1);
+    }
+    const auto wanted = values.begin() + static_cast<std::ptrdiff_t>(index_);
+    std::nth_element(values.begin(), wanted, values.end());
+    const auto next = std::min_element(std::next(wanted), values.end());
+    return {*wanted, next == values.end() ? *wanted : *next};
+  }
+
+ private:
+  struct Stretch {
+    const double* begin;
+    const double* end;
+    const double* last;  // of the run: its end
+    const double* at;    // where a value divides it
+
+    [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(end - begin); }
+  };
+
+  [[nodiscard]] std::size_t placeIn(std::size_t size, int turn) const {
+    const auto left = static_cast<double>(left_);
+    const double chance = 1 / std::sqrt(left);
+    const double alike = static_cast<double>(index_) / left;
+    const double part = turn % 3 == 0 ? alike + chance : turn % 3 == 1 ? alike - chance : 0.5;
+    return std::min(size - 1,
+                    static_cast<std::size_t>(std::max(0.0, part) * static_cast<double>(size)));
+  }
+
+  /// The least of what is left and after it; none: there is no more.
+  [[nodiscard]] std::optional<double> least() const {
+    std::optional<double> found;
+    for (const Stretch& stretch : all_) {
+      if (stretch.begin != stretch.last && (!found || *stretch.begin < *found)) {
+        found = *stretch.begin;
+      }
+    }
+    return found;
+  }
+
+  std::vector<Stretch> all_;
+  std::size_t index_;  // of the wanted one among what is left
+  std::size_t left_ = 0;
+};
+
+}  // namespace
 
 void SortedValues::push(std::vector<double> values) {
   if (!values.empty()) {
@@ -17,7 +127,7 @@ void SortedValues::push(std::vector<double> values) {
 
 void SortedValues::add(std::vector<double> values) {
   push(std::move(values));
-  while (runs_.size() > 1 && 2 * runs_.back()->size() > runs_[runs_.size() - 2]->size()) {
+  while (runs_.size() > 1 && kShorter * runs_.back()->size() > runs_[runs_.size() - 2]->size()) {
     const Run last = std::move(runs_.back());
     runs_.pop_back();
     std::vector<double> both;
@@ -41,54 +151,38 @@ SortedValues SortedValues::with(std::vector<double> more) const {
   return all;
 }
 
-// In each run a stretch is left in which the value may be. A value out of the longest stretch
-// divides all of them, until it is the one: in turn from where it would be if all runs were alike,
-// which is soon near, and from the middle, which leaves at most half of the longest whatever they
-// are.
+// In each run a stretch is left in which the value may be: what is before it comes before the
+// value, and nothing after it does. Values out of the longest stretch divide all of them. Were all
+// runs alike, the value would stand as far into each of them as into all; a little above and a
+// little below that place two values soon leave but as many as chance moves it by. The middle of
+// the stretch in turn leaves at most half of it, whatever the runs are. Of a handful it is picked.
+std::pair<double, double> SortedValues::pairAt(std::size_t index) const {
+  Stretches stretches(runs_, index);
+  for (int turn = 0; stretches.left() > kPicked; ++turn) {
+    if (const auto found = stretches.divide(turn)) {
+      return *found;
+    }
+  }
+  return stretches.pick();
+}
+
 double SortedValues::at(std::size_t index) const {
-  struct Stretch {
-    const double* begin;
-    const double* end;
-    [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(end - begin); }
-  };
-  std::vector<Stretch> stretches;
-  for (const Run& run : runs_) {
-    stretches.push_back({run->data(), run->data() + run->size()});
+  if (index + 1 < size_) {
+    return pairAt(index).first;
   }
-  std::size_t left = size_;
-  for (bool alike = true;; alike = !alike) {
-    const Stretch& longest =
-        *std::max_element(stretches.begin(), stretches.end(),
-                          [](const Stretch& a, const Stretch& b) { return a.size() < b.size(); });
-    const double part = alike ? static_cast<double>(index) / static_cast<double>(left) : 0.5;
-    const double value = longest.begin[std::min(
-        longest.size() - 1, static_cast<std::size_t>(part * static_cast<double>(longest.size())))];
-    std::size_t smaller = 0;
-    std::size_t notGreater = 0;
-    for (const Stretch& stretch : stretches) {
-      const double* first = std::lower_bound(stretch.begin, stretch.end, value);
-      smaller += static_cast<std::size_t>(first - stretch.begin);
-      notGreater +=
-          static_cast<std::size_t>(std::upper_bound(first, stretch.end, value) - stretch.begin);
-    }
-    if (index >= smaller && index < notGreater) {
-      return value;
-    }
-    for (Stretch& stretch : stretches) {
-      (index < smaller ? stretch.end : stretch.begin) =
-          index < smaller ? std::lower_bound(stretch.begin, stretch.end, value)
-                          : std::upper_bound(stretch.begin, stretch.end, value);
-    }
-    left = index < smaller ? smaller : left - notGreater;
-    index -= index < smaller ? 0 : notGreater;
-  }
+  const auto last = [](const Run& run) { return run->back(); };
+  return last(*std::ranges::max_element(runs_, {}, last));
 }
 
 std::optional<double> SortedValues::median() const {
   if (size_ == 0) {
     return std::nullopt;
   }
-  return size_ % 2 == 1 ? at(size_ / 2) : (at(size_ / 2) + at(size_ / 2 - 1)) / 2;
+  if (size_ % 2 == 1) {
+    return at(size_ / 2);
+  }
+  const auto [low, high] = pairAt(size_ / 2 - 1);
+  return (high + low) / 2;
 }
 
 double SortedValues::quantile(double part) const {
@@ -97,8 +191,7 @@ double SortedValues::quantile(double part) const {
   }
   const double place = std::clamp(part, 0.0, 1.0) * static_cast<double>(size_ - 1);
   const auto below = static_cast<std::size_t>(place);
-  const double low = at(below);
-  const double high = at(std::min(below + 1, size_ - 1));
+  const auto [low, high] = pairAt(below);
   return low + (high - low) * (place - static_cast<double>(below));
 }
 

@@ -11,10 +11,11 @@
 namespace lockstep::analysis {
 
 // Note [Values that become more]
-// Values are kept in runs that are sorted, each at most half as long as the one before: what is
-// added is a run of its own, and runs of like length become one. So a value is moved a dozen times
-// until there are 100,000, whatever it is asked for costs a few binary searches in a dozen runs,
-// and a copy costs as much as there are runs, which never change.
+// Values are kept in runs that are sorted, each at most an eighth as long as the one before: what
+// is added is a run of its own, and what is not that much shorter than the run before becomes one
+// with it. So there are two or three runs of 1,000 values and one or two more of 100,000, and a
+// copy costs as much as there are runs, which never change. Whatever is asked for is found by
+// searches in stretches of the runs that soon are short (SortedValues::pairAt).
 
 /// Values that become more, asked for what they are in their order. A copy costs little.
 class SortedValues {
@@ -47,6 +48,8 @@ class SortedValues {
  private:
   using Run = std::shared_ptr<const std::vector<double>>;
   void push(std::vector<double> values);
+  /// The value with `index` before it, and the next one; where it is the last, it itself.
+  [[nodiscard]] std::pair<double, double> pairAt(std::size_t index) const;
 
   std::vector<Run> runs_;  // none is empty
   std::size_t size_ = 0;

@@ -10,24 +10,6 @@ namespace lockstep::analysis {
 using trace::EventKind;
 using trace::SpanRow;
 
-namespace {
-
-void takeSums(const trace::StepSumsRow& sums, StepTicks& step) {
-  step.forward = sums.forward;
-  step.backward = sums.backward;
-  step.optimizer = sums.optimizer;
-  step.inFlight = sums.inFlight;
-  step.computing = sums.computing;
-  step.overlap = sums.overlap;
-  step.offCore = sums.offCore;
-  step.overlapLeast = sums.overlapLeast;
-  step.overlapMost = sums.overlapMost;
-  step.coreWait = static_cast<double>(sums.coreWait);
-  step.kept = sums.kept;
-}
-
-}  // namespace
-
 std::optional<double> StepTicks::percentOfFlight(std::uint64_t part) const {
   return inFlight == 0
              ? std::nullopt
@@ -104,7 +86,9 @@ std::vector<StepTicks> StepPieces::measure(const RankActivity& activity) const {
     step.endTicks = window.end;
     step.incomplete = !clip(gaps, window).empty() || gapSteps_.contains(number);
     if (const auto sums = sums_.find(number); sums != sums_.end()) {
-      takeSums(sums->second, step);
+      static_cast<trace::StepSums&>(step) = sums->second;
+      step.coreWait = static_cast<double>(sums->second.coreWait);
+      step.kept = sums->second.kept;
       continue;
     }
     const Intervals flying = clip(activity.inFlight, window);
@@ -137,14 +121,9 @@ void StepPieces::forget(std::uint32_t next, std::uint64_t before) {
 }
 
 std::optional<double> stolenPercent(const RunData& data) {
-  std::map<int, std::pair<double, double>> ranks;  // the sum of its rows, and their number
-  for (const trace::MetricRow& row : data.stolen) {
-    ranks[row.rank].first += row.value;
-    ranks[row.rank].second += 1;
-  }
   std::optional<double> most;
-  for (const auto& [rank, sum] : ranks) {
-    most = std::max(most.value_or(0), sum.first / sum.second);
+  for (const auto& [rank, sum] : data.stolen) {
+    most = std::max(most.value_or(0), sum.percent / sum.values);
   }
   return most;
 }

@@ -40,20 +40,11 @@ struct StepTimes {
 
 /// The same as it is measured. In ticks: a better calibration of the clock changes none of it, and
 /// sums of it do not depend on their order.
-struct StepTicks {
+struct StepTicks : trace::StepSums {
   int rank = 0;
   std::uint32_t step = 0;
   std::uint64_t startTicks = 0;
   std::uint64_t endTicks = 0;
-  std::uint64_t forward = 0;
-  std::uint64_t backward = 0;
-  std::uint64_t optimizer = 0;
-  std::uint64_t inFlight = 0;
-  std::uint64_t computing = 0;
-  std::uint64_t overlap = 0;
-  std::uint64_t offCore = 0;
-  std::uint64_t overlapLeast = 0;
-  std::uint64_t overlapMost = 0;
   double coreWait = 0;
   bool incomplete = false;
   trace::KeptDetail kept = trace::KeptDetail::kWhole;

@@ -71,11 +71,4 @@ base::Result<std::vector<cost::PlannedBucket>> planWithCaps(
   return plan;
 }
 
-base::Result<std::vector<cost::PlannedBucket>> planWithCap(
-    const std::vector<trace::ParametersMessage::Parameter>& parameters,
-    const trace::BucketsMessage& layout, const buckets::BucketCaps& caps, std::uint64_t capBytes) {
-  const buckets::BucketCaps others{caps.firstBytes, capBytes, {}};
-  return planWithCaps(parameters, layout, caps, others);
-}
-
 }  // namespace lockstep::analysis

@@ -20,9 +20,4 @@ base::Result<std::vector<cost::PlannedBucket>> planWithCaps(
     const trace::BucketsMessage& layout, const buckets::BucketCaps& caps,
     const buckets::BucketCaps& others);
 
-/// The same with another ddp.bucket_cap_mb: the first bucket's limit stays.
-base::Result<std::vector<cost::PlannedBucket>> planWithCap(
-    const std::vector<trace::ParametersMessage::Parameter>& parameters,
-    const trace::BucketsMessage& layout, const buckets::BucketCaps& caps, std::uint64_t capBytes);
-
 }  // namespace lockstep::analysis

@@ -30,20 +30,10 @@ std::optional<RankSums::Summed> RankSums::take(std::uint32_t step) {
     if (ticks.step == step) {
       Summed& made = summed.emplace();
       made.durationTicks = ticks.duration();
-      made.row = {0,
-                  rank_,
-                  step,
-                  trace::KeptDetail::kSums,
-                  ticks.forward,
-                  ticks.backward,
-                  ticks.optimizer,
-                  ticks.inFlight,
-                  ticks.computing,
-                  ticks.overlap,
-                  ticks.offCore,
-                  ticks.overlapLeast,
-                  ticks.overlapMost,
-                  static_cast<std::uint64_t>(std::llround(ticks.coreWait))};
+      static_cast<trace::StepSums&>(made.row) = ticks;
+      made.row.rank = rank_;
+      made.row.step = step;
+      made.row.coreWait = static_cast<std::uint64_t>(std::llround(ticks.coreWait));
     }
   }
   if (endTicks > 0) {

@@ -12,6 +12,28 @@ namespace {
 
 constexpr std::size_t kDraws = 4000;
 constexpr std::uint32_t kSeed = 20'260'101;
+constexpr std::size_t kMostDrawn = 4096;
+
+double meanOf(const double* begin, std::size_t count) {
+  return std::accumulate(begin, begin + count, 0.0) / static_cast<double>(count);
+}
+
+/// The means of neighbours, as few of them together as make kMostDrawn or less. A last group that
+/// is not whole is left out.
+std::vector<double> drawnFrom(const std::vector<double>& samples) {
+  std::size_t each = 1;
+  while (samples.size() > each * kMostDrawn) {
+    each *= 2;
+  }
+  if (each == 1) {
+    return samples;
+  }
+  std::vector<double> means(samples.size() / each);
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    means[i] = meanOf(samples.data() + i * each, each);
+  }
+  return means;
+}
 
 /// The blocks of a sample of steps.
 struct Blocks {
@@ -36,10 +58,13 @@ struct Blocks {
 /// does not matter for a mean. With n = 100: blocks of 10, 91 to draw from, 10 in a draw.
 class BlockMeans {
  public:
-  explicit BlockMeans(const std::vector<double>& samples) : blocks_(samples.size()) {
+  explicit BlockMeans(const std::vector<double>& samples)
+      : BlockMeans(drawnFrom(samples), meanOf(samples.data(), samples.size())) {}
+
+  BlockMeans(const std::vector<double>& samples, double mean)
+      : blocks_(samples.size()), mean_(mean) {
     const auto begin = samples.begin();
     const auto length = static_cast<std::ptrdiff_t>(blocks_.length);
-    mean_ = std::accumulate(begin, samples.end(), 0.0) / static_cast<double>(samples.size());
     double sum = std::accumulate(begin, begin + length, 0.0);
     means_.push_back(sum / static_cast<double>(length));
     for (std::size_t next = blocks_.length; next < samples.size(); ++next) {

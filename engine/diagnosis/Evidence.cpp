@@ -16,6 +16,7 @@ void measure(Evidence& evidence) {
   std::map<int, std::uint32_t> steps;
   double ms = 0;
   std::uint32_t count = 0;
+  evidence.measuredSteps = 0;
   for (const analysis::StepOverlap& step : evidence.steps) {
     if (evidence.isMeasured(step.times)) {
       ms += step.times.stepMs;
@@ -24,6 +25,29 @@ void measure(Evidence& evidence) {
     }
   }
   evidence.stepMs = count == 0 ? 0 : ms / count;
+}
+
+/// Adds what is made of the rest, which is there.
+void complete(Evidence& evidence, const std::filesystem::path& path) {
+  const analysis::RunData& data = evidence.data;
+  evidence.work = rankWork(data, evidence.run.warmUp.firstMeasured);
+  measure(evidence);
+  auto experiment = analysis::experimentOf(evidence.info, path);
+  evidence.experiment.reset();
+  if (evidence.info.kind == trace::RunKind::kExperiment) {
+    evidence.experiment = experiment;
+  }
+  evidence.hook = {};
+  if (evidence.experiment && !evidence.experiment->hook.isOwn()) {
+    evidence.hook = analysis::hookTimes(data, evidence.run);
+  }
+  evidence.recorded =
+      analysis::recordedSteps(data, evidence.info, evidence.ranks, std::move(experiment), path);
+  evidence.forecaster =
+      evidence.recorded.ok()
+          ? cost::Forecaster::make(analysis::recordedRun(evidence.recorded.value().steps,
+                                                         evidence.recorded.value().settings))
+          : base::Result<cost::Forecaster>(evidence.recorded.error());
 }
 
 }  // namespace
@@ -88,23 +112,35 @@ Evidence evidenceOf(Recording recording, const std::filesystem::path& path) {
   evidence.causes = analysis::tailReasons(evidence.steps, first);
   evidence.divergence = analysis::divergence(data);
   evidence.calls = analysis::callSequences(data, analysis::recordedToItsEnd(evidence.info));
-  evidence.work = rankWork(data, first);
-  measure(evidence);
-  auto experiment = analysis::experimentOf(evidence.info, path);
-  if (evidence.info.kind == trace::RunKind::kExperiment) {
-    evidence.experiment = experiment;
-  }
-  if (evidence.experiment && !evidence.experiment->hook.isOwn()) {
-    evidence.hook = analysis::hookTimes(data, evidence.run);
-  }
-  evidence.recorded =
-      analysis::recordedSteps(data, evidence.info, evidence.ranks, std::move(experiment), path);
-  evidence.forecaster =
-      evidence.recorded.ok()
-          ? cost::Forecaster::make(analysis::recordedRun(evidence.recorded.value().steps,
-                                                         evidence.recorded.value().settings))
-          : base::Result<cost::Forecaster>(evidence.recorded.error());
+  complete(evidence, path);
   return evidence;
+}
+
+const Evidence& GrowingEvidence::refresh(Recording recording, const std::filesystem::path& path) {
+  evidence_.info = std::move(recording.info);
+  evidence_.ranks = std::move(recording.ranks);
+  evidence_.data = std::move(recording.data);
+  evidence_.run = *std::move(recording.analysis);
+  const analysis::RunData& data = evidence_.data;
+  const std::uint32_t first = evidence_.run.warmUp.firstMeasured;
+  const analysis::OverlapNews news = overlaps_.refresh(data, evidence_.run);
+  if (news.anew) {
+    closed_ = 0;
+    causes_ = {};
+  }
+  std::vector<analysis::StepOverlap>& steps = evidence_.steps;
+  steps.resize(closed_);
+  steps.insert(steps.end(), news.closed.begin(), news.closed.end());
+  closed_ = steps.size();
+  steps.insert(steps.end(), news.open.begin(), news.open.end());
+  causes_.add(news.closed, first);
+  analysis::TailSums causes = causes_;
+  causes.add(news.open, first);
+  evidence_.causes = causes.reasons();
+  evidence_.divergence = divergence_.refresh(data, evidence_.run);
+  evidence_.calls = calls_.refresh(data, evidence_.run, analysis::recordedToItsEnd(evidence_.info));
+  complete(evidence_, path);
+  return evidence_;
 }
 
 base::Result<Evidence> readEvidence(const std::filesystem::path& path) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -45,12 +46,12 @@ struct Evidence {
   analysis::RunData data;
 
   analysis::RunAnalysis run;
-  std::vector<analysis::StepOverlap> steps;
+  std::vector<analysis::StepOverlap> steps;  ///< those of a rank by start
   std::vector<analysis::TailReason> causes;  ///< of exposed time, the largest first
   analysis::Divergence divergence;
   std::vector<analysis::CallSequence> calls;
   std::vector<RankWork> work;  ///< of the measured steps, by rank
-  analysis::HookTimes hook;  ///< empty where the engine's own hook ran: nothing is said of that
+  analysis::HookTimes hook;    ///< empty where the engine's own hook ran: nothing is said of that
 
   /// None: it was no experiment of the engine's, or cannot be read.
   std::optional<experiment::Experiment> experiment;
@@ -77,6 +78,23 @@ struct Evidence {
 /// Makes evidence of a run, or of the part of a live one that has come so far; `path` is named in
 /// what it says of its experiment. [any-thread]
 Evidence evidenceOf(Recording recording, const std::filesystem::path& path);
+
+/// The same of a run that grows. What is found of steps once for all is kept; the work of ranks and
+/// the calls of a hook, and what rules add up, are of all steps at each look. One thread at a time.
+class GrowingEvidence {
+ public:
+  /// `recording` goes on with that of the last call, and has its analysis. What is returned stays
+  /// until the next call.
+  const Evidence& refresh(Recording recording, const std::filesystem::path& path);
+
+ private:
+  analysis::GrowingOverlaps overlaps_;
+  analysis::GrowingDivergence divergence_;
+  analysis::GrowingCallSequences calls_;
+  analysis::TailSums causes_;  // of closed steps
+  std::size_t closed_ = 0;     // of the evidence's steps, the first
+  Evidence evidence_;
+};
 
 /// Reads all that a run file holds now. Errors: those of RunFileReader.
 base::Result<Evidence> readEvidence(const std::filesystem::path& path);

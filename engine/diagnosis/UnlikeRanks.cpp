@@ -111,14 +111,15 @@ double leastToTell(const analysis::RunAnalysis& run, const analysis::StepRange& 
   double stepMs = 0;
   std::size_t stepsOfRanks = 0;
   std::map<std::uint32_t, double> longestWaits;
-  for (const analysis::StepTimes& step : run.steps()) {
-    if (steps.contains(step.step) && !step.incomplete) {
+  analysis::eachFrom(run.stepRows, steps.first, [&](const analysis::StepTicks& row) {
+    if (steps.contains(row.step) && !row.incomplete) {
+      const analysis::StepTimes step = analysis::timesOf(row, run.nsPerTick, run.stolenShare);
       stepMs += step.stepMs;
       ++stepsOfRanks;
       double& longest = longestWaits[step.step];
       longest = std::max(longest, step.coreWaitMs);
     }
-  }
+  });
   double waitMs = 0;
   for (const auto& [number, longest] : longestWaits) {
     waitMs += longest / static_cast<double>(longestWaits.size());

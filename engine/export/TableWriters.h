@@ -16,9 +16,6 @@ struct TableSource {
     return static_cast<double>(delta) * survey.clock.nsPerTick;
   }
   [[nodiscard]] double ms(std::uint64_t ticks) const { return ns(ticks) / 1e6; }
-  [[nodiscard]] double durationMs(std::uint64_t ticks) const {
-    return survey.clock.durationNs(ticks) / 1e6;
-  }
   /// Whether a row of this iteration is selected.
   [[nodiscard]] bool holds(std::uint32_t step) const { return survey.holds(step); }
   /// Whether a row of this rank in this iteration is selected.

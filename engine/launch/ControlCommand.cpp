@@ -49,6 +49,14 @@ std::string toJson(const ControlStatus& status) {
       .dump();
 }
 
+std::string controlDone() {
+  return R"({"ok":true})";
+}
+
+std::string controlRefused(const std::string& error) {
+  return nlohmann::json{{"ok", false}, {"error", error}}.dump();
+}
+
 base::Result<ControlCommand> controlCommandFromJson(std::string_view line) {
   const auto json = nlohmann::json::parse(line, nullptr, false);
   if (!json.is_object() || !json.contains("command") || !json["command"].is_string()) {

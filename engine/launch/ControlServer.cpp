@@ -1,6 +1,5 @@
 #include <sys/socket.h>
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "engine/base/Try.h"
@@ -17,9 +16,7 @@ base::Result<std::unique_ptr<ControlServer>> ControlServer::listen(
   const auto answer = [handler = std::move(handler)](int fd, std::string_view line) {
     const auto command = controlCommandFromJson(line);
     const std::string text =
-        (command.ok() ? handler(command.value())
-                      : nlohmann::json{{"ok", false}, {"error", command.error().what}}.dump()) +
-        "\n";
+        (command.ok() ? handler(command.value()) : controlRefused(command.error().what)) + "\n";
     // An answer is far smaller than a socket's buffer: a client that lets it fill does not read.
     return send(fd, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
   };

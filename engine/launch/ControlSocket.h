@@ -58,6 +58,9 @@ struct ControlStatus {
 
 /// Returns the answer to "status".
 std::string toJson(const ControlStatus& status);
+/// Return the answers that a command was carried out, and that it was not.
+std::string controlDone();
+std::string controlRefused(const std::string& error);
 base::Result<ControlCommand> controlCommandFromJson(std::string_view line);
 
 /// The supervisor's end: listens, and answers from the event loop. One thread; the loop

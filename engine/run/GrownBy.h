@@ -17,18 +17,12 @@ class GrownBy {
   using Lists = std::map<Key, Grown<T>>;
   using value_type = T;
 
-  class Iterator {
+  class Iterator : public ForwardIterator<T> {
    public:
-    using iterator_category = std::forward_iterator_tag;
-    using value_type = T;
-    using difference_type = std::ptrdiff_t;
-    using pointer = const T*;
-    using reference = const T&;
-
     Iterator() = default;
     explicit Iterator(typename Lists::const_iterator list) : list_(list) {}
-    reference operator*() const { return list_->second[index_]; }
-    pointer operator->() const { return &list_->second[index_]; }
+    const T& operator*() const { return list_->second[index_]; }
+    const T* operator->() const { return &list_->second[index_]; }
     Iterator& operator++() {
       if (++index_ == list_->second.size()) {  // no list is empty
         ++list_;

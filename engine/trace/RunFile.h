@@ -204,13 +204,8 @@ inline bool isTypical(KeptDetail kept) {
   return kept == KeptDetail::kPhases || kept == KeptDetail::kWhole;
 }
 
-/// What one step of one rank comes to, made while all of its spans were at hand: of a step whose
-/// spans were left out it is what there is. In ticks; what each is says analysis/RankActivity.h.
-struct StepSumsRow {
-  std::int64_t id = 0;
-  int rank = 0;
-  std::uint32_t step = 0;
-  KeptDetail kept = KeptDetail::kSums;
+/// What one step of one rank comes to. In ticks; what each is says analysis/RankActivity.h.
+struct StepSums {
   std::uint64_t forward = 0;
   std::uint64_t backward = 0;
   std::uint64_t optimizer = 0;
@@ -220,6 +215,16 @@ struct StepSumsRow {
   std::uint64_t offCore = 0;
   std::uint64_t overlapLeast = 0;
   std::uint64_t overlapMost = 0;
+  bool operator==(const StepSums&) const = default;
+};
+
+/// The same, made while all spans of the step were at hand: of a step whose spans were left out it
+/// is what there is.
+struct StepSumsRow : StepSums {
+  std::int64_t id = 0;
+  int rank = 0;
+  std::uint32_t step = 0;
+  KeptDetail kept = KeptDetail::kSums;
   std::uint64_t coreWait = 0;
   bool operator==(const StepSumsRow&) const = default;
 };

@@ -152,9 +152,9 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
   for (int rank = 0; rank < 2; ++rank) {
     // Of a host whose ticks are twice as long twice as few.
     const std::uint64_t each = rank == 0 ? 2 : 1;
-    writer.addStepSums({0, rank, 1, KeptDetail::kPhases, each * 100'000, each * 300'000,
-                        each * 75'000, each * 200'000, each * 400'000, 0, 0, 0, each * 10'000,
-                        0});
+    writer.addStepSums({{each * 100'000, each * 300'000, each * 75'000, each * 200'000,
+                         each * 400'000, 0, 0, 0, each * 10'000},
+                        0, rank, 1, KeptDetail::kPhases, 0});
   }
   writer.addMetric(MetricRow{0, 0, "test_accuracy", 2, 13'000'000, 0.75});
   writer.addLog({0, -1, 9'000'000, "two ranks started"});

@@ -108,7 +108,7 @@ SILENT = {
 
 # Code before a literal that makes it something else than a sentence about a run.
 NO_SENTENCE = re.compile(
-    r"LOCKSTEP_CHECK|add_option|add_flag|addCommand|footer\(|setToolTip|setAccessibleName"
+    r"LOCKSTEP_CHECK|add_option|add_flag|addChecked|addCommand|footer\(|setToolTip|setAccessibleName"
     r"|setPlaceholderText|setWhatsThis|addAction")
 
 # Tests that show what a room says; others may use the same words of something else.

@@ -67,12 +67,19 @@ void RunDiagnoser::begin(std::shared_ptr<const AnalysedRun> run) {
   source_ = std::move(run);
   sourceEnded_ = !model_.isLive();
   wanted_ = sourceEnded_;  // its last events may still come
+  if (sourceEnded_) {
+    growing_ = nullptr;
+  } else if (growing_ == nullptr) {
+    growing_ = std::make_shared<diagnosis::GrowingEvidence>();
+  }
   job_.start(
-      [recording = diagnosis::Recording{model_.info(), model_.ranks(), source_->data,
-                                        source_->analysis},
-       path = model_.path()]() mutable {
+      [recording =
+           diagnosis::Recording{model_.info(), model_.ranks(), source_->data, source_->analysis},
+       path = model_.path(), growing = growing_]() mutable {
         return std::make_shared<const diagnosis::Diagnosis>(
-            diagnosis::diagnose(diagnosis::evidenceOf(std::move(recording), path)));
+            growing == nullptr
+                ? diagnosis::diagnose(diagnosis::evidenceOf(std::move(recording), path))
+                : diagnosis::diagnose(growing->refresh(std::move(recording), path)));
       },
       [this](std::shared_ptr<const diagnosis::Diagnosis> found) {
         tookMs_ = sinceBegin_.elapsed();

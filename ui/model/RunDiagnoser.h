@@ -45,6 +45,7 @@ class RunDiagnoser : public QObject {
   RunModel& model_;
   RunAnalyser& analyser_;
   BackgroundJob job_{this};
+  std::shared_ptr<diagnosis::GrowingEvidence> growing_;  // of a live run; its job alone uses it
   std::shared_ptr<const diagnosis::Diagnosis> latest_;
   std::shared_ptr<const AnalysedRun> source_;  // of the latest, or of the one under way
   QTimer* timer_;

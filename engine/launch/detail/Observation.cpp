@@ -332,7 +332,7 @@ std::string Observation::answer(const ControlCommand& command) {
   switch (command.kind) {
     case ControlCommand::Kind::kStop:
       stop("a command");
-      return R"({"ok":true})";
+      return controlDone();
     case ControlCommand::Kind::kCapture:
       capture_ = command.enabled;
       parts_.here->setCapture(capture_);
@@ -340,13 +340,11 @@ std::string Observation::answer(const ControlCommand& command) {
         parts_.elsewhere->setCapture(capture_);
       }
       log(-1, capture_ ? "capture: on" : "capture: off");
-      return R"({"ok":true})";
+      return controlDone();
     case ControlCommand::Kind::kTrace:
       return traceRanks(command.steps);
     case ControlCommand::Kind::kSet:
-      return nlohmann::json{{"ok", false},
-                            {"error", "this run is observed: its settings are its own program's"}}
-          .dump();
+      return controlRefused("this run is observed: its settings are its own program's");
     case ControlCommand::Kind::kStatus:
       break;
   }
@@ -372,7 +370,7 @@ std::string Observation::traceRanks(int steps) {
   }
   const auto asked = requestTraces(ranks, steps);
   if (!asked.ok()) {
-    return nlohmann::json{{"ok", false}, {"error", asked.error().what}}.dump();
+    return controlRefused(asked.error().what);
   }
   if (parts_.elsewhere != nullptr) {
     parts_.elsewhere->requestTrace(asked.value());

@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "engine/launch/detail/Preparation.h"
 #include "engine/launch/detail/Supervision.h"
@@ -73,17 +72,15 @@ std::string Supervision::answer(const ControlCommand& command) {
   switch (command.kind) {
     case ControlCommand::Kind::kStop:
       stop("a command");
-      return R"({"ok":true})";
+      return controlDone();
     case ControlCommand::Kind::kCapture:
       capture_ = command.enabled;
       resources_.ranks->setCapture(capture_);
       resources_.recorder->addLog(-1, capture_ ? "capture: on" : "capture: off");
-      return R"({"ok":true})";
+      return controlDone();
     case ControlCommand::Kind::kTrace:
-      return nlohmann::json{
-          {"ok", false},
-          {"error", "this run is of Lockstep's own engine: PyTorch's profiler is in no rank of it"}}
-          .dump();
+      return controlRefused(
+          "this run is of Lockstep's own engine: PyTorch's profiler is in no rank of it");
     case ControlCommand::Kind::kSet:
       return set(command.change);
     case ControlCommand::Kind::kStatus:
@@ -99,11 +96,11 @@ std::string Supervision::set(const experiment::SettingChange& change) {
     // agree on the step from which it counts (Note [Deciding together]).
     resources_.store->set(experiment::changeKey(changes_), experiment::toJson(change));
   } catch (const store::StoreError& error) {
-    return nlohmann::json{{"ok", false}, {"error", error.what()}}.dump();
+    return controlRefused(error.what());
   }
   ++changes_;
   resources_.recorder->addLog(-1, fmt::format("set: {} = {}", change.key, change.value));
-  return R"({"ok":true})";
+  return controlDone();
 }
 
 LaunchOutcome Supervision::conclude() {

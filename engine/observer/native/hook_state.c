@@ -28,16 +28,26 @@ static lockstep_status append(void* context, const void* bytes, uint64_t size) {
   return LOCKSTEP_OK;
 }
 
-/* save() -> (status, schema, bytes), or None for a hook without a state */
-PyObject* lk_host_save(PyObject* object, PyObject* unused) {
-  (void)unused;
-  lockstep_hook* hook = lk_hook_of(object);
+/* NULL for a hook without a state; and, with an exception, where *hook is NULL */
+static const lockstep_ext_state* state_of(PyObject* object, lockstep_hook** hook) {
+  *hook = lk_hook_of(object);
+  return *hook == NULL ? NULL : lk_extension_of(*hook, "lockstep.state/1");
+}
+
+static PyObject* without_state(const lockstep_hook* hook) {
   if (hook == NULL) {
     return NULL;
   }
-  const lockstep_ext_state* table = lk_extension_of(hook, "lockstep.state/1");
+  Py_RETURN_NONE;
+}
+
+/* save() -> (status, schema, bytes), or None for a hook without a state */
+PyObject* lk_host_save(PyObject* object, PyObject* unused) {
+  (void)unused;
+  lockstep_hook* hook = NULL;
+  const lockstep_ext_state* table = state_of(object, &hook);
   if (table == NULL) {
-    Py_RETURN_NONE;
+    return without_state(hook);
   }
   Saved saved = {NULL, 0, 0};
   const lockstep_writer writer = {&saved, append};
@@ -78,13 +88,10 @@ PyObject* lk_host_load(PyObject* object, PyObject* args) {
   if (!PyArg_ParseTuple(args, "Iiy#", &schema, &world_size, &bytes, &size)) {
     return NULL;
   }
-  lockstep_hook* hook = lk_hook_of(object);
-  if (hook == NULL) {
-    return NULL;
-  }
-  const lockstep_ext_state* table = lk_extension_of(hook, "lockstep.state/1");
+  lockstep_hook* hook = NULL;
+  const lockstep_ext_state* table = state_of(object, &hook);
   if (table == NULL) {
-    Py_RETURN_NONE;
+    return without_state(hook);
   }
   Source source = {{NULL, (uint64_t)size, take}, bytes};
   lockstep_status status = LOCKSTEP_OK;

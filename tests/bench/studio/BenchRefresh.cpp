@@ -1,11 +1,12 @@
 // bench_refresh [MINUTES...]: what a refresh of the live analysis, and of the views that show it,
 // costs after so much of a run.
 //
-// A run of two ranks with steps of 50 ms, 15 buckets and a hook is made and handed to a model as a
-// reader would; every two seconds of the run it is analysed, as the studio does. A line of JSON for
-// each of MINUTES, which grow: {"minutes", "steps", "spans", "refresh_ms": [...], "whole_ms",
-// "views_ms": {"overlap": [...], ...}}: processor times of the refreshes up to then, of an analysis
-// of all at once, and of what each view makes of the last refreshes.
+// A run of two ranks with steps of 50 ms, 15 buckets, a hook, losses, fingerprints and gradient
+// checks is made and handed to a model as a reader would; every two seconds of the run it is
+// analysed, as the studio does. A line of JSON for each of MINUTES, which grow: {"minutes",
+// "steps", "spans", "refresh_ms": [...], "whole_ms", "views_ms": {"overlap": [...], ...}}:
+// processor times of the refreshes up to then, of an analysis of all at once, and of what each view
+// makes of the last refreshes.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -71,9 +72,16 @@ class MadeRun {
     for (const std::uint32_t end = steps_ + count; steps_ < end; ++steps_) {
       for (int rank = 0; rank < kRanks; ++rank) {
         addStep(update.spans, rank);
+        update.metrics.push_back({0, rank, "loss", steps_, (steps_ + 2) * kStepNs, 1.0});
         for (std::uint32_t parameter = 0; steps_ % 10 == 0 && parameter < kParameters;
              ++parameter) {
           update.fingerprints.push_back({0, rank, steps_, parameter, steps_ + parameter, 1.0});
+        }
+        for (std::uint16_t bucket = 0; steps_ % 10 == 0 && bucket < kBuckets; ++bucket) {
+          trace::GradientsMessage::Bucket gradients;
+          gradients.bucket = bucket;
+          gradients.norm = 1.0 + static_cast<double>(noise(1'000)) / 1e3;
+          update.gradients.push_back({0, rank, steps_, gradients});
         }
       }
     }

@@ -198,19 +198,5 @@ TEST(DivergenceTest, SamplingCostsItsSpansOfTheTimeOfAllSteps) {
   EXPECT_FALSE(divergence(without.data()).cost.has_value());
 }
 
-TEST(DivergenceTest, ABucketDiffersWhereOneOfItsParametersDoes) {
-  RunData data = equalReplicas(2, {10});
-  run::changeAt(data.fingerprints, data.fingerprints.size() - 1,
-                [](auto& row) { row.hash = 7; });  // rank 1, parameter 1
-  const trace::BucketsMessage layout{0,
-                                     0,
-                                     "construction",
-                                     {{{0}, {0}, 4, 0, "float32"},
-                                      {{1, 0}, {0, 4}, 8, 0, "float32"},
-                                      {{5}, {0}, 4, 0, "float32"}}};
-  EXPECT_THAT(bucketClasses(divergence(data).replicas, 0, layout),
-              ElementsAre(0, 0, 0, 1, ReplicaMatrix::kAbsent, ReplicaMatrix::kAbsent));
-}
-
 }  // namespace
 }  // namespace lockstep::analysis

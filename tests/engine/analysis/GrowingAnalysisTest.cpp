@@ -155,7 +155,7 @@ TEST(GrowingAnalysisTest, SaysTheSameWhereTheRebuildIsToldLateAndEventsAreLost) 
                    if (first == 4'500) {
                      data.layouts = {{0, 0, "construction", {}}, {1, 1, "rebuild", {}}};
                    }
-                   data.stolen.push_back({0, 0, "stolen_percent", 0, 0, 1.5});
+                   data.addStolen(0, 1.5);
                  }),
             1);
 }

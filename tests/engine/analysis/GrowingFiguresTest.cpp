@@ -78,8 +78,7 @@ TEST(GrowingHookTimesTest, SayTheSameAsOfAllAtOnce) {
       ASSERT_EQ(all, whole.calls);
       EXPECT_EQ(closed.measuredSteps + news.open.measuredSteps, whole.measuredSteps);
       EXPECT_EQ(closed.incompleteSteps + news.open.incompleteSteps, whole.incompleteSteps);
-      HookCalls grown = calls;
-      grown.add(news.open);
+      const HookCalls grown = calls.with(news.open);
       const HookCalls atOnce(whole);
       EXPECT_EQ(grown.size(), atOnce.size());
       for (const std::optional<int> rank : {std::optional<int>(), std::optional(1)}) {
@@ -161,19 +160,41 @@ TEST(GrowingDivergenceTest, SaysTheSameAsOfAllAtOnce) {
   }
   GrowingAnalysis growing;
   GrowingDivergence divergences;
-  std::size_t kept = 0;
+  DivergenceParts kept;
   std::size_t next = 0;
   feedPieces(run, 997, [&](RunData& data, bool more) {
     // A piece ends in the middle of a sample.
     for (const std::size_t end =
              std::min(rows.size(), data.spans.size() * rows.size() / run.spans.size());
          next < end; ++next) {
-      data.fingerprints.push_back(rows[next]);
+      const trace::FingerprintRow& row = rows[next];
+      data.fingerprints.push_back(row);
+      if (row.parameter == 0) {
+        const double counter = row.rank == 1 && row.step >= 120 ? 2.0 : 1.0;
+        data.sketches.push_back({0, row.rank, row.step, {counter, 1.0}});
+      }
+      trace::GradientsMessage::Bucket gradients;
+      gradients.bucket = static_cast<std::uint16_t>(row.parameter);
+      gradients.norm = 1.0 + row.step;
+      gradients.nans = row.rank == 1 && row.step == 60 ? 2 : 0;
+      data.gradients.push_back({0, row.rank, row.step, gradients});
     }
     data.losses.push_back({0, 0, "loss", static_cast<std::uint32_t>(next), 0, 1.0});
     const Divergence grown = divergences.refresh(data, growing.refresh(data, more));
     const Divergence whole = divergence(data);
-    kept = std::max(kept, divergences.keptSamples());
+    kept = more ? divergences.closedBefore() : kept;  // at the end all is made anew
+    ASSERT_EQ(grown.consensus.size(), whole.consensus.size());
+    for (std::size_t i = 0; i < whole.consensus.size(); ++i) {
+      EXPECT_EQ(grown.consensus[i].step, whole.consensus[i].step);
+      EXPECT_EQ(grown.consensus[i].spread, whole.consensus[i].spread);
+    }
+    ASSERT_EQ(grown.gradientNorms.size(), whole.gradientNorms.size());
+    for (std::size_t i = 0; i < whole.gradientNorms.size(); ++i) {
+      EXPECT_EQ(grown.gradientNorms[i].step, whole.gradientNorms[i].step);
+      EXPECT_EQ(grown.gradientNorms[i].norms, whole.gradientNorms[i].norms);
+    }
+    EXPECT_EQ(grown.findings, whole.findings);
+    EXPECT_EQ(grown.firstBadLoss, whole.firstBadLoss);
     EXPECT_EQ(grown.replicas.steps, whole.replicas.steps);
     EXPECT_EQ(grown.replicas.ranks, whole.replicas.ranks);
     EXPECT_TRUE(same(grown.replicas.classes, whole.replicas.classes));
@@ -196,7 +217,10 @@ TEST(GrowingDivergenceTest, SaysTheSameAsOfAllAtOnce) {
       EXPECT_EQ(grown.lost->rank, whole.lost->rank);
     }
   });
-  EXPECT_GT(kept, 10u) << "or nothing was kept";
+  EXPECT_GT(kept.samples, 10u) << "or nothing was kept";
+  EXPECT_GT(kept.consensus, 10u);
+  EXPECT_GT(kept.gradientNorms, 10u);
+  EXPECT_GT(kept.findings, 0u);
 }
 
 }  // namespace

@@ -193,7 +193,6 @@ TEST(HookBucketsTest, AStepAddsUpItsBucketsAndTakesTheMedianOfTheRanks) {
       .phase(1, EventKind::kHookEncode, 1'000, 6'000, 0);
   const HookStep step = HookCalls(run.times()).step(run.run_.tables.layouts);
   EXPECT_EQ(step.workMs, 4);
-  EXPECT_EQ(step.communicateMs, 2);
   EXPECT_EQ(step.gradientBytes, 5'000u);
   EXPECT_EQ(HookCalls(run.times()).step({}).gradientBytes, std::nullopt);
 }

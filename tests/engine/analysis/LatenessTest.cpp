@@ -113,8 +113,8 @@ TEST(LatenessTest, DoesNotAccuseARankOfLessThanThreadsWaitForCores) {
 TEST(LatenessTest, DoesNotAccuseARankOfWhatAHypervisorTook) {
   HandMadeRun run = meeting(2, 40, [](int rank, std::uint32_t) { return rank == 1 ? 2'000 : 0; });
   for (const double percent : {0.0, 10.0}) {
-    run.tables.stolen.push_back({0, 0, "stolen_percent", 0, 0, percent});
-    run.tables.stolen.push_back({0, 1, "stolen_percent", 0, 0, 0});
+    run.tables.addStolen(0, percent);
+    run.tables.addStolen(1, 0);
   }
   EXPECT_EQ(stolenPercent(run.data()), 5.0) << "the mean of the machine that lost most";
   EXPECT_EQ(lateRanks(run), 0);

@@ -43,6 +43,30 @@ TEST(SortedValuesTest, AreInTheSameOrderWhicheverWayTheyCame) {
   }
 }
 
+TEST(SortedValuesTest, AreFoundWhereLaterOnesAreUnlikeEarlierOnes) {
+  std::mt19937 random(5);
+  for (const double drift : {-3.0, 0.5, 40.0, 1e6}) {
+    SortedValues growing;
+    std::vector<double> all;
+    for (int round = 0; round < 500; ++round) {
+      std::vector<double> more(1 + random() % 40);
+      for (double& value : more) {
+        value = drift * round + static_cast<double>(random() % 1'000);
+      }
+      all.insert(all.end(), more.begin(), more.end());
+      growing.add(std::move(more));
+    }
+    std::sort(all.begin(), all.end());
+    for (std::size_t index = 0; index < all.size(); index += 1 + random() % 20) {
+      ASSERT_EQ(growing.at(index), all[index]) << index << ", drift " << drift;
+    }
+    EXPECT_EQ(growing.at(all.size() - 1), all.back());
+    for (int part = 0; part <= 1'000; ++part) {
+      ASSERT_EQ(growing.quantile(part / 1e3), cost::sortedQuantile(all, part / 1e3));
+    }
+  }
+}
+
 TEST(SortedValuesTest, OfSeveralAreThoseOfAll) {
   SortedValues a;
   SortedValues b;

@@ -23,7 +23,7 @@ class WhatIfCapTest : public testing::Test {
   }
 
   base::Result<std::vector<cost::PlannedBucket>> planWith(std::uint64_t capBytes) {
-    return planWithCap(parameters_, made_.layout, caps_, capBytes);
+    return planWithCaps(parameters_, made_.layout, caps_, {caps_.firstBytes, capBytes, {}});
   }
 
   HandMadeStep made_;

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numeric>
 #include <random>
+#include <vector>
 
 namespace lockstep::cost {
 namespace {
@@ -56,6 +59,20 @@ TEST(BlockBootstrapTest, KnowsAMeanThatNeverVaries) {
   EXPECT_EQ(mean->mean, 3.5);
   EXPECT_NEAR(mean->low, 3.5, 1e-12);
   EXPECT_NEAR(mean->high, 3.5, 1e-12);
+}
+
+// Independent steps: the mean of n lies within 2.58 / sqrt(n) of 10 in 99 of 100 samples.
+TEST(BlockBootstrapTest, OfManyStepsIsAsSureAsTheirNumberMakesIt) {
+  for (const std::size_t count : {4'096u, 4'097u, 20'000u, 100'000u}) {
+    const std::vector<double> many = steps(count, 0, 11);
+    const auto mean = meanInterval(many, 0.005);
+    EXPECT_DOUBLE_EQ(mean->mean,
+                     std::accumulate(many.begin(), many.end(), 0.0) / static_cast<double>(count));
+    EXPECT_LT(mean->low, 10) << count;
+    EXPECT_GT(mean->high, 10) << count;
+    const double width = 2 * 2.58 / std::sqrt(static_cast<double>(count));
+    EXPECT_NEAR(mean->high - mean->low, width, 0.4 * width) << count;
+  }
 }
 
 TEST(BlockBootstrapTest, SaysNothingOfFewSteps) {

@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace lockstep::run {
 namespace {
@@ -19,24 +21,52 @@ TEST(Grown, HoldsWhatWasPutInItsOrder) {
   EXPECT_FALSE(list.empty());
 }
 
-TEST(Grown, ACopyAndItsOriginalGrowApart) {
-  for (const std::size_t size : {1u, 1023u, 1024u, 1025u}) {
-    Grown<std::size_t> list;
+/// A row of which a chunk holds few.
+struct Large {
+  std::size_t number = 0;
+  std::vector<int> more = {1, 2};
+  std::array<char, 600> rest{};
+
+  Large(std::size_t of) : number(of) {}  // as a number, of which there are lists, too
+  bool operator==(std::size_t other) const { return number == other && more.size() == 2; }
+};
+
+template <typename T>
+void expectGrowApart(std::size_t size) {
+  Grown<T> list;
+  for (std::size_t i = 0; i < size; ++i) {
+    list.push_back(T(i));
+  }
+  Grown<T> copy = list;
+  const Grown<T> first = copy;
+  list.push_back(T(100'000));
+  copy.push_back(T(200'000));
+  const Grown<T> second = copy;
+  copy.push_back(T(200'001));
+  list.push_back(T(100'001));
+  for (std::size_t i = 0; i < 2 * size; ++i) {
+    list.push_back(T(300'000));
+  }
+  ASSERT_EQ(first.size(), size);
+  ASSERT_EQ(second.size(), size + 1);
+  ASSERT_EQ(copy.size(), size + 2);
+  for (const Grown<T>* of : std::array<const Grown<T>*, 4>{&list, &copy, &first, &second}) {
     for (std::size_t i = 0; i < size; ++i) {
-      list.push_back(i);
+      ASSERT_TRUE((*of)[i] == i) << i << " of " << size;
     }
-    Grown<std::size_t> copy = list;
-    list.push_back(100'000);
-    copy.push_back(200'000);
-    copy.push_back(200'001);
-    list.push_back(100'001);
-    ASSERT_EQ(list.size(), size + 2);
-    ASSERT_EQ(copy.size(), size + 2);
-    EXPECT_EQ(list[size], 100'000u);
-    EXPECT_EQ(list[size + 1], 100'001u);
-    EXPECT_EQ(copy[size], 200'000u);
-    EXPECT_EQ(copy[size + 1], 200'001u);
-    EXPECT_EQ(copy[size - 1], size - 1);
+  }
+  EXPECT_TRUE(list[size] == 100'000u && list[size + 1] == 100'001u);
+  EXPECT_TRUE(copy[size] == 200'000u && copy[size + 1] == 200'001u);
+  EXPECT_TRUE(second[size] == 200'000u);
+}
+
+TEST(Grown, ACopyAndItsOriginalGrowApart) {
+  // Chunks hold 1024 numbers and tables 64 chunks; of large rows a chunk holds 16.
+  for (const std::size_t size : {1u, 1023u, 1024u, 1025u, 65'535u, 65'536u, 65'537u, 70'000u}) {
+    expectGrowApart<std::size_t>(size);
+  }
+  for (const std::size_t size : {1u, 7u, 8u, 15u, 16u, 17u, 1023u, 1024u, 1025u, 1100u}) {
+    expectGrowApart<Large>(size);
   }
 }
 

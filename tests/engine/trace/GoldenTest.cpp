@@ -145,10 +145,12 @@ TEST_P(GoldenTest, AnOlderFileHasNoSamples) {
 TEST_P(LatestGoldenTest, HoldsSumsOfStepsOnTheTicksOfTheRecordingHost) {
   const RunUpdate run = readAll(*openRun(path_));
   ASSERT_EQ(run.sums.size(), 2);
-  const StepSumsRow expected{1,       0,       1,       KeptDetail::kPhases,
-                             200'000, 600'000, 150'000, 400'000,
-                             800'000, 0,       0,       0,
-                             20'000,  0};
+  const StepSumsRow expected{{200'000, 600'000, 150'000, 400'000, 800'000, 0, 0, 0, 20'000},
+                             1,
+                             0,
+                             1,
+                             KeptDetail::kPhases,
+                             0};
   EXPECT_EQ(run.sums[0], expected);
   StepSumsRow other = expected;
   other.id = 2;

@@ -1,75 +1,12 @@
 #include "ui/views/divergence/DivergenceFacts.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <utility>
 
 #include "ui/model/LaneSearch.h"
 
 namespace lockstep::ui {
 namespace {
-
-using ByRank = std::map<int, std::vector<SeriesPoint>>;
-
-void addStrip(DivergenceFacts& facts, StripData::Kind kind, ByRank points, bool fromHook = false) {
-  StripData strip;
-  strip.kind = kind;
-  strip.fromHook = fromHook;
-  for (auto& [rank, series] : points) {
-    strip.series.emplace_back(rank, std::move(series));
-  }
-  if (!strip.series.empty()) {
-    facts.strips.push_back(std::move(strip));
-  }
-}
-
-// Note [Strips]
-//
-// Three measures over the iterations, a line a rank, each only where the run has it:
-//
-// - loss, as each rank recorded it;
-// - gradient norm, of the rank's own gradients before they are averaged;
-// - consensus distance, from a rank's parameters to the mean of all.
-//
-// The consensus distance is found from sketches of the parameters (Note [Replicas]). A run without
-// fingerprints may have an averaging hook that measures the distance itself; then it is the hook's,
-// and the strip says so. The two are never mixed: a sketch has an error, and the hook measures at
-// other moments.
-void addStrips(DivergenceFacts& facts,
-               const std::map<int, std::vector<MetricPoint>>& hookDistances) {
-  ByRank losses;
-  for (const trace::MetricRow& loss : facts.data().losses) {
-    losses[loss.rank].push_back({loss.step, loss.value});
-  }
-  addStrip(facts, StripData::Kind::kLoss, std::move(losses));
-  ByRank gradients;
-  for (const analysis::GradientNormSample& sample : facts.divergence.gradientNorms) {
-    for (std::size_t i = 0; i < sample.ranks.size(); ++i) {
-      gradients[sample.ranks[i]].push_back({sample.step, sample.norms[i]});
-    }
-  }
-  // Gradients that are not finite have no norm: the samples leave them out, the strip says so.
-  for (const analysis::SanityFinding& finding : facts.divergence.findings) {
-    gradients[finding.rank].push_back({finding.step, std::numeric_limits<double>::quiet_NaN()});
-  }
-  addStrip(facts, StripData::Kind::kGradientNorm, std::move(gradients));
-  ByRank distances;
-  for (const analysis::ConsensusSample& sample : facts.divergence.consensus) {
-    for (std::size_t i = 0; i < sample.ranks.size() && i < sample.distances.size(); ++i) {
-      distances[sample.ranks[i]].push_back({sample.step, sample.distances[i]});
-    }
-  }
-  const bool fromHook = distances.empty();
-  if (fromHook) {
-    for (const auto& [rank, points] : hookDistances) {
-      for (const MetricPoint& point : points) {
-        distances[rank].push_back({point.step, std::sqrt(point.value)});
-      }
-    }
-  }
-  addStrip(facts, StripData::Kind::kConsensus, std::move(distances), fromHook);
-}
 
 void findSteps(DivergenceFacts& facts) {
   std::uint32_t first = ~std::uint32_t{0};
@@ -90,8 +27,9 @@ void findSteps(DivergenceFacts& facts) {
       }
     }
   }
-  for (const std::uint32_t step : facts.divergence.replicas.steps) {
-    see(step);
+  if (const auto& samples = facts.divergence.replicas.steps; !samples.empty()) {
+    see(samples.front());
+    see(samples.back());
   }
   // Nothing by iteration at all: both are 0.
   facts.firstStep = std::min(first, last);
@@ -129,12 +67,19 @@ std::shared_ptr<const DivergenceFacts> GrowingDivergenceFacts::refresh(FactsInpu
   facts->drifts = !input.driftingHook.isEmpty() || !input.hookDistances.empty();
   facts->hook = input.driftingHook;
   facts->divergence = divergence_.refresh(facts->data(), facts->run->analysis);
-  const std::size_t kept = divergence_.keptSamples();
-  hashes_.goOn(facts->divergence.replicas, HeatMeasure::kHashes, kept);
-  norms_.goOn(facts->divergence.replicas, HeatMeasure::kNorms, kept);
-  facts->hashes = hashes_;
-  facts->norms = norms_;
-  addStrips(*facts, input.hookDistances);
+  if (divergence_.closedBefore() != closed_) {  // all was made anew
+    hashes_ = HeatPyramid(HeatMeasure::kHashes);
+    norms_ = HeatPyramid(HeatMeasure::kNorms);
+    strips_ = {};
+  }
+  closed_ = divergence_.closed();
+  const analysis::ReplicaMatrix& replicas = facts->divergence.replicas;
+  hashes_.add(replicas, closed_.samples);
+  norms_.add(replicas, closed_.samples);
+  facts->hashes = hashes_.with(replicas);
+  facts->norms = norms_.with(replicas);
+  facts->strips =
+      strips_.refresh(facts->data().losses, facts->divergence, closed_, input.hookDistances);
   findSteps(*facts);
   facts->sequences = sequences_.refresh(facts->data(), facts->run->analysis, facts->complete);
   facts->firstMismatch = analysis::firstMismatch(facts->sequences);

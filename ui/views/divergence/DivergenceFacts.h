@@ -13,6 +13,7 @@
 #include "engine/analysis/Divergence.h"
 #include "ui/model/RunAnalyser.h"
 #include "ui/model/RunModel.h"
+#include "ui/views/divergence/GrowingStrips.h"
 #include "ui/views/divergence/HeatPyramid.h"
 #include "ui/views/divergence/StepSeries.h"
 
@@ -23,8 +24,8 @@ namespace lockstep::ui {
 struct DivergenceFacts {
   std::shared_ptr<const AnalysedRun> run;
   analysis::Divergence divergence;
-  HeatPyramid hashes;
-  HeatPyramid norms;
+  HeatPyramid hashes{HeatMeasure::kHashes};
+  HeatPyramid norms{HeatMeasure::kNorms};
   std::vector<StripData> strips;  ///< those that have values
   std::uint32_t firstStep = 0;    ///< over everything that is shown by step
   std::uint32_t lastStep = 0;
@@ -57,8 +58,8 @@ FactsInput factsInput(const RunModel& model, std::shared_ptr<const AnalysedRun> 
 /// Takes as long as a sort of the run's collectives. [any-thread]
 std::shared_ptr<const DivergenceFacts> divergenceFacts(FactsInput input);
 
-/// The same of a run that grows, for the price of what is new, but for distances and curves.
-/// [any-thread]
+/// The same of a run that grows, for the price of what is new, but for distances that a hook
+/// counts. [any-thread]
 class GrowingDivergenceFacts {
  public:
   /// `input` goes on with that of the last call.
@@ -67,8 +68,12 @@ class GrowingDivergenceFacts {
  private:
   std::mutex mutex_;
   analysis::GrowingDivergence divergence_;
-  HeatPyramid hashes_;
-  HeatPyramid norms_;
+  // Of what is closed:
+  analysis::DivergenceParts closed_;
+  HeatPyramid hashes_{HeatMeasure::kHashes};
+  HeatPyramid norms_{HeatMeasure::kNorms};
+  GrowingStrips strips_;
+
   analysis::GrowingCallSequences sequences_;
   analysis::GrowingBucketDelays delays_;
 };

@@ -57,47 +57,50 @@ double normDifference(const analysis::ReplicaMatrix& replicas, std::size_t sampl
   return largest;
 }
 
-void HeatPyramid::goOn(const analysis::ReplicaMatrix& replicas, HeatMeasure measure,
-                       std::size_t first) {
-  const auto levelOf = [this](std::size_t number, std::size_t blocks) -> Level& {
-    levels_.resize(std::max(levels_.size(), number + 1));
-    Level& level = levels_[number];
-    level.blocks = blocks;
-    level.cells.resize(blocks * parameters_);
-    return level;
-  };
-  parameters_ = replicas.parameters;
-  if (replicas.steps.empty() || parameters_ == 0) {
-    levels_.clear();
+void HeatPyramid::add(const analysis::ReplicaMatrix& replicas, std::size_t end) {
+  addSamples(replicas, end);
+  addCoarser(false);
+}
+
+HeatPyramid HeatPyramid::with(const analysis::ReplicaMatrix& replicas) const {
+  HeatPyramid all = *this;
+  all.addSamples(replicas, replicas.steps.size());
+  all.addCoarser(true);
+  return all;
+}
+
+void HeatPyramid::addSamples(const analysis::ReplicaMatrix& replicas, std::size_t end) {
+  if (samples() >= end || replicas.parameters == 0) {
     return;
   }
-  Level& base = levelOf(0, replicas.steps.size());
-  for (std::size_t sample = first; sample < base.blocks; ++sample) {
+  parameters_ = replicas.parameters;
+  levels_.resize(std::max<std::size_t>(levels_.size(), 1));
+  for (std::size_t sample = samples(); sample < end; ++sample) {
     for (std::size_t parameter = 0; parameter < parameters_; ++parameter) {
       // What is not finite is worse than any difference, and equal bits make it no better.
-      base.cells[sample * parameters_ + parameter] =
-          replicas.cell(sample, parameter).notFinite > 0 ? kNotFinite
-          : measure == HeatMeasure::kHashes              ? hashBadness(replicas, sample, parameter)
-                                                         : normBadness(replicas, sample, parameter);
+      levels_[0].push_back(replicas.cell(sample, parameter).notFinite > 0 ? kNotFinite
+                           : measure_ == HeatMeasure::kHashes
+                               ? hashBadness(replicas, sample, parameter)
+                               : normBadness(replicas, sample, parameter));
     }
   }
-  std::size_t number = 1;
-  for (std::size_t blocks = base.blocks; blocks > 1; ++number) {
-    blocks = (blocks + 1) / 2;
-    first /= 2;
-    Level& coarse = levelOf(number, blocks);
-    const Level& fine = levels_[number - 1];
-    // Unknown is the least of all, so one known sample decides for its block.
-    std::fill(coarse.cells.begin() + static_cast<std::ptrdiff_t>(first * parameters_),
-              coarse.cells.end(), kUnknown);
-    for (std::size_t block = 2 * first; block < fine.blocks; ++block) {
+}
+
+/// Makes of two blocks of a level one of the next; with `halves` of a last one alone, too.
+void HeatPyramid::addCoarser(bool halves) {
+  for (std::size_t level = 0; blocks(level) > 1; ++level) {
+    levels_.resize(std::max(levels_.size(), level + 2));
+    const std::size_t fine = blocks(level);
+    const std::size_t end = (fine + (halves ? 1 : 0)) / 2;
+    for (std::size_t block = blocks(level + 1); block < end; ++block) {
       for (std::size_t parameter = 0; parameter < parameters_; ++parameter) {
-        std::int16_t& worst = coarse.cells[block / 2 * parameters_ + parameter];
-        worst = std::max(worst, fine.cells[block * parameters_ + parameter]);
+        // Unknown is the least of all, so one known sample decides for its block.
+        const std::int16_t second =
+            2 * block + 1 < fine ? at(level, 2 * block + 1, parameter) : kUnknown;
+        levels_[level + 1].push_back(std::max(at(level, 2 * block, parameter), second));
       }
     }
   }
-  levels_.resize(number);
 }
 
 std::size_t HeatPyramid::levelFor(double samples) const {

@@ -4,31 +4,48 @@
 #include <cmath>
 
 namespace lockstep::ui {
+namespace {
+
+StepSeries::Piece joined(const StepSeries::Piece& a, const StepSeries::Piece& b) {
+  return {a.step,  b.lastStep, std::min(a.least, b.least), std::max(a.most, b.most),
+          a.first, b.last};
+}
+
+}  // namespace
 
 StepSeries::StepSeries(int rank, std::vector<SeriesPoint> points) : rank_(rank) {
   std::ranges::stable_sort(points, {}, &SeriesPoint::step);
-  // Before they are taken out: the lines are of finite values alone.
   for (const SeriesPoint& point : points) {
-    if (!std::isfinite(point.value)) {
-      notFinite_ = point.step;
-      break;
-    }
+    add(point);
   }
-  std::erase_if(points, [](const SeriesPoint& point) { return !std::isfinite(point.value); });
-  // Neighbours in groups of that size, so that there are at most kPieces.
-  const std::size_t each = (points.size() + kPieces - 1) / kPieces;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const auto value = static_cast<float>(points[i].value);
-    if (i % each == 0) {
-      pieces_.push_back({points[i].step, points[i].step, value, value, value, value});
-      continue;
-    }
-    Piece& piece = pieces_.back();
-    piece.least = std::min(piece.least, value);
-    piece.most = std::max(piece.most, value);
-    piece.lastStep = points[i].step;
-    piece.last = value;
+}
+
+bool StepSeries::add(const SeriesPoint& point) {
+  if (!std::isfinite(point.value)) {
+    notFinite_ = std::min(notFinite_.value_or(point.step), point.step);
+    return true;
   }
+  if (!pieces_.empty() && point.step < pieces_.back().lastStep) {
+    return false;
+  }
+  const auto value = static_cast<float>(point.value);
+  const Piece alone{point.step, point.step, value, value, value, value};
+  if (!pieces_.empty() && inLast_ < each_) {
+    pieces_.back() = joined(pieces_.back(), alone);
+    inLast_ += 1;
+    return true;
+  }
+  if (pieces_.size() == kPieces) {
+    // Two neighbours become one, in which there is room for as many again.
+    for (std::size_t i = 0; i < kPieces / 2; ++i) {
+      pieces_[i] = joined(pieces_[2 * i], pieces_[2 * i + 1]);
+    }
+    pieces_.resize(kPieces / 2);
+    each_ *= 2;
+  }
+  pieces_.push_back(alone);
+  inLast_ = 1;
+  return true;
 }
 
 std::optional<double> StepSeries::at(std::uint32_t step) const {

@@ -13,7 +13,8 @@ struct SeriesPoint {
 };
 
 /// The numbers of one rank over the steps, in at most kPieces pieces of neighbours: a long run's
-/// extremes stay, whatever is in between may go.
+/// extremes stay, whatever is in between may go. A number that is added costs the same however many
+/// there were.
 class StepSeries {
  public:
   static constexpr std::size_t kPieces = 4096;
@@ -27,7 +28,11 @@ class StepSeries {
     float last = 0;
   };
 
-  StepSeries(int rank, std::vector<SeriesPoint> points);
+  /// `points`: in any order.
+  explicit StepSeries(int rank, std::vector<SeriesPoint> points = {});
+
+  /// Adds a number; returns false, and adds none, where its step comes before one that is here.
+  bool add(const SeriesPoint& point);
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] const std::vector<Piece>& pieces() const { return pieces_; }
@@ -39,7 +44,9 @@ class StepSeries {
 
  private:
   int rank_;
-  std::vector<Piece> pieces_;
+  std::vector<Piece> pieces_;  // of finite numbers; all but the last of `each_`
+  std::size_t each_ = 1;
+  std::size_t inLast_ = 0;
   std::optional<std::uint32_t> notFinite_;
 };
 

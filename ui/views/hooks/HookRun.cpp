@@ -217,8 +217,7 @@ std::shared_ptr<const HookRun> GrowingHookRun::refresh(const HookFacts& facts,
     ticks_ = {};
   }
   closed_.add(news.closed);
-  run->calls = closed_;
-  run->calls.add(news.open);
+  run->calls = closed_.with(news.open);
   run->layouts = analysed.data.layouts;
   // The steps that the hook's calls are counted in, too.
   std::vector<double> closed;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <ranges>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -21,13 +20,6 @@ using analysis::StepOverlap;
 // them, and a mark tells of those that go on beyond it.
 constexpr double kStepsThatFit = 0.95;
 constexpr double kRoomAbove = 1.15;
-
-/// The first of so many for which it is so; it stays so for all after that.
-template <typename Is>
-std::size_t firstWhere(std::size_t count, const Is& is) {
-  return *std::ranges::partition_point(std::views::iota(std::size_t{0}, count),
-                                       [&](std::size_t at) { return !is(at); });
-}
 
 std::optional<RankOverlap> find(const std::vector<RankOverlap>& ranks, int rank) {
   const auto of = std::ranges::find(ranks, rank, &RankOverlap::rank);
@@ -95,11 +87,11 @@ const OverlapContent::Rank* OverlapContent::rank(int number) const {
 }
 
 std::size_t OverlapContent::Rank::firstFrom(std::uint64_t number) const {
-  return firstWhere(steps.size(), [&](std::size_t step) { return this->number(step) >= number; });
+  return run::firstWhere(steps, [&](const StepOverlap& step) { return step.times.step >= number; });
 }
 
 std::size_t OverlapContent::firstSpreadFrom(std::uint64_t step) const {
-  return firstWhere(spreads.size(), [&](std::size_t at) { return spreads[at].step >= step; });
+  return run::firstWhere(spreads, [&](const Spread& of) { return of.step >= step; });
 }
 
 const OverlapContent::Spread* OverlapContent::spreadOf(std::uint32_t step) const {

@@ -48,7 +48,6 @@ class WhatIfControls : public QWidget {
   [[nodiscard]] QSlider* computing() const { return computing_; }
   [[nodiscard]] QComboBox* rank() const { return rank_; }
   [[nodiscard]] QComboBox* manyRanks() const { return manyRanks_; }
-  [[nodiscard]] QComboBox* algorithms() const { return algorithms_; }
   [[nodiscard]] QPushButton* runButton() const { return run_; }
 
  signals:

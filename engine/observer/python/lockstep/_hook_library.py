@@ -133,10 +133,12 @@ def _by_name(name: str) -> Tuple[Library, Description]:
 def _unknown(name: str, known: List[str]) -> str:
     if not known:
         return f'there is no hook "{name}": no plugin was found in {", ".join(folders())}'
+    return f'there is no hook "{name}"; {_meant(name, known, "the hooks")}'
+
+
+def _meant(name: str, known: List[str], all_of_them: str) -> str:
     nearest = difflib.get_close_matches(name, known, 1)
-    if nearest:
-        return f'there is no hook "{name}"; did you mean {nearest[0]}?'
-    return f'there is no hook "{name}"; the hooks are {", ".join(known)}'
+    return f"did you mean {nearest[0]}?" if nearest else f"{all_of_them} are {', '.join(known)}"
 
 
 Value = Tuple[str, int, float, Optional[str]]  # lockstep_value: key, type, number, text
@@ -155,10 +157,7 @@ def values(hook: Description, given: Dict[str, Any]) -> List[Value]:
 def _unknown_parameter(hook: str, key: str, known: List[str]) -> str:
     if not known:
         return f'there is no parameter {key}: hook "{hook}" has none'
-    nearest = difflib.get_close_matches(key, known, 1)
-    if nearest:
-        return f"there is no parameter {key}; did you mean {nearest[0]}?"
-    return f"there is no parameter {key}; its parameters are {', '.join(known)}"
+    return f"there is no parameter {key}; {_meant(key, known, 'its parameters')}"
 
 
 def _initial(param: Dict[str, Any]) -> Value:

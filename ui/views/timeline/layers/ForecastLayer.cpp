@@ -25,12 +25,7 @@ void ForecastLayer::draw(DisplayList& list) const {
   drawBuckets(list, forecast);
   drawEnd(list, forecast);
   list.unclip();
-  list.clip(sight_.belowRuler());
-  const QRectF place(0, sight_.yOf(box.top), kLabelWidth, box.height);
-  list.fill(place, palette_.surface);
-  list.title(place.adjusted(10, 0, -6, 0), QStringLiteral("Forecast"), palette_);
-  list.fill(QRectF(kLabelWidth - 1, place.top(), 1, place.height()), palette_.gridStrong);
-  list.unclip();
+  drawTitle(list, box.top, box.height, QStringLiteral("Forecast"));
 }
 
 void ForecastLayer::drawBuckets(DisplayList& list, const ForecastIteration& forecast) const {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <QRectF>
+#include <QString>
+
 #include "ui/canvas/DisplayList.h"
 #include "ui/canvas/Palette.h"
 #include "ui/views/timeline/TimelineSight.h"
@@ -20,6 +23,17 @@ class TimelineLayer {
         palette_(palette) {}
 
  protected:
+  /// The place at the left of a row that is of no rank, with its title.
+  void drawTitle(DisplayList& list, double top, double height, const QString& title) const {
+    using timeline_metrics::kLabelWidth;
+    list.clip(sight_.belowRuler());
+    const QRectF place(0, sight_.yOf(top), kLabelWidth, height);
+    list.fill(place, palette_.surface);
+    list.title(place.adjusted(10, 0, -6, 0), title, palette_);
+    list.fill(QRectF(kLabelWidth - 1, place.top(), 1, place.height()), palette_.gridStrong);
+    list.unclip();
+  }
+
   const TimelineSight& sight_;
   const RunModel& model_;
   const TimelineLayout& layout_;

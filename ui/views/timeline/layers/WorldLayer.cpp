@@ -75,12 +75,7 @@ void WorldLayer::draw(DisplayList& list) const {
     }
   }
   list.unclip();
-  list.clip(sight_.belowRuler());
-  const QRectF place(0, sight_.yOf(world.top), kLabelWidth, world.height);
-  list.fill(place, palette_.surface);
-  list.title(place.adjusted(10, 0, -6, 0), QStringLiteral("World"), palette_);
-  list.fill(QRectF(kLabelWidth - 1, place.top(), 1, place.height()), palette_.gridStrong);
-  list.unclip();
+  drawTitle(list, world.top, world.height, QStringLiteral("World"));
 }
 
 // Note [All ranks in one row]

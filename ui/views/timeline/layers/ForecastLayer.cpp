@@ -25,7 +25,7 @@ void ForecastLayer::draw(DisplayList& list) const {
   drawBuckets(list, forecast);
   drawEnd(list, forecast);
   list.unclip();
-  list.clip(sight_.belowRuler());
+  list.clip(sight_.scrolled());
   const QRectF place(0, sight_.yOf(box.top), kLabelWidth, box.height);
   list.fill(place, palette_.surface);
   list.title(place.adjusted(10, 0, -6, 0), QStringLiteral("Forecast"), palette_);

@@ -65,7 +65,7 @@ void WorldLayer::draw(DisplayList& list) const {
   if (world.rows.empty() || !sight_.inSight(world.top, world.height)) {
     return;
   }
-  list.clip(sight_.lanesArea());
+  list.clip(sight_.timesArea());
   std::vector<TimelineLayout::WorldRow> rows;  // of a group
   for (std::size_t i = 0; i < world.rows.size(); ++i) {
     rows.push_back(world.rows[i]);

@@ -235,6 +235,33 @@ TEST_F(InspectorLinks, AParameterAndTheSelectionLeadToAllTheirEvents) {
   EXPECT_EQ(asked_, (QStringList{"\"fc.weight\"", "name:allreduce bucket:1"}));
 }
 
+TEST_F(InspectorLinks, NothingOfARunThatIsClosedIsLeft) {
+  const auto* title = panel_.findChild<QLabel*>("inspectorTitle");
+  ASSERT_FALSE(title->text().isEmpty());
+  panel_.setRun(nullptr, nullptr);
+  EXPECT_EQ(title->text(), "");
+  for (const char* name : {"inspectorFacts", "inspectorArrivals", "inspectorParameters"}) {
+    EXPECT_EQ(table(name)->model()->rowCount(), 0) << name;
+  }
+  for (const QLabel* label : panel_.findChildren<QLabel*>()) {
+    EXPECT_FALSE(label->text().contains("Bucket 1") || label->text().contains("Rank 1"))
+        << label->text().toStdString();
+  }
+}
+
+TEST_F(LogPanelLines, AnotherRunIsNotFilteredByARankAndATextOfTheOneBefore) {
+  panel_.findChild<QComboBox*>("logRank")->setCurrentText("Rank 1");
+  type("lost");
+  ASSERT_EQ(texts(), QStringList{"lost the connection"});
+  panel_.clear();
+  EXPECT_EQ(panel_.findChild<QComboBox*>("logRank")->currentText(), "All ranks");
+  EXPECT_EQ(panel_.findChild<QLineEdit*>("logText")->text(), "");
+  std::vector<trace::LogRow> rows(1);
+  rows[0] = {0, 0, 0, "of the next run"};
+  panel_.append(rows);
+  EXPECT_EQ(texts(), QStringList{"of the next run"});
+}
+
 TEST(ProblemsPanel, AnIterationIsWrittenInFullHoweverLateItIs) {
   ProblemsPanel panel;
   panel.add({true, 1, 1'234'567, "rank 1 was killed"});

@@ -11,7 +11,7 @@
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/Labels.h"
 #include "ui/panels/Layouts.h"
-#include "ui/panels/RunsTable.h"
+#include "ui/panels/runs/RunsTable.h"
 #include "ui/shell/Icons.h"
 
 namespace lockstep::ui {

@@ -15,7 +15,7 @@
 #include "ui/panels/InspectorPanel.h"
 #include "ui/panels/LogPanel.h"
 #include "ui/panels/ProblemsPanel.h"
-#include "ui/panels/RunsPanel.h"
+#include "ui/panels/runs/RunsPanel.h"
 #include "ui/table/TableView.h"
 
 namespace lockstep::ui {

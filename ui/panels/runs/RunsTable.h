@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "ui/panels/RunEntry.h"
+#include "ui/panels/runs/RunEntry.h"
 #include "ui/table/TableRows.h"
 
 namespace lockstep::ui {

@@ -1,4 +1,4 @@
-#include "ui/panels/RunsTable.h"
+#include "ui/panels/runs/RunsTable.h"
 
 #include <gtest/gtest.h>
 

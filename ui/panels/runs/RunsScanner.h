@@ -5,8 +5,8 @@
 #include <map>
 #include <vector>
 
-#include "ui/panels/KeptFigures.h"
-#include "ui/panels/RunEntry.h"
+#include "ui/panels/runs/KeptFigures.h"
+#include "ui/panels/runs/RunEntry.h"
 
 namespace lockstep::ui {
 

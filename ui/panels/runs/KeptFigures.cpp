@@ -1,4 +1,4 @@
-#include "ui/panels/KeptFigures.h"
+#include "ui/panels/runs/KeptFigures.h"
 
 #include <QCryptographicHash>
 #include <QSettings>

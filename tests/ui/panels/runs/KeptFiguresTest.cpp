@@ -1,4 +1,4 @@
-#include "ui/panels/KeptFigures.h"
+#include "ui/panels/runs/KeptFigures.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/shell/SampleRun.h"
-#include "ui/panels/RunsScanner.h"
+#include "ui/panels/runs/RunsScanner.h"
 
 namespace lockstep::ui {
 namespace {

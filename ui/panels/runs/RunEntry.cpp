@@ -1,4 +1,4 @@
-#include "ui/panels/RunEntry.h"
+#include "ui/panels/runs/RunEntry.h"
 
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/experiment/Parse.h"

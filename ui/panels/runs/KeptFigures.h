@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "ui/panels/RunEntry.h"
+#include "ui/panels/runs/RunEntry.h"
 
 namespace lockstep::ui {
 

@@ -1,4 +1,4 @@
-#include "ui/panels/RunsScanner.h"
+#include "ui/panels/runs/RunsScanner.h"
 
 #include <QThread>
 

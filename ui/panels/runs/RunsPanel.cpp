@@ -1,4 +1,4 @@
-#include "ui/panels/RunsPanel.h"
+#include "ui/panels/runs/RunsPanel.h"
 
 #include <QDesktopServices>
 #include <QFile>

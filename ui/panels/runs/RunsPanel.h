@@ -7,8 +7,8 @@
 #include <QWidget>
 #include <memory>
 
-#include "ui/panels/RunsScanner.h"
-#include "ui/panels/RunsTable.h"
+#include "ui/panels/runs/RunsScanner.h"
+#include "ui/panels/runs/RunsTable.h"
 #include "ui/table/TableView.h"
 
 class QLineEdit;

@@ -19,6 +19,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SPANS = {10_000_000: {"open_ms": 3000, "added_mb": 400, "diagnose_ms": 5000, "frames_per_s": 30},
          100_000: {"frames_per_s": 60}}
 
+LISTED = 5000
+LISTED_MS = 1000
+
 RANKS = 8
 EVENTS_PER_S = 100_000
 LIVE_S = 30
@@ -172,6 +175,26 @@ def studio_ranks(options):
             ("1,024 ranks: frames_per_s", best["frames_per_s"], "", 30, True),
             ("1,024 ranks: planted that info names", best["named"], "", len(named), True)]
     return report("studio_ranks", {**best, "tries": tries}, rows)
+
+
+def studio_runs(options):
+    """5,000 runs in a folder, listed as by a start that has seen none of them and by the next one:
+    until the list stands, and how many files the second opens."""
+    tries = []
+    for _ in range(3):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            run = folder / "run.lockstep"
+            subprocess.run([options.bin / "make_run", run, "2000", "2"], check=True,
+                           stdout=subprocess.DEVNULL)
+            tries.append(json.loads(subprocess.run(
+                [options.bin / "bench_runs", run, str(LISTED)], check=True, capture_output=True,
+                text=True, env=dict(os.environ, XDG_CACHE_HOME=str(folder / "cache"))).stdout))
+    best = {key: min(one[key] for one in tries) for key in tries[0]}
+    return report("studio_runs", {**best, "tries": tries}, [
+        (f"{LISTED:,} runs never seen: listed", best["first_listed_ms"], "ms", LISTED_MS, False),
+        (f"{LISTED:,} runs known: listed", best["again_listed_ms"], "ms", LISTED_MS, False),
+        (f"{LISTED:,} runs known: files opened", best["again_opened"], "", 0, False)])
 
 
 def studio_live(options):

@@ -17,6 +17,8 @@ namespace {
 constexpr QMarginsF kAround(54, 24, 12, 20);  // what stands there is about the plot
 constexpr double kHeading = kAround.top();
 constexpr std::size_t kRanksNamed = 8;
+constexpr float kAllAlpha = 0.14f;  // of a band, and of that of the middle half over it
+constexpr float kHalfAlpha = 0.3f;
 constexpr int kGapBridged = 3;  // points without a value: fewer iterations than points
 
 // The range of what a chart shows, in values of its axes.
@@ -40,8 +42,14 @@ std::vector<LostCurve> lostOf(const std::vector<RankCurve>& curves) {
   return lost;
 }
 
-Bounds boundsOf(const std::vector<RankCurve>& curves, bool fromZero) {
+Bounds boundsOf(const std::vector<RankCurve>& curves, const RankBand& band, bool fromZero) {
   Bounds bounds;
+  for (const RankBand::Place& place : band.places) {
+    bounds.left = std::min(bounds.left, place.x);
+    bounds.right = std::max(bounds.right, place.x);
+    bounds.low = std::min(bounds.low, place.least);
+    bounds.high = std::max(bounds.high, place.most);
+  }
   for (const RankCurve& curve : curves) {
     if (curve.lostAt) {
       // The iteration at which a curve was lost belongs on the axis, even where it has no point at
@@ -72,6 +80,21 @@ Bounds boundsOf(const std::vector<RankCurve>& curves, bool fromZero) {
     bounds.high += 0.06 * (bounds.high - bounds.low);
   }
   return bounds;
+}
+
+// All of the ranks, and over them the middle half.
+void drawSpread(DisplayList& list, const RankBand& band, const Scale& across, const Scale& up,
+                const QColor& colour) {
+  const auto edge = [&](double RankBand::Place::*value) {
+    std::vector<QPointF> points;
+    for (const RankBand::Place& place : band.places) {
+      points.emplace_back(across.at(place.x), up.at(place.*value));
+    }
+    return points;
+  };
+  using Place = RankBand::Place;
+  drawBand(list, edge(&Place::least), edge(&Place::most), withAlpha(colour, kAllAlpha));
+  drawBand(list, edge(&Place::quarter), edge(&Place::threeQuarters), withAlpha(colour, kHalfAlpha));
 }
 
 }  // namespace
@@ -128,7 +151,7 @@ void drawSparkline(DisplayList& list, const QRectF& rect, const std::vector<doub
 
 void drawLineChart(DisplayList& list, const QRectF& rect, const ChartText& text,
                    const std::vector<RankCurve>& curves, const Palette& palette,
-                   std::optional<QPointF> pointer) {
+                   std::optional<QPointF> pointer, const RankBand& band) {
   const double titleWidth = textWidth(text.title, FontRole::kBold);
   list.title(QRectF(rect.left(), rect.top(), titleWidth + 4, kHeading), text.title, palette);
   list.note(QRectF(rect.left() + titleWidth + 10, rect.top(), 150, kHeading), text.unit, palette);
@@ -137,7 +160,7 @@ void drawLineChart(DisplayList& list, const QRectF& rect, const ChartText& text,
     return;
   }
   drawPlotGround(list, plot, palette);
-  const Bounds bounds = boundsOf(curves, text.fromZero);
+  const Bounds bounds = boundsOf(curves, band, text.fromZero);
   if (bounds.empty()) {
     list.text(plot, text.empty, palette.textMuted, FontRole::kNormal, Qt::AlignCenter);
     return;
@@ -150,6 +173,7 @@ void drawLineChart(DisplayList& list, const QRectF& rect, const ChartText& text,
             text.x, palette, kToTheRight);
   // 2 px more, so that a curve along the upper or lower edge keeps its width.
   list.clip(plot.adjusted(0, -2, 0, 2));
+  drawSpread(list, band, across, up, palette.textMuted);
   for (const RankCurve& curve : curves) {
     std::vector<QPointF> points;
     for (const QPointF& point : curve.points) {
@@ -167,6 +191,12 @@ void drawLineChart(DisplayList& list, const QRectF& rect, const ChartText& text,
   }
   // More names than there is room for would be cut off anyway; colours repeat after eight.
   std::vector<LegendEntry> entries;
+  if (!band.places.empty()) {
+    entries.push_back(
+        {{withAlpha(palette.textMuted, kAllAlpha), {}, false}, QStringLiteral("all")});
+    entries.push_back({{withAlpha(palette.textMuted, kAllAlpha + kHalfAlpha), {}, false},
+                       QStringLiteral("middle half")});
+  }
   for (std::size_t i = 0; i < std::min(curves.size(), kRanksNamed); ++i) {
     QString label = QStringLiteral("rank %1").arg(curves[i].rank);
     const auto& points = curves[i].points;

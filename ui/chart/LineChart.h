@@ -19,6 +19,20 @@ struct RankCurve {
   double lostUntil = 0;          ///< x of the last value, where one was lost
 };
 
+/// How the values of many ranks lie: at each place, whose x rise, the least and the most of them,
+/// and what a quarter, half and three quarters of them do not exceed.
+struct RankBand {
+  struct Place {
+    double x = 0;
+    double least = 0;
+    double quarter = 0;
+    double half = 0;
+    double threeQuarters = 0;
+    double most = 0;
+  };
+  std::vector<Place> places;  ///< none: there are so few ranks that each has a curve
+};
+
 /// What a chart says about itself.
 struct ChartText {
   QString title;
@@ -32,9 +46,10 @@ struct ChartText {
 void drawSparkline(DisplayList& list, const QRectF& rect, const std::vector<double>& values,
                    const QColor& colour);
 
-/// Draws the curves of all ranks with axes, and under the pointer their values.
+/// Draws the curves of all ranks with axes, and under the pointer their values; of many ranks how
+/// all of them lie, behind the curves of some.
 void drawLineChart(DisplayList& list, const QRectF& rect, const ChartText& text,
                    const std::vector<RankCurve>& curves, const Palette& palette,
-                   std::optional<QPointF> pointer);
+                   std::optional<QPointF> pointer, const RankBand& band = {});
 
 }  // namespace lockstep::ui

@@ -3,7 +3,6 @@
 #include <QElapsedTimer>
 #include <QTimer>
 #include <algorithm>
-#include <tuple>
 
 #include "ui/model/Follow.h"
 
@@ -140,24 +139,43 @@ std::optional<Span> SpanFinder::spanOf(Place place, const Match& match) const {
   return index ? std::optional(model_->spanAt(place.first, place.second, *index)) : std::nullopt;
 }
 
+std::optional<SpanFinder::Key> SpanFinder::keyOf(const Span& span) const {
+  const auto index = model_->indexOf(span);
+  const Lane* lane = model_->lane(span.lane);
+  if (!index || lane == nullptr) {
+    return std::nullopt;
+  }
+  return Key{lane->rows[static_cast<std::size_t>(span.row)].startAt(*index), span.lane, span.row,
+             span.id};
+}
+
+std::optional<std::uint64_t> SpanFinder::numberOf(const Span& span) const {
+  const auto wanted = model_ == nullptr ? std::nullopt : keyOf(span);
+  if (!wanted) {
+    return std::nullopt;
+  }
+  std::uint64_t before = 0;
+  bool found = false;
+  for (const auto& [place, matches] : found_) {
+    const auto at = std::partition_point(
+        matches.begin(), matches.end(), [&, &place = place](const Match& match) {
+          return Key{match.startTicks, place.first, place.second, match.id} < *wanted;
+        });
+    before += static_cast<std::uint64_t>(at - matches.begin());
+    found =
+        found || (place == Place{span.lane, span.row} && at != matches.end() && at->id == span.id);
+  }
+  return found ? std::optional(before + 1) : std::nullopt;
+}
+
 std::optional<Span> SpanFinder::next(const std::optional<Span>& from, double ns,
                                      int direction) const {
-  // Matches are ordered by start, then by place, so that spans with one start are visited one by
-  // one.
-  using Key = std::tuple<std::uint64_t, int, int, std::int64_t>;
   if (model_ == nullptr) {
     return std::nullopt;
   }
   // Before all places of the tick, unless it goes on from a span.
-  Key start{model_->toTicks(ns), -1, -1, -1};
-  if (from) {
-    const auto index = model_->indexOf(*from);
-    const Lane* lane = model_->lane(from->lane);
-    if (index && lane != nullptr) {
-      start = {lane->rows[static_cast<std::size_t>(from->row)].startAt(*index), from->lane,
-               from->row, from->id};
-    }
-  }
+  const auto known = from ? keyOf(*from) : std::nullopt;
+  const Key start = known.value_or(Key{model_->toTicks(ns), -1, -1, -1});
   const bool onward = direction > 0;
   std::optional<Key> best;
   std::optional<Key> around;  // the one at the other end

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,9 @@ class SpanFinder : public QObject {
   /// round at the ends. Without a span, the first after (or before) `ns`.
   [[nodiscard]] std::optional<Span> next(const std::optional<Span>& from, double ns,
                                          int direction) const;
+  /// Which of the matches a span is, counted from 1 in the order in which `next` visits them;
+  /// nothing where it is none.
+  [[nodiscard]] std::optional<std::uint64_t> numberOf(const Span& span) const;
 
  signals:
   /// The count, or whether it is final, changed.
@@ -59,7 +63,10 @@ class SpanFinder : public QObject {
   void modelChanged();
   void infoChanged();
   void forgetNames();
+  // Matches are visited by start, then by place, so that spans with one start come one by one.
+  using Key = std::tuple<std::uint64_t, int, int, std::int64_t>;
   [[nodiscard]] std::optional<Span> spanOf(Place place, const Match& match) const;
+  [[nodiscard]] std::optional<Key> keyOf(const Span& span) const;
 
   QPointer<RunModel> model_;
   SpanQuery query_;

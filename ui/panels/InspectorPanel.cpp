@@ -169,7 +169,7 @@ void InspectorPanel::goTo(const Span& span) {
 
 void InspectorPanel::refresh() {
   if (model_ == nullptr || state_ == nullptr || !state_->selection()) {
-    stack_->setCurrentIndex(0);
+    forget();
     return;
   }
   const Span span = *state_->selection();
@@ -180,6 +180,20 @@ void InspectorPanel::refresh() {
   previous_->setEnabled(model_->neighbourOfSameKind(span, -1).has_value());
   next_->setEnabled(model_->neighbourOfSameKind(span, 1).has_value());
   stack_->setCurrentIndex(1);
+}
+
+// Also what lies behind the empty page, which a screen reader may still find.
+void InspectorPanel::forget() {
+  stack_->setCurrentIndex(0);
+  later_->stop();
+  title_->clear();
+  arrived_.clear();
+  for (LowTable* table : {facts_, arrivals_, parameters_}) {
+    table->write({});
+  }
+  for (QLabel* title : {arrivalsTitle_, parametersTitle_}) {
+    title->clear();
+  }
 }
 
 void InspectorPanel::fillFacts(const Span& span) {

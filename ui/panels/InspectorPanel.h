@@ -40,6 +40,7 @@ class InspectorPanel : public QWidget {
 
  private:
   void refresh();
+  void forget();
   void goTo(const Span& span);
   void fillFacts(const Span& span);
   void fillArrivals(const Span& span);

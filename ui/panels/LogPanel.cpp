@@ -97,6 +97,8 @@ void LogPanel::refreshWords() {
 }
 
 void LogPanel::clear() {
+  rank_->setCurrentIndex(0);
+  text_->clear();
   setLines(std::make_shared<LogLines>(LogLines(), lines_->times()));
 }
 

@@ -1,6 +1,7 @@
 #include "ui/panels/RunTablePanel.h"
 
 #include <QHBoxLayout>
+#include <QSignalBlocker>
 #include <QStackedLayout>
 
 #include "ui/model/SpanQuery.h"
@@ -65,6 +66,16 @@ void RunTablePanel::layOut(std::initializer_list<Part> before, std::initializer_
 void RunTablePanel::setFilter(const QString& query) {
   filter_->setText(query);
   refresh_->ask();
+}
+
+// Ranks, iterations and times in it were those of that run.
+void RunTablePanel::takeRun(RunModel* model, ViewState* state) {
+  if (run_ != nullptr && run_ != model) {
+    const QSignalBlocker silent(filter_);  // a new run is searched anyway
+    filter_->clear();
+  }
+  run_ = model;
+  state_ = state;
 }
 
 bool RunTablePanel::busy() const {

@@ -55,6 +55,8 @@ class RunTablePanel : public QWidget {
   /// Puts the parts into their places: some before and after the filter, one below all.
   void layOut(std::initializer_list<Part> before, std::initializer_list<Part> behind,
               QWidget* below = nullptr);
+  /// Lets go of the run before, and of what was looked for in it.
+  void takeRun(RunModel* model, ViewState* state);
   [[nodiscard]] bool open() const { return run_ != nullptr && state_ != nullptr; }
   [[nodiscard]] QString filterText() const;
   /// Names the range that is shown.

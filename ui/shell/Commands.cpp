@@ -43,10 +43,11 @@ QAction* withKey(const QList<QAction*>& actions, const QKeySequence& key) {
 
 }  // namespace
 
-Commands::Commands(QWidget* parent, const Stages& stages)
+Commands::Commands(QWidget* parent, const Stages& stages, const QList<QAction*>& listOfRuns)
     : themes(new QActionGroup(parent)),
       layouts(new QActionGroup(parent)),
-      scales(new QActionGroup(parent)) {
+      scales(new QActionGroup(parent)),
+      ofRuns(listOfRuns) {
   const auto command = [parent](const char* name, const char* text,
                                 const QList<QKeySequence>& keys = {}) {
     return make(parent, name, commandText(text), keys);
@@ -163,6 +164,8 @@ QMenu* Commands::fillMenus(QMainWindow& window, const QList<QAction*>& docks) co
 
   QMenu* runs = window.menuBar()->addMenu(commandText("&Run"));
   runs->addActions({run, record, stop, repeat});
+  runs->addSeparator();
+  runs->addActions(ofRuns);
 
   QMenu* look = window.menuBar()->addMenu(commandText("&View"));
   look->addAction(startPage);
@@ -237,6 +240,7 @@ std::vector<KeySheet::Group> Commands::groups() const {
                                    {commandText("Files"), {open, reopen, importFiles, importFolder, exportRun, exportPicture, quit}},
                                    {commandText("View"), look},
                                    {commandText("Help"), {palette, keys, changeKeys, about}}};
+  all.push_back({commandText("List of runs"), ofRuns});
   all.insert(all.end(), ofViews.begin(), ofViews.end());
   return all;
 }

@@ -19,8 +19,8 @@ class Stages;
 /// Every command of the window, each once: menus, toolbar and key sheet show these same
 /// actions. The parent owns them. [ui-thread]
 struct Commands {
-  /// `stages` has all its views already.
-  Commands(QWidget* parent, const Stages& stages);
+  /// `stages` has all its views already; `listOfRuns` are the commands of that panel.
+  Commands(QWidget* parent, const Stages& stages, const QList<QAction*>& listOfRuns);
 
   QAction* open;
   QAction* reopen;
@@ -58,6 +58,7 @@ struct Commands {
   QAction* follow = nullptr;
   QAction* previousIteration = nullptr;
   QAction* nextIteration = nullptr;
+  QList<QAction*> ofRuns;
   std::vector<KeySheet::Group> ofViews;  ///< the actions of each stage that has any
 
   /// Fills the menu bar; `docks` are the actions that show and hide docks. Returns the menu

@@ -1,6 +1,9 @@
 #include "ui/shell/Links.h"
 
 #include <QDockWidget>
+#include <algorithm>
+#include <functional>
+#include <vector>
 
 #include "engine/experiment/Schema.h"
 #include "ui/shell/CurrentRun.h"
@@ -100,6 +103,27 @@ void linkFindings(Frame& frame, CurrentRun& run) {
   QObject::connect(frame.findings, &Findings::showRequested, &run, show);
 }
 
+/// The runs that boxes offer beside the open one: a box of thousands helps nobody.
+QStringList latestOf(const std::vector<RunEntry>& entries, const QString& open) {
+  constexpr std::size_t kOffered = 100;
+  std::vector<const RunEntry*> latest;
+  for (const RunEntry& entry : entries) {
+    if (entry.path != open) {
+      latest.push_back(&entry);
+    }
+  }
+  if (latest.size() > kOffered) {
+    std::ranges::nth_element(latest, latest.begin() + kOffered, std::greater(), &RunEntry::started);
+    latest.resize(kOffered);
+    std::ranges::sort(latest, {}, &RunEntry::path);
+  }
+  QStringList paths;
+  for (const RunEntry* entry : latest) {
+    paths << entry->path;
+  }
+  return paths;
+}
+
 /// Between the list of runs and the comparison.
 void linkRuns(Frame& frame, CurrentRun& run) {
   RunsPanel* runs = frame.panels.runs;
@@ -116,13 +140,12 @@ void linkRuns(Frame& frame, CurrentRun& run) {
                      }
                      frame.pages->showView(QStringLiteral("compare"));
                    });
+  QObject::connect(views.compare, &CompareView::comparedChanged, runs, &RunsPanel::setCompared);
+  QObject::connect(runs, &RunsPanel::sightWanted, runs,
+                   [&frame, runs] { frame.docks.bring(runs); });
   QObject::connect(runs, &RunsPanel::refreshed, &run, [runs, &views, &run] {
-    QStringList others;
-    for (const RunEntry& entry : runs->runs().entries()) {
-      if (run.session() == nullptr || entry.path != run.session()->path()) {
-        others.append(entry.path);
-      }
-    }
+    const QString open = run.session() == nullptr ? QString() : run.session()->path();
+    const QStringList others = latestOf(runs->runs().entries(), open);
     views.compare->setOtherRuns(others);
     views.hooks->setOtherRuns(others);
     views.whatIf->setOtherRuns(others);

@@ -72,7 +72,7 @@ MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
           listExperiments(paths.experiments.isEmpty() ? shippedExperiments() : paths.experiments,
                           paths.experiment)),
       frame_(*this, settings_, build_.programs(), runsFolder(paths)),
-      commands_(this, *frame_.stages),
+      commands_(this, *frame_.stages, frame_.panels.runs->panelActions()),
       keys_(commands_.groups(), settings_),
       bar_(new RunBar(commands_, experiments_)),
       run_(frame_, settings_),

@@ -3,9 +3,9 @@
 #include "ui/panels/InspectorPanel.h"
 #include "ui/panels/LogPanel.h"
 #include "ui/panels/ProblemsPanel.h"
-#include "ui/panels/RunsPanel.h"
 #include "ui/panels/events/EventsPanel.h"
 #include "ui/panels/hooks/HookManagerPanel.h"
+#include "ui/panels/runs/RunsPanel.h"
 #include "ui/panels/setup/SetupPanel.h"
 #include "ui/panels/statistics/StatisticsPanel.h"
 

@@ -4,7 +4,7 @@
 
 #include "ui/model/Format.h"
 #include "ui/panels/ProblemsPanel.h"
-#include "ui/panels/RunEntry.h"
+#include "ui/panels/runs/RunEntry.h"
 #include "ui/shell/MessageBar.h"
 #include "ui/shell/RunSession.h"
 

@@ -8,7 +8,7 @@
 #include "ui/model/RunDiagnoser.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/ViewState.h"
-#include "ui/panels/RunEntry.h"
+#include "ui/panels/runs/RunEntry.h"
 #include "ui/shell/StartupProgress.h"
 #include "ui/stage/OpenRun.h"
 

@@ -11,7 +11,7 @@
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/Labels.h"
 #include "ui/panels/Layouts.h"
-#include "ui/panels/RunsTable.h"
+#include "ui/panels/runs/RunsTable.h"
 #include "ui/shell/Icons.h"
 
 namespace lockstep::ui {
@@ -202,7 +202,7 @@ void StartPage::setRecentRuns(const std::vector<RunEntry>& runs) {
   for (const RunEntry& run : runs) {
     // A file that cannot be read is in the list of runs, with its reason; it is nothing to begin
     // with.
-    if (run.problem.isEmpty()) {
+    if (run.problem.isEmpty() && !run.unread) {
       latest.push_back(&run);
     }
   }
@@ -216,11 +216,12 @@ void StartPage::setRecentRuns(const std::vector<RunEntry>& runs) {
     return;
   }
   for (const RunEntry* run : latest) {
-    auto* open = named(new QPushButton(tr("Open")), "", tr("Open %1").arg(run->name), run->path);
+    auto* open =
+        named(new QPushButton(tr("Open")), "", tr("Open %1").arg(run->shownName()), run->path);
     connect(open, &QPushButton::clicked, this,
             [this, path = run->path] { emit openRequested(path); });
     const QString started = run->started.toLocalTime().toString("yyyy-MM-dd HH:mm");
-    recent_->addWidget(entry(run->name, tr("%1 · %2").arg(howItWent(*run), started), open));
+    recent_->addWidget(entry(run->shownName(), tr("%1 · %2").arg(howItWent(*run), started), open));
   }
 }
 

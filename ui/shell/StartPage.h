@@ -3,7 +3,7 @@
 #include <QWidget>
 #include <vector>
 
-#include "ui/panels/RunEntry.h"
+#include "ui/panels/runs/RunEntry.h"
 #include "ui/shell/ExperimentCatalog.h"
 #include "ui/shell/Programs.h"
 

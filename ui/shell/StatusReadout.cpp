@@ -9,7 +9,7 @@
 #include "ui/model/HostWords.h"
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/Labels.h"
-#include "ui/panels/RunsTable.h"
+#include "ui/panels/runs/RunsTable.h"
 #include "ui/shell/RunSession.h"
 #include "ui/views/timeline/TimelineView.h"
 

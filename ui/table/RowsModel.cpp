@@ -31,6 +31,16 @@ void sortBy(std::vector<std::uint32_t>& order, const std::vector<std::optional<K
   });
 }
 
+// Keys are fetched once a row and not twice a comparison: a key may be a text that is put together.
+void sortByNumber(std::vector<std::uint32_t>& order, const TableRows& rows, std::size_t column,
+                  bool up) {
+  std::vector<std::optional<double>> keys(rows.size());
+  for (const std::uint32_t row : order) {
+    keys[row] = keyOf(rows, row, column);
+  }
+  sortBy(order, keys, up, [](double a, double b) { return a < b; });
+}
+
 }  // namespace
 
 bool RowsModel::Arrangement::sorts(const TableRows& rows) const {
@@ -38,7 +48,7 @@ bool RowsModel::Arrangement::sorts(const TableRows& rows) const {
 }
 
 RowsModel::MaybeOrder RowsModel::Arrangement::of(const TableRows& rows) const {
-  if (!sorts(rows) && !filter) {
+  if (!sorts(rows) && !filter && !rows.groupedBy()) {
     return std::nullopt;
   }
   Order order;
@@ -48,26 +58,21 @@ RowsModel::MaybeOrder RowsModel::Arrangement::of(const TableRows& rows) const {
       order.push_back(static_cast<std::uint32_t>(row));
     }
   }
-  if (!sorts(rows)) {
-    return order;
-  }
   const auto at = static_cast<std::size_t>(column);
   const bool up = direction == Qt::AscendingOrder;
-  if (rows.columns()[at].byNumber) {
-    // Keys are fetched once a row and not twice a comparison: a key may be a text that is put
-    // together.
-    std::vector<std::optional<double>> keys(rows.size());
-    for (const std::uint32_t row : order) {
-      keys[row] = keyOf(rows, row, at);
-    }
-    sortBy(order, keys, up, [](double a, double b) { return a < b; });
-  } else {
+  if (sorts(rows) && rows.columns()[at].byNumber) {
+    sortByNumber(order, rows, at, up);
+  } else if (sorts(rows)) {
     std::vector<std::optional<QString>> keys(rows.size());
     for (const std::uint32_t row : order) {
       keys[row] = rows.text(row, at);
     }
     sortBy(order, keys, up,
            [&](const QString& a, const QString& b) { return rows.before(a, b, at); });
+  }
+  // Groups come last, since sorting is stable: within each, rows keep the order from before.
+  if (const auto group = rows.groupedBy(); group && !(sorts(rows) && *group == at)) {
+    sortByNumber(order, rows, *group, true);
   }
   return order;
 }
@@ -99,7 +104,8 @@ void RowsModel::arrange(std::shared_ptr<const TableRows> rows) {
     take(nullptr, std::nullopt);
     return;
   }
-  if (rows->size() <= kSortedAtOnce || (!wanted_.sorts(*rows) && !wanted_.filter)) {
+  if (rows->size() <= kSortedAtOnce ||
+      (!wanted_.sorts(*rows) && !wanted_.filter && !rows->groupedBy())) {
     MaybeOrder order = wanted_.of(*rows);
     take(std::move(rows), std::move(order));
     return;

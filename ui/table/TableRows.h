@@ -41,6 +41,10 @@ class TableRows {
     return a < b;
   }
 
+  /// The column by whose numbers rows stand together, whatever else they are sorted by; nothing:
+  /// they do not. [any-thread]
+  [[nodiscard]] virtual std::optional<std::size_t> groupedBy() const { return {}; }
+
   /// What is said of a cell under the pointer; empty: nothing. [ui-thread]
   [[nodiscard]] virtual QString tip(std::size_t row, std::size_t column) const {
     return text(row, column);

@@ -15,7 +15,7 @@
 #include "ui/panels/InspectorPanel.h"
 #include "ui/panels/LogPanel.h"
 #include "ui/panels/ProblemsPanel.h"
-#include "ui/panels/RunsPanel.h"
+#include "ui/panels/runs/RunsPanel.h"
 #include "ui/table/TableView.h"
 
 namespace lockstep::ui {
@@ -233,6 +233,33 @@ TEST_F(InspectorLinks, AParameterAndTheSelectionLeadToAllTheirEvents) {
   emit parameters->activated(parameters->model()->index(0, 0));
   panel_.findChild<QPushButton*>("inspectorFindAll")->click();
   EXPECT_EQ(asked_, (QStringList{"\"fc.weight\"", "name:allreduce bucket:1"}));
+}
+
+TEST_F(InspectorLinks, NothingOfARunThatIsClosedIsLeft) {
+  const auto* title = panel_.findChild<QLabel*>("inspectorTitle");
+  ASSERT_FALSE(title->text().isEmpty());
+  panel_.setRun(nullptr, nullptr);
+  EXPECT_EQ(title->text(), "");
+  for (const char* name : {"inspectorFacts", "inspectorArrivals", "inspectorParameters"}) {
+    EXPECT_EQ(table(name)->model()->rowCount(), 0) << name;
+  }
+  for (const QLabel* label : panel_.findChildren<QLabel*>()) {
+    EXPECT_FALSE(label->text().contains("Bucket 1") || label->text().contains("Rank 1"))
+        << label->text().toStdString();
+  }
+}
+
+TEST_F(LogPanelLines, AnotherRunIsNotFilteredByARankAndATextOfTheOneBefore) {
+  panel_.findChild<QComboBox*>("logRank")->setCurrentText("Rank 1");
+  type("lost");
+  ASSERT_EQ(texts(), QStringList{"lost the connection"});
+  panel_.clear();
+  EXPECT_EQ(panel_.findChild<QComboBox*>("logRank")->currentText(), "All ranks");
+  EXPECT_EQ(panel_.findChild<QLineEdit*>("logText")->text(), "");
+  std::vector<trace::LogRow> rows(1);
+  rows[0] = {0, 0, 0, "of the next run"};
+  panel_.append(rows);
+  EXPECT_EQ(texts(), QStringList{"of the next run"});
 }
 
 TEST(ProblemsPanel, AnIterationIsWrittenInFullHoweverLateItIs) {

@@ -18,7 +18,7 @@
 #include <QToolButton>
 #include <QUrl>
 
-#include "ui/panels/RunsPanel.h"
+#include "ui/panels/runs/RunsPanel.h"
 #include "ui/views/timeline/TimelineView.h"
 
 namespace lockstep {

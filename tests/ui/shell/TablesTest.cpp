@@ -113,6 +113,7 @@ TEST_F(TablesTest, TheInspectorOpensWithASelectionUntilItIsClosedByHand) {
 // Of the run before, all tables have a row that is marked, and a range is filtered.
 TEST_F(TablesTest, NothingOfTheRunBeforeStaysInTheDocks) {
   const QStringList tables{"eventsTable", "statisticsTable", "problemsTable", "logLines"};
+  const std::initializer_list<const char*> filters{"eventsFilter", "statisticsFilter", "logText"};
   const auto table = [&](const QString& name) {
     return window().findChild<QTableView*>(name)->model();
   };
@@ -136,8 +137,14 @@ TEST_F(TablesTest, NothingOfTheRunBeforeStaysInTheDocks) {
     ASSERT_FALSE(find<QWidget>("eventsRange")->isHidden());
     ASSERT_EQ(find<QDockWidget>("problemsDock")->windowTitle(), "Problems (1)");
     ASSERT_EQ(find<QLabel>("iterationTotal")->text(), "/ 40");
+    for (const char* name : filters) {
+      find<QLineEdit>(name)->setText("step:3");
+    }
   };
   const auto nothingIsLeft = [&] {
+    for (const char* name : filters) {
+      EXPECT_EQ(find<QLineEdit>(name)->text(), "") << name;
+    }
     for (const QString& name : tables) {
       EXPECT_EQ(table(name)->rowCount(), 0) << name.toStdString();
     }

@@ -26,6 +26,33 @@ TEST(RowsModelTest, UnknownNumbersComeLastWhicheverWay) {
   EXPECT_EQ(model.rowAt(3), 3u) << "the rows' own order again";
 }
 
+/// Numbers whose last digit is a group.
+class Grouped : public Numbers {
+ public:
+  using Numbers::Numbers;
+  [[nodiscard]] std::optional<std::size_t> groupedBy() const override { return 1; }
+  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override {
+    return column == 1 ? std::optional<double>(row % 3) : std::optional<double>(row);
+  }
+};
+
+TEST(RowsModelTest, GroupsStandTogetherWhateverRowsAreSortedBy) {
+  RowsModel model;
+  model.setRows(std::make_shared<Grouped>(6));
+  const auto order = [&] {
+    std::vector<std::size_t> rows;
+    for (int line = 0; line < model.rowCount(); ++line) {
+      rows.push_back(model.rowAt(line));
+    }
+    return rows;
+  };
+  EXPECT_EQ(order(), (std::vector<std::size_t>{0, 3, 1, 4, 2, 5})) << "unsorted";
+  model.sort(0, Qt::DescendingOrder);
+  EXPECT_EQ(order(), (std::vector<std::size_t>{3, 0, 4, 1, 5, 2}));
+  model.setFilter([](const TableRows&, std::size_t row) { return row != 4; });
+  EXPECT_EQ(order(), (std::vector<std::size_t>{3, 0, 1, 5, 2}));
+}
+
 TEST(RowsModelTest, ALongTableIsHandedOutInPagesAndSortedOnAnotherThread) {
   RowsModel model;
   constexpr std::size_t kRows = 3'000'000;

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "tests/ui/xtest/ViewsFixture.h"
-#include "ui/panels/RunsTable.h"
+#include "ui/panels/runs/RunsTable.h"
 #include "ui/views/compare/CompareView.h"
 #include "ui/views/compare/DistributionPanel.h"
 #include "ui/views/compare/TwinTimelines.h"

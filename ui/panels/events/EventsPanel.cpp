@@ -103,8 +103,7 @@ void EventsPanel::setRun(RunModel* model, ViewState* state) {
   export_.cancel();
   rows_.setRows(nullptr, nullptr);
   showRows();
-  run_ = model;
-  state_ = state;
+  takeRun(model, state);
   if (open()) {
     connect(state_, &ViewState::selectionChanged, this, &EventsPanel::showSelection);
     connect(state_, &ViewState::filterChanged, this, [this] { say({}); });

@@ -48,8 +48,7 @@ void StatisticsPanel::setRun(RunModel* model, ViewState* state) {
   shown_.reset();
   askedBy_ = by_;
   setRows({});
-  run_ = model;
-  state_ = state;
+  takeRun(model, state);
   refresh_->setRun(model, state);
   refreshWords();
 }

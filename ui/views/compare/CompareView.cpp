@@ -130,6 +130,14 @@ void CompareView::showRuns() {
   }
   // A refusal stays until the next try; else what is waited for.
   say(refusal_.isEmpty() ? runs_.waiting() : refusal_);
+  QStringList paths;
+  if (runs_.first() != nullptr && runs_.count() > 0) {
+    paths << QString::fromStdString(runs_.first()->path().string());
+    for (std::size_t i = 0; i < runs_.count(); ++i) {
+      paths << QString::fromStdString(runs_.other(i)->path().string());
+    }
+  }
+  emit comparedChanged(paths);
 }
 
 void CompareView::showResult() {

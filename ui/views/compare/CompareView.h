@@ -49,6 +49,10 @@ class CompareView : public RunView {
   /// What the view says in place of tables, or of a run that was refused; empty: nothing.
   [[nodiscard]] QString message() const;
 
+ signals:
+  /// The runs that are set against each other, A first; none while A stands alone.
+  void comparedChanged(const QStringList& paths);
+
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;

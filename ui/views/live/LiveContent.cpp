@@ -11,6 +11,7 @@
 #include "ui/model/Format.h"
 #include "ui/model/ViewState.h"
 #include "ui/views/live/LiveBuckets.h"
+#include "ui/views/live/LiveSpread.h"
 
 namespace lockstep::ui {
 namespace {
@@ -35,12 +36,29 @@ TimeRange pieceOf(TimeRange window, int index) {
   return {window.startNs + length * index, window.startNs + length * (index + 1)};
 }
 
+// An iteration may be longer than a piece: those in which none ended lie on the line between what
+// is known before and after, since nothing else happened there.
+void bridge(std::vector<double>& course) {
+  std::optional<std::size_t> known;
+  for (std::size_t i = 0; i < course.size(); ++i) {
+    if (!std::isfinite(course[i])) {
+      continue;
+    }
+    for (std::size_t gap = known ? *known + 1 : i; gap < i; ++gap) {
+      const double part = static_cast<double>(gap - *known) / static_cast<double>(i - *known);
+      course[gap] = course[*known] + (course[i] - course[*known]) * part;
+    }
+    known = i;
+  }
+}
+
 template <typename Value>
 std::vector<double> courseOf(TimeRange window, const Value& value) {
   std::vector<double> course;
   for (int i = 0; i < kCoursePoints && !window.empty(); ++i) {
     course.push_back(value(pieceOf(window, i)));
   }
+  bridge(course);
   return course;
 }
 
@@ -395,6 +413,10 @@ LiveContent liveContent(const RunModel& model, const LiveFeed& feed, double nowN
   const auto rate = [&](const LiveFeed::Rank& rank) { return LiveFeed::stepsPerSecond(rank, all); };
   for (const LiveFeed::Rank* rank : ranksWithCurves(feed, rate)) {
     content.throughput.push_back(throughputCurve(*rank, all, feed.samplesAStep() ? samples : 1.0));
+  }
+  if (feed.ranks().size() > kFewRanks) {
+    content.lossBand = lossBand(model, feed);
+    content.throughputBand = throughputBand(feed, all, feed.samplesAStep() ? samples : 1.0);
   }
   for (const LiveFeed::Rank& rank : feed.ranks()) {
     LiveRank& of = content.ranks.emplace_back(bucketsNow(model, rank.rank));

@@ -61,6 +61,8 @@ struct LiveContent {
   std::array<LiveTile, kLiveFigures> tiles;
   std::vector<RankCurve> loss;        ///< over iterations; of many ranks lowest, middle, highest
   std::vector<RankCurve> throughput;  ///< samples/s, or steps/s, over seconds since the first step
+  RankBand lossBand;                  ///< of many ranks: how all of them lie
+  RankBand throughputBand;
   QString throughputUnit;
   std::optional<TimeRange> iterations;  ///< the last that all ranks ended
   std::uint32_t firstIteration = 0;

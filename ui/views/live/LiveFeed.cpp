@@ -7,6 +7,27 @@
 #include "engine/experiment/Parse.h"
 
 namespace lockstep::ui {
+namespace {
+
+constexpr std::size_t kPaceOf = 5;  // iterations
+constexpr double kPatience = 3;     // times the longest of them
+
+/// The last iterations of a rank, each from the end of the one before it.
+struct Pace {
+  double usualNs = 0;  ///< the middle one
+  double longestNs = 0;
+};
+
+Pace paceOf(const std::vector<StepSpan>& steps) {
+  std::vector<double> lengths;
+  for (std::size_t i = steps.size() - std::min(steps.size(), kPaceOf); i < steps.size(); ++i) {
+    lengths.push_back(steps[i].endNs - (i == 0 ? steps[i].startNs : steps[i - 1].endNs));
+  }
+  std::ranges::sort(lengths);
+  return {lengths[lengths.size() / 2], lengths.back()};
+}
+
+}  // namespace
 
 std::vector<double> LiveFeed::within(TimeRange range, analysis::Course course) const {
   return analysed_ == nullptr
@@ -97,6 +118,12 @@ std::optional<double> LiveFeed::stepsPerSecond(const Rank& rank, TimeRange withi
   const auto at = std::lower_bound(rank.steps.begin(), rank.steps.end(), middle, endsBefore);
   if (at != rank.steps.end() && at->startNs <= middle && at->endNs > at->startNs) {
     return 1e9 / (at->endNs - at->startNs);
+  }
+  if (at == rank.steps.end() && begin == end) {
+    const Pace pace = paceOf(rank.steps);
+    if (middle - rank.steps.back().endNs < kPatience * pace.longestNs) {
+      return 1e9 / std::max(1.0, pace.usualNs);
+    }
   }
   // No end within it, nor an iteration over its middle: the rank stands still. With one end that
   // iteration tells.

@@ -36,7 +36,8 @@ class LiveFeed {
   [[nodiscard]] std::vector<double> within(TimeRange range, analysis::Course course) const;
 
   /// Iterations a second of the slowest rank over a stretch of time; nothing before any rank has
-  /// ended one.
+  /// ended one. Since a rank's last end its iteration goes on, and that is no fall: it keeps the
+  /// pace of its last ones until it has been silent for far longer than these took.
   [[nodiscard]] std::optional<double> stepsPerSecond(TimeRange within) const;
   /// Iterations a second of one rank.
   [[nodiscard]] static std::optional<double> stepsPerSecond(const Rank& rank, TimeRange within);

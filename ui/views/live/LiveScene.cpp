@@ -23,6 +23,7 @@ constexpr double kRankName = 64;
 constexpr double kLeastCharts = 150;
 constexpr double kLeastTimeline = 130;
 constexpr double kLeastLines = 60;
+constexpr double kLowestCharts = 90;  // lower ones have no room for axes
 constexpr std::size_t kBucketRows = 4;
 
 QString stateOf(const LiveBucket& bucket) {
@@ -63,21 +64,31 @@ void LiveScene::layOut() {
   rowsLeftOut_ = content_.ranks.size() - rows;
   const double buckets =
       kCaption + kBucketRow * static_cast<double>(std::max<std::size_t>(1, rows));
-  // Charts get 150 px or 45 % of the rest, whichever is more; the timeline gets what they leave,
-  // and 130 px at least.
-  const double rest = frame_.size.height() - top - buckets - 3 * kGap - kMargin;
-  const double share = std::max(kLeastTimeline, rest - std::max(kLeastCharts, rest * 0.45));
-  layOutLanes(share - kCaption - timeline_metrics::kRulerHeight);
-  // What the lanes leave is the charts'.
-  const double timeline = std::clamp(kCaption + timeline_metrics::kRulerHeight + lanes_.height(),
-                                     kLeastTimeline, share);
-  timeline_ = QRectF(kMargin, top, width, timeline);
-  buckets_ = QRectF(kMargin, timeline_.bottom() + kGap, width, buckets);
+  // A low frame keeps its charts, also when a problem takes room above them: first the lanes give
+  // way, which the timeline shows as well, then the buckets.
+  double below = frame_.size.height() - top - kMargin;
+  const bool showsBuckets = below >= buckets + kGap + kLowestCharts;
+  below -= showsBuckets ? buckets + kGap : 0;
+  if (below >= kLeastTimeline + kGap + kLowestCharts) {
+    // Charts get 150 px or 45 % of the rest, whichever is more; the timeline gets what they leave,
+    // and 130 px at least.
+    const double rest = below - 2 * kGap;
+    const double share = std::max(kLeastTimeline, rest - std::max(kLeastCharts, rest * 0.45));
+    layOutLanes(share - kCaption - timeline_metrics::kRulerHeight);
+    // What the lanes leave is the charts'.
+    const double timeline = std::clamp(kCaption + timeline_metrics::kRulerHeight + lanes_.height(),
+                                       kLeastTimeline, share);
+    timeline_ = QRectF(kMargin, top, width, timeline);
+    top = timeline_.bottom() + kGap;
+  }
+  if (showsBuckets) {
+    buckets_ = QRectF(kMargin, top, width, buckets);
+    top = buckets_.bottom() + kGap;
+  }
   const double half = (width - kGap) / 2;
-  const double chartTop = buckets_.bottom() + kGap;
-  const double height = std::max(40.0, frame_.size.height() - kMargin - chartTop);
-  loss_ = QRectF(kMargin, chartTop, half, height);
-  throughput_ = QRectF(kMargin + half + kGap, chartTop, half, height);
+  const double height = std::max(40.0, frame_.size.height() - kMargin - top);
+  loss_ = QRectF(kMargin, top, half, height);
+  throughput_ = QRectF(kMargin + half + kGap, top, half, height);
   layOutCells();
 }
 
@@ -105,7 +116,7 @@ void LiveScene::layOutLanes(double room) {
 void LiveScene::layOutCells() {
   constexpr double kNarrowest = 18;
   constexpr double kBetween = 3;
-  const std::size_t rows = content_.ranks.size() - rowsLeftOut_;
+  const std::size_t rows = buckets_.isEmpty() ? 0 : content_.ranks.size() - rowsLeftOut_;
   for (std::size_t r = 0; r < rows; ++r) {
     const std::vector<LiveBucket>& buckets = content_.ranks[r].buckets;
     if (buckets.empty()) {
@@ -149,8 +160,12 @@ void LiveScene::draw(DisplayList& list) const {
   for (int i = 0; i < kLiveFigures; ++i) {
     drawTile(list, static_cast<LiveFigure>(i));
   }
-  drawTimeline(list);
-  drawBuckets(list);
+  if (!timeline_.isEmpty()) {
+    drawTimeline(list);
+  }
+  if (!buckets_.isEmpty()) {
+    drawBuckets(list);
+  }
   const auto titled = [&](const QString& title) {
     return content_.ranks.size() <= kFewRanks ? title
                                               : QStringLiteral("%1, extremes of %2 ranks")
@@ -159,11 +174,11 @@ void LiveScene::draw(DisplayList& list) const {
   drawLineChart(list, loss_,
                 {titled(QStringLiteral("Loss")), QString(), QStringLiteral("iteration"),
                  QStringLiteral("No rank has reported a loss yet"), false},
-                content_.loss, palette_, frame_.pointer);
+                content_.loss, palette_, frame_.pointer, content_.lossBand);
   drawLineChart(list, throughput_,
                 {titled(QStringLiteral("Throughput")), content_.throughputUnit, QStringLiteral("s"),
                  QStringLiteral("Appears with the second iteration"), true},
-                content_.throughput, palette_, frame_.pointer);
+                content_.throughput, palette_, frame_.pointer, content_.throughputBand);
   drawCards(list);
 }
 

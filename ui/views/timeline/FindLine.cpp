@@ -46,14 +46,16 @@ void FindLine::begin() {
   line_->selectAll();
 }
 
-void FindLine::showResult(const SpanFinder& finder) {
+void FindLine::showResult(const SpanFinder& finder, const std::optional<Span>& selected) {
   const SpanQuery& query = finder.query();
   if (query.empty()) {
     result_->clear();
   } else if (!query.error().isEmpty()) {
     result_->setText(query.error());
   } else {
-    const QString matches = formatCounted(finder.count(), "match", "matches");
+    const auto number = selected ? finder.numberOf(*selected) : std::nullopt;
+    const QString all = formatCounted(finder.count(), "match", "matches");
+    const QString matches = number ? tr("%1 of %2").arg(formatCount(*number), all) : all;
     result_->setText(finder.searching() ? tr("%1 so far…").arg(matches) : matches);
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QWidget>
+#include <optional>
 
 #include "ui/model/SpanFinder.h"
 
@@ -24,8 +25,8 @@ class FindLine : public QWidget {
   [[nodiscard]] QString text() const;
   /// Types for the user; `queryChanged` follows when it is new.
   void setText(const QString& text);
-  /// Says what the finder has found so far.
-  void showResult(const SpanFinder& finder);
+  /// Says what the finder has found so far, and which of it is selected.
+  void showResult(const SpanFinder& finder, const std::optional<Span>& selected);
   /// Takes the keyboard, with the text selected.
   void begin();
 

@@ -77,6 +77,9 @@ void TimelineView::makeMoreActions() {
   makeAction(tr("View after"), {Qt::ALT | Qt::Key_Right}, [this] { state_->goForward(); });
   makeAction(tr("Higher rows (Alt + wheel)"), {Qt::SHIFT | Qt::Key_Up},
              [this] { controller_.scaleRows(1); });
+  makeAction(tr("Collapse all ranks"), {Qt::Key_X}, [this] { controller_.collapseAll(true); });
+  makeAction(tr("Expand all ranks"), {Qt::SHIFT | Qt::Key_X},
+             [this] { controller_.collapseAll(false); });
   makeAction(tr("Lower rows"), {Qt::SHIFT | Qt::Key_Down}, [this] { controller_.scaleRows(-1); });
   QAction* freeze =
       makeAction(tr("Stand still, or go on"), {Qt::Key_Space}, [this] { setFrozen(!frozen_); });

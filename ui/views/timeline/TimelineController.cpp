@@ -138,6 +138,7 @@ TimelineFrame TimelineController::frame() const {
   frame.size = size_;
   frame.range = state_->range();
   frame.scrollY = scrollY_;
+  frame.keepsHeads = true;
   frame.colourBy = state_->colourBy();
   frame.selection = state_->selection();
   frame.hovered = state_->hovered();
@@ -341,8 +342,9 @@ void TimelineController::bringIntoSight(const Span& span) {
   relayout();
   if (const auto row = layout_.find(span.lane, span.row)) {
     const double visible = size_.height() - kRulerHeight;
-    if (row->top < scrollY_) {
-      setScroll(row->top - kRankHeader);
+    const double covered = sight().worldKept + kRankHeader;  // World and the header of its rank
+    if (row->top < scrollY_ + covered) {
+      setScroll(row->top - covered);
     } else if (row->top + row->height > scrollY_ + visible) {
       setScroll(row->top + row->height - visible + kRankHeader);
     }
@@ -438,6 +440,14 @@ void TimelineController::zoomTo(const std::optional<Span>& span, double ns) {
 
 void TimelineController::toggleRank(int rank) {
   if (!collapsed_.erase(rank)) {
+    collapsed_.insert(rank);
+  }
+  relayout();
+}
+
+void TimelineController::collapseAll(bool collapsed) {
+  collapsed_.clear();
+  for (int rank = 0; collapsed && rank < model_->rankCount(); ++rank) {
     collapsed_.insert(rank);
   }
   relayout();

@@ -70,6 +70,8 @@ class TimelineController {
   /// Drops the measuring band, else the filter, else the selection.
   void clear();
   void toggleRank(int rank);
+  /// Folds each rank to a strip, or shows the lanes of all again.
+  void collapseAll(bool collapsed);
   /// Shows the lanes of these ranks alone; with none, all ranks again.
   void showRanks(const std::vector<int>& ranks);
   /// Shows the lanes of the rank that comes after the first shown one among those that are unlike

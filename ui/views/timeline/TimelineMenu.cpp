@@ -107,6 +107,8 @@ void TimelineMenu::addViews(const std::optional<Span>& span, double ns) {
   if (!shown.empty()) {
     add(tr("Show all ranks"), [&timeline] { timeline.showRanks({}); });
   }
+  add(tr("Collapse all ranks"), [&timeline] { timeline.collapseAll(true); });
+  add(tr("Expand all ranks"), [&timeline] { timeline.collapseAll(false); });
 }
 
 void TimelineMenu::addManyRanks(const std::optional<Span>& span, QPointF position) {

@@ -20,6 +20,7 @@ struct TimelineFrame {
   QSizeF size;
   TimeRange range;
   double scrollY = 0;
+  bool keepsHeads = false;  ///< World and the header of a rank stay in sight over what is scrolled
   ColourBy colourBy = ColourBy::kPhase;
   std::optional<Span> selection;
   std::optional<Span> hovered;
@@ -29,7 +30,7 @@ struct TimelineFrame {
   bool ribbons = false;               ///< joins every collective in sight across ranks
   const Annotations* notes = nullptr;
   const ForecastIteration* forecast = nullptr;  ///< is drawn where the layout has room for it
-  const SpanFinder* found = nullptr;  ///< what is searched for: all else is dimmed
+  const SpanFinder* found = nullptr;            ///< what is searched for: all else is dimmed
 };
 
 /// What of a run is in sight in a frame, and where: by this every layer of a timeline is drawn and
@@ -45,6 +46,9 @@ struct TimelineSight {
   [[nodiscard]] double layoutY(QPointF position) const;
   /// Below the ruler: all of it, and what lies right of the names.
   [[nodiscard]] QRectF belowRuler() const;
+  [[nodiscard]] QRectF timesArea() const;
+  /// The same without what stays in sight: here lies what is scrolled.
+  [[nodiscard]] QRectF scrolled() const;
   [[nodiscard]] QRectF lanesArea() const;
   [[nodiscard]] bool inSight(double layoutTop, double height) const;
   /// The ranks whose lanes are in sight, or nearly; the cost does not grow with all others.
@@ -65,6 +69,11 @@ struct TimelineSight {
   const TimelineLayout& layout;
   const TimelineFrame frame;
   const TimeAxis axis;
+  /// The height of World where it stays below the ruler; 0: it is scrolled like all else.
+  const double worldKept;
+  /// The rank whose lanes are cut off above, and where its header stays; null: none.
+  const TimelineLayout::RankBox* const headKept;
+  const double headTop;
 };
 
 /// How far beside a thin span the pointer may be, in pixels.

@@ -45,7 +45,7 @@ TimelineView::TimelineView(QWidget* parent) : Steered(parent), unlikeJob_(this) 
   connect(&annotations(), &Annotations::changed, this, [this] { repaintSoon(); });
   connect(&annotations(), &Annotations::failed, this, &TimelineView::problem);
   connect(&finder_, &SpanFinder::changed, this, [this] {
-    findLine_->showResult(finder_);
+    showFound();
     repaintSoon();
   });
   connect(findLine_, &FindLine::queryChanged, this,
@@ -88,6 +88,10 @@ void TimelineView::runChanged() {
   counterMenu_->setState(state_);
   counterMenu_->setModel(model_);
   finder_.setModel(model_);
+  if (model_ == nullptr) {
+    findLine_->setText({});  // what was looked for were spans of the run that is gone
+    findLine_->hide();
+  }
   setFrozen(false);
   notes_->open(model_, state_);
   if (state_ != nullptr) {
@@ -115,6 +119,7 @@ void TimelineView::runChanged() {
       repaintSoon();
     });
     connect(state_, &ViewState::selectionChanged, this, [this] {
+      showFound();
       repaintSoon();
       describe();
     });
@@ -419,6 +424,10 @@ void TimelineView::find(const QString& text) {
     finder_.setQuery(SpanQuery(findLine_->text()));
   }
   findLine_->begin();
+}
+
+void TimelineView::showFound() {
+  findLine_->showResult(finder_, state_ == nullptr ? std::nullopt : state_->selection());
 }
 
 void TimelineView::closeFind() {

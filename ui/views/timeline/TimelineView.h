@@ -106,6 +106,7 @@ class TimelineView : public Steered<RunView, TimelineMouse> {
   void setFrozen(bool frozen);
   void escape();
   void goToMatch(int direction);
+  void showFound();
   void closeFind();
   void nextColouring();
   void goToView(int digit);

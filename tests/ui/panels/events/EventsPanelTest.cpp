@@ -346,6 +346,21 @@ TEST_F(EventsPanelTest, ListsWhatALiveRunAddsAndKeepsTheSelection) {
   EXPECT_EQ(state_.selection()->startNs, 100);
 }
 
+TEST_F(EventsPanelTest, WhatWasLookedForInARunGoesWithIt) {
+  model_.applyUpdate(test::demoRun({.steps = 5}));
+  open();
+  panel_.setFilter("rank:1 step:3");
+  settle();
+  RunModel next;
+  ViewState state;
+  next.applyUpdate(test::demoRun({.steps = 4}));
+  panel_.setRun(&next, &state);
+  settle();
+  EXPECT_EQ(panel_.findChild<QLineEdit*>("eventsFilter")->text(), "");
+  EXPECT_GT(panel_.model().total(), 100u) << "all of it, not what another run had in step 3";
+  panel_.setRun(nullptr, nullptr);
+}
+
 TEST_F(EventsPanelTest, WorksOnlyWhileItIsInSight) {
   panel_.hide();
   model_.applyUpdate(test::demoRun({.steps = 5}));

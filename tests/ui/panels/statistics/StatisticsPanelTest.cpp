@@ -5,6 +5,7 @@
 
 #include <QComboBox>
 #include <QLabel>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTableView>
@@ -271,6 +272,15 @@ TEST_F(StatisticsPanelTest, SaysWhenNotAllWasMeasured) {
   open();
   EXPECT_EQ(groups(), QStringList{"forward"}) << "the first 100 are left out";
   EXPECT_EQ(words(), "measured over the latest 500,000 of 500,100 events");
+}
+
+TEST_F(StatisticsPanelTest, WhatWasCountedInARunGoesWithIt) {
+  model_.applyUpdate(test::demoRun({.steps = 5}));
+  open();
+  panel_.setFilter("step:3");
+  settle();
+  panel_.setRun(nullptr, nullptr);
+  EXPECT_EQ(panel_.findChild<QLineEdit*>("statisticsFilter")->text(), "");
 }
 
 TEST_F(StatisticsPanelTest, ARunThatIsClosedEndsTheSearch) {

@@ -107,6 +107,18 @@ TEST_F(CompareViewTest, WithOneRunItAsksForTheOther) {
   EXPECT_EQ(view_->runs().count(), 0u);
 }
 
+TEST_F(CompareViewTest, TellsWhichRunsAreCompared) {
+  QStringList told{"not yet"};
+  QObject::connect(view_.get(), &CompareView::comparedChanged,
+                   [&](const QStringList& paths) { told = paths; });
+  open();
+  EXPECT_TRUE(told.isEmpty()) << "A alone is compared with nothing";
+  addSlower();
+  EXPECT_EQ(told, (QStringList{a_, QString::fromStdString((folder_ / "b.lockstep").string())}));
+  view_->clearOthers();
+  EXPECT_TRUE(told.isEmpty());
+}
+
 TEST_F(CompareViewTest, AnAddedRunIsReadAnalysedAndComparedWithTheOpenOne) {
   open();
   addSlower();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 
 #include "tests/ui/model/DemoRun.h"
@@ -192,6 +193,118 @@ TEST(LiveContentTest, OfManyRanksTheLowestTheMiddleAndTheHighestHaveACurve) {
     EXPECT_TRUE(std::ranges::any_of(texts, [&](const QString& said) {
       return said.startsWith(QString::fromLatin1(text));
     })) << text;
+  }
+}
+
+// Rank 8 has only begun: where it alone is, or is not, nothing is said of all.
+TEST(LiveContentTest, OfManyRanksAllLieInABand) {
+  Feed feed(9);
+  for (int rank = 0; rank < 9; ++rank) {
+    for (std::uint32_t step = 0; step < (rank == 8 ? 2u : 40u); ++step) {
+      feed.span(2 * rank + 1, EventKind::kStep, step * 10 * kMs, (step + 1) * 10 * kMs, step);
+      trace::MetricRow loss;
+      loss.rank = rank;
+      loss.name = "loss";
+      loss.step = step;
+      loss.ticks = (step + 1) * 10 * kMs;
+      loss.value = rank;
+      feed.update.metrics.push_back(loss);
+    }
+  }
+  RunModel model;
+  model.applyUpdate(feed.take());
+  const LiveContent content = look(model);
+  ASSERT_FALSE(content.lossBand.places.empty());
+  EXPECT_EQ(content.lossBand.places.front().most, 8);
+  const RankBand::Place& last = content.lossBand.places.back();
+  EXPECT_EQ(last.x, 39);
+  EXPECT_EQ(last.least, 0);
+  EXPECT_EQ(last.quarter, 1);
+  EXPECT_EQ(last.half, 3);
+  EXPECT_EQ(last.most, 7);
+  for (const RankBand::Place& place : content.throughputBand.places) {
+    EXPECT_NEAR(place.half, 100, 1);
+  }
+  DisplayList list;
+  LiveScene(model, content, Palette::of(Theme::kLight), {QSizeF(1400, 760), std::nullopt})
+      .draw(list);
+  EXPECT_TRUE(std::ranges::count(list.texts(), QStringLiteral("middle half")) == 2)
+      << "of both charts";
+  EXPECT_EQ(content.throughput.size(), 3u) << "the extremes are named";
+}
+
+/// Both ranks end a step each 3 s, the last one 30 s after the start.
+trace::RunUpdate slowSteps(trace::RunState state) {
+  Feed feed;
+  for (std::uint32_t step = 0; step < 10; ++step) {
+    for (const int track : {1, 3}) {
+      feed.span(track, EventKind::kStep, step * 3000 * kMs, (step + 1) * 3000 * kMs, step);
+    }
+  }
+  feed.update.info.emplace();
+  feed.update.info->worldSize = 2;
+  feed.update.info->state = state;
+  return feed.take();
+}
+
+// 2 s into an iteration that will take 3: nothing has fallen yet.
+TEST(LiveContentTest, AnIterationThatGoesOnIsNoFall) {
+  RunModel model;
+  model.applyUpdate(slowSteps(trace::RunState::kRunning));
+  LiveFeed feed;
+  feed.setModel(&model);
+  feed.update(nullptr);
+  const auto course = [&](double afterNs) {
+    return liveContent(model, feed, model.extent().endNs + afterNs)
+        .tile(LiveFigure::kStepsPerSecond)
+        .course;
+  };
+  for (const double value : course(2e9)) {
+    EXPECT_NEAR(value, 1.0 / 3, 0.01);
+  }
+  const auto hanging = course(25e9);
+  EXPECT_EQ(hanging.back(), 0) << "silent for eight iterations";
+  EXPECT_NEAR(hanging.front(), 1.0 / 3, 0.01);
+}
+
+TEST(LiveContentTest, ACourseHasNoHolesWhereIterationsAreLong) {
+  RunModel model;
+  trace::RunUpdate run = slowSteps(trace::RunState::kRunning);
+  for (std::uint32_t step = 0; step < 10; ++step) {
+    trace::MetricRow loss;
+    loss.name = "loss";
+    loss.step = step;
+    loss.ticks = (step + 1) * 3000 * kMs;
+    loss.value = 10.0 - step;
+    run.metrics.push_back(loss);
+  }
+  model.applyUpdate(run);
+  const auto course = look(model).tile(LiveFigure::kLoss).course;
+  const auto known = [](double value) { return std::isfinite(value); };
+  const auto first = std::ranges::find_if(course, known);
+  ASSERT_NE(first, course.end());
+  const auto last = std::find_if(course.rbegin(), course.rend(), known).base();
+  EXPECT_TRUE(std::all_of(first, last, known));
+  EXPECT_TRUE(std::is_sorted(first, last, std::greater<>())) << "what lies between lies between";
+}
+
+TEST(LiveContentTest, ChartsStayWhenTheRunEnds) {
+  RunModel model;
+  model.applyUpdate(slowSteps(trace::RunState::kRunning));
+  const LiveContent live = look(model);
+  trace::RunUpdate end;
+  end.info.emplace();
+  end.info->worldSize = 2;
+  end.info->state = trace::RunState::kFinished;
+  model.applyUpdate(end);
+  const LiveContent over = look(model);
+  ASSERT_FALSE(over.live);
+  ASSERT_EQ(over.throughput.size(), live.throughput.size());
+  for (std::size_t rank = 0; rank < live.throughput.size(); ++rank) {
+    EXPECT_EQ(over.throughput[rank].points, live.throughput[rank].points);
+    for (const QPointF& point : over.throughput[rank].points) {
+      EXPECT_NEAR(point.y(), 1.0 / 3, 0.01) << "no fall at the end";
+    }
   }
 }
 
@@ -430,6 +543,20 @@ TEST(LiveSceneTest, FitsIntoNarrowAndWideFrames) {
       EXPECT_LE(cell.rect.right(), size.width());
     }
     EXPECT_LE(scene.lossChart().bottom(), size.height());
+  }
+}
+
+// As when the run has failed and its reason takes a line.
+TEST(LiveSceneTest, ChartsStayInSightInALowFrame) {
+  RunModel model;
+  model.applyUpdate(test::demoRun());
+  LiveContent content = look(model);
+  content.problem = QStringLiteral("rank 1 was killed");
+  for (const QSizeF size : {QSizeF(1000, 420), QSizeF(700, 420), QSizeF(1000, 300)}) {
+    const LiveScene scene(model, content, Palette::of(Theme::kLight), {size, std::nullopt});
+    EXPECT_LE(scene.lossChart().bottom(), size.height()) << size.width();
+    EXPECT_GE(scene.lossChart().height(), 80) << size.width();
+    EXPECT_FALSE(scene.timeline().contains(scene.lossChart().center()));
   }
 }
 

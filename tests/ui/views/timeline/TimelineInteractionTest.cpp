@@ -3,6 +3,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
+#include <QScrollBar>
 #include <algorithm>
 
 #include "engine/trace/Event.h"
@@ -36,6 +37,14 @@ class TimelineInteraction : public TimelineViewTest {
     moveTo((from + to) / 2, Qt::LeftButton);
     moveTo(to, Qt::LeftButton);
     QTest::mouseRelease(surface(), Qt::LeftButton, modifiers, to);
+  }
+
+  void scrollTo(double y) {
+    for (auto* bar : view_->findChildren<QScrollBar*>()) {
+      if (bar->orientation() == Qt::Vertical && bar->isVisible()) {
+        bar->setValue(static_cast<int>(y));
+      }
+    }
   }
 
   // Types through the window, so that shortcuts are found as with a real keyboard.
@@ -251,14 +260,20 @@ TEST_P(TimelineInteraction, FindsCountsAndGoesThroughMatches) {
   QTest::keyClicks(line, "kind:optimizer rank:1");
   waitForSearch();
   EXPECT_EQ(view_->finder().count(), 50u);
-  EXPECT_EQ(view_->findChild<QLabel*>("findResult")->text(), "50 matches");
+  const auto result = [&] { return view_->findChild<QLabel*>("findResult")->text(); };
+  EXPECT_EQ(result(), "50 matches");
   trigger("F3");
+  EXPECT_EQ(result(), QString("%1 of 50 matches").arg(state_.selection()->step + 1));
   ASSERT_TRUE(state_.selection().has_value());
   EXPECT_EQ(state_.selection()->kind, EventKind::kOptimizer);
   EXPECT_EQ(state_.selection()->rank(), 1);
   const std::uint32_t step = state_.selection()->step;
   QTest::keyClick(line, Qt::Key_Return);
   EXPECT_EQ(state_.selection()->step, step + 1);
+  EXPECT_EQ(result(), QString("%1 of 50 matches").arg(step + 2));
+  state_.select(first(EventKind::kForward));
+  EXPECT_EQ(result(), "50 matches") << "what is selected is none of them";
+  state_.select(first(EventKind::kOptimizer, step + 1, 1));
   trigger("Shift+F3");
   EXPECT_EQ(state_.selection()->step, step);
   line->selectAll();
@@ -267,6 +282,71 @@ TEST_P(TimelineInteraction, FindsCountsAndGoesThroughMatches) {
   trigger("Esc");
   EXPECT_FALSE(line->isVisible());
   EXPECT_TRUE(view_->finder().query().empty()) << "nothing stays pale";
+}
+
+TEST_P(TimelineInteraction, WhatWasLookedForGoesWithTheRun) {
+  open();
+  view_->find("step:20 rank:1");
+  waitForSearch();
+  ASSERT_GT(view_->finder().count(), 0u);
+  view_->setRun({});
+  EXPECT_EQ(view_->findChild<FindLine*>()->text(), "");
+  EXPECT_TRUE(view_->findChild<FindLine*>()->isHidden());
+  EXPECT_TRUE(view_->finder().query().empty());
+  EXPECT_EQ(view_->findChild<QLabel*>("findResult")->text(), "");
+}
+
+TEST_P(TimelineInteraction, KeysCollapseAllRanksAndExpandThem) {
+  open();
+  const auto collapsed = [&] {
+    const auto& ranks = view_->controller()->layout().ranks();
+    return std::ranges::count_if(ranks, &TimelineLayout::RankBox::collapsed);
+  };
+  const double height = view_->controller()->layout().height();
+  trigger("X");
+  EXPECT_EQ(collapsed(), 2);
+  EXPECT_LT(view_->controller()->layout().height(), height);
+  trigger("X");
+  EXPECT_EQ(collapsed(), 2) << "the key says what is, not what changes";
+  trigger("Shift+X");
+  EXPECT_EQ(collapsed(), 0);
+  EXPECT_EQ(view_->controller()->layout().height(), height);
+}
+
+TEST_P(TimelineInteraction, WorldAndTheHeaderOfARankStayWhileOneScrolls) {
+  view_->resize(1200, 520);
+  open();
+  const TimelineController& timeline = *view_->controller();
+  ASSERT_GT(timeline.maximumScroll(), 60);
+  const TimelineLayout::RankBox rank = timeline.layout().ranks().front();
+  scrollTo(rank.top - timeline.layout().world().height + 40);
+  settle();
+  const TimelineSight sight = timeline.sight();
+  ASSERT_NE(sight.headKept, nullptr);
+  EXPECT_EQ(sight.headKept->rank, rank.rank);
+  EXPECT_TRUE(says("World"));
+  EXPECT_TRUE(says("Rank 0"));
+  // They are where they can be seen, and are hit there.
+  const QPointF onHead(300, sight.headTop + 5);
+  EXPECT_EQ(timeline.headerAt(onHead), rank.rank);
+  EXPECT_FALSE(timeline.spanAt(onHead).has_value()) << "nothing under a header is hit";
+  EXPECT_GE(sight.lanesArea().top(), sight.headTop + timeline_metrics::kRankHeader);
+  const double onWorld = timeline_metrics::kRulerHeight + timeline.layout().world().rows[0].top;
+  EXPECT_EQ(sight.layoutY(QPointF(300, onWorld)), timeline.layout().world().rows[0].top);
+  QTest::mouseClick(surface(), Qt::LeftButton, {}, onHead.toPoint());
+  EXPECT_TRUE(timeline.layout().ranks().front().collapsed);
+}
+
+TEST_P(TimelineInteraction, WhatIsGoneToIsNotHiddenByWhatStays) {
+  view_->resize(1200, 520);
+  open();
+  const TimelineController& timeline = *view_->controller();
+  scrollTo(timeline.maximumScroll());
+  const Span span = first(EventKind::kForward);
+  view_->reveal(span);
+  const auto rect = timeline.sight().rectOf(span);
+  ASSERT_TRUE(rect.has_value());
+  EXPECT_GE(rect->top(), timeline.sight().lanesArea().top());
 }
 
 TEST_P(TimelineInteraction, WhatIsSearchedForStandsOutFromAllElse) {

@@ -25,7 +25,7 @@ void CountersLayer::draw(DisplayList& list) const {
       list.clip(sight_.lanesArea());
       lane->draw(list, axis_, palette_);
       list.unclip();
-      list.clip(sight_.belowRuler());
+      list.clip(sight_.scrolled());
       list.fill(QRectF(0, top, kLabelWidth - 1, 1), palette_.grid);
       lane->drawLabel(list, QRectF(24, top + 2, kLabelWidth - 30, box.height - 4), palette_);
       list.unclip();

@@ -25,7 +25,7 @@ void ForecastLayer::draw(DisplayList& list) const {
   drawBuckets(list, forecast);
   drawEnd(list, forecast);
   list.unclip();
-  drawTitle(list, box.top, box.height, QStringLiteral("Forecast"));
+  drawTitle(list, sight_.scrolled(), box.top, box.height, QStringLiteral("Forecast"));
 }
 
 void ForecastLayer::drawBuckets(DisplayList& list, const ForecastIteration& forecast) const {

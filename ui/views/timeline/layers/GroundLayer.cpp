@@ -11,10 +11,12 @@ using namespace timeline_metrics;
 
 void GroundLayer::draw(DisplayList& list) const {
   list.fill(QRectF(QPointF(0, 0), frame_.size), palette_.background);
-  list.clip(sight_.belowRuler());
+  list.clip(sight_.scrolled());
   for (const auto& rank : sight_.ranksInSight()) {
     drawBands(list, rank);
   }
+  list.unclip();
+  list.clip(sight_.belowRuler());
   drawGrid(list);
   list.unclip();
 }
@@ -37,7 +39,7 @@ void GroundLayer::drawBands(DisplayList& list, const TimelineLayout::RankBox& ra
 }
 
 void GroundLayer::drawGrid(DisplayList& list) const {
-  const QRectF area = sight_.lanesArea();
+  const QRectF area = sight_.timesArea();
   // Down to the end of the last rank: below it nothing has a time.
   const double bottom = std::min(area.bottom(), sight_.yOf(layout_.height() - kRankGap));
   const TimeMarks marks(sight_);

@@ -111,7 +111,7 @@ void LinesLayer::draw(DisplayList& list) const {
   const std::size_t first = lineAt(frame_.scrollY);
   const std::size_t last =
       std::min(lines.lines().size(), lineAt(frame_.scrollY + frame_.size.height()) + 1);
-  list.clip(sight_.belowRuler());
+  list.clip(sight_.scrolled());
   drawHeader(list);
   drawNames(list, first, last);
   list.unclip();

@@ -29,7 +29,7 @@ void FilterLayer::draw(DisplayList& list) const {
     return;
   }
   const QRectF band = sight_.bandOf(*frame_.filter);
-  const QRectF area = sight_.lanesArea();
+  const QRectF area = sight_.timesArea();
   const QColor veil = withAlpha(palette_.background, 0.68f);
   list.fill(QRectF(area.topLeft(), band.bottomLeft()), veil);
   list.fill(QRectF(band.topRight(), area.bottomRight()), veil);

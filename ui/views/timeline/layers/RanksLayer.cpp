@@ -32,12 +32,17 @@ QString stateOf(const RunModel& model, const trace::RankInfo& info) {
 }  // namespace
 
 void RanksLayer::draw(DisplayList& list) const {
-  list.clip(sight_.belowRuler());
+  list.clip(sight_.scrolled());
   for (const auto& rank : sight_.ranksInSight()) {
     drawNames(list, rank);
-    drawHeader(list, rank);
+    drawHeader(list, rank, sight_.yOf(rank.top));
   }
   list.unclip();
+  if (sight_.headKept != nullptr) {
+    list.clip(sight_.belowRuler().adjusted(0, sight_.worldKept, 0, 0));
+    drawHeader(list, *sight_.headKept, sight_.headTop);
+    list.unclip();
+  }
 }
 
 void RanksLayer::drawNames(DisplayList& list, const TimelineLayout::RankBox& rank) const {
@@ -58,8 +63,9 @@ void RanksLayer::drawNames(DisplayList& list, const TimelineLayout::RankBox& ran
   list.fill(QRectF(kLabelWidth - 1, column.top(), 1, rank.height), palette_.gridStrong);
 }
 
-void RanksLayer::drawHeader(DisplayList& list, const TimelineLayout::RankBox& rank) const {
-  const QRectF header(0, sight_.yOf(rank.top), frame_.size.width(), kRankHeader);
+void RanksLayer::drawHeader(DisplayList& list, const TimelineLayout::RankBox& rank,
+                            double top) const {
+  const QRectF header(0, top, frame_.size.width(), kRankHeader);
   list.fill(header, palette_.raised);
   const double y = header.center().y();
   if (rank.collapsed) {

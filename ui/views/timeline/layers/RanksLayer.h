@@ -22,7 +22,7 @@ class RanksLayer : public TimelineLayer {
 
  private:
   void drawNames(DisplayList& list, const TimelineLayout::RankBox& rank) const;
-  void drawHeader(DisplayList& list, const TimelineLayout::RankBox& rank) const;
+  void drawHeader(DisplayList& list, const TimelineLayout::RankBox& rank, double top) const;
   [[nodiscard]] QStringList factsOf(int rank) const;
 };
 

@@ -23,10 +23,11 @@ class TimelineLayer {
         palette_(palette) {}
 
  protected:
-  /// The place at the left of a row that is of no rank, with its title.
-  void drawTitle(DisplayList& list, double top, double height, const QString& title) const {
+  /// The place at the left of a row that is of no rank, with its title, as far as it lies `within`.
+  void drawTitle(DisplayList& list, const QRectF& within, double top, double height,
+                 const QString& title) const {
     using timeline_metrics::kLabelWidth;
-    list.clip(sight_.belowRuler());
+    list.clip(within);
     const QRectF place(0, sight_.yOf(top), kLabelWidth, height);
     list.fill(place, palette_.surface);
     list.title(place.adjusted(10, 0, -6, 0), title, palette_);

@@ -65,7 +65,7 @@ void WorldLayer::draw(DisplayList& list) const {
   if (world.rows.empty() || !sight_.inSight(world.top, world.height)) {
     return;
   }
-  list.clip(sight_.lanesArea());
+  list.clip(sight_.timesArea());
   std::vector<TimelineLayout::WorldRow> rows;  // of a group
   for (std::size_t i = 0; i < world.rows.size(); ++i) {
     rows.push_back(world.rows[i]);
@@ -75,7 +75,7 @@ void WorldLayer::draw(DisplayList& list) const {
     }
   }
   list.unclip();
-  drawTitle(list, world.top, world.height, QStringLiteral("World"));
+  drawTitle(list, sight_.belowRuler(), world.top, world.height, QStringLiteral("World"));
 }
 
 // Note [All ranks in one row]

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "engine/trace/RunFile.h"
+#include "ui/panels/runs/RunLabel.h"
+#include "ui/panels/runs/RunSettings.h"
 
 namespace lockstep::analysis {
 struct RunAnalysis;
@@ -18,7 +20,8 @@ namespace lockstep::ui {
 /// One row of the runs list, as far as its run file could be read.
 struct RunEntry {
   QString path;
-  QString problem;  ///< why the file cannot be read; empty when it could
+  bool unread = false;  ///< only its name is known yet
+  QString problem;      ///< why the file cannot be read; empty when it could
   trace::RunState state = trace::RunState::kStarting;
   QString name;
   trace::RunKind kind = trace::RunKind::kExperiment;
@@ -32,29 +35,42 @@ struct RunEntry {
   std::optional<double> stepsPerSecond;
   std::optional<double> overlapPercent;
   std::optional<double> exposedMs;
+  std::optional<double> stepMs;  ///< the middle one of the measured steps
+  std::vector<float> course;     ///< means of them in equal parts of the run, ms
   quint64 drops = 0;
   QDateTime started;
   QString failure;  ///< the line that says why it failed
+  RunSettings settings;
+  RunLabel label;
+  QString subtitle;  ///< in what it differs from others of its name
+
+  /// What it is called in the list.
+  [[nodiscard]] const QString& shownName() const {
+    return label.name.isEmpty() ? name : label.name;
+  }
 
   /// Returns whether the run goes on, so that its file may still change.
-  [[nodiscard]] bool live() const {
-    return problem.isEmpty() && trace::isLive(state);
-  }
+  [[nodiscard]] bool live() const { return !unread && problem.isEmpty() && trace::isLive(state); }
 
   bool operator==(const RunEntry&) const = default;
 };
 
-/// Reads the row of one run file; blocks on the disk.
+/// Reads the row of one run file, without its label; blocks on the disk.
 RunEntry readRunEntry(const std::filesystem::path& path);
+/// What is known before that.
+RunEntry unreadRunEntry(const std::filesystem::path& path);
 
 /// What the analysis says of a whole run.
 struct RunFigures {
   std::optional<double> stepsPerSecond;
   std::optional<double> overlapPercent;
   std::optional<double> exposedMs;
+  std::optional<double> stepMs;
+  std::vector<float> course;
 };
 
 RunFigures figuresOf(const analysis::RunAnalysis& run);
+void takeFigures(RunEntry& entry, const RunFigures& figures);
 
 /// Reads and analyses every span of a run file: seconds for a long run, so never on the UI
 /// thread. A file that cannot be read has no figures. [any-thread]

@@ -1,10 +1,10 @@
-#include "ui/panels/RunEntry.h"
+#include "ui/panels/runs/RunEntry.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/shell/SampleRun.h"
-#include "ui/panels/RunsTable.h"
+#include "ui/panels/runs/RunsTable.h"
 
 namespace lockstep::ui {
 namespace {

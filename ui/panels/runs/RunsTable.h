@@ -1,10 +1,13 @@
 #pragma once
 
+#include <QHash>
 #include <QString>
+#include <QStringList>
 #include <cstddef>
 #include <vector>
 
-#include "ui/panels/RunEntry.h"
+#include "ui/panels/runs/RunEntry.h"
+#include "ui/panels/runs/RunGroups.h"
 #include "ui/table/TableRows.h"
 
 namespace lockstep::ui {
@@ -15,6 +18,7 @@ class RunsTable : public TableRows {
   enum Cell : std::size_t {
     kState,
     kName,
+    kCourse,
     kExposed,
     kStarted,
     kOverlap,
@@ -26,10 +30,19 @@ class RunsTable : public TableRows {
     kHook,
     kDrops,
     kSweep,
+    kTags,
+    kNote,
+    kGroup,  ///< what it has in common with those of its group
     kColumnCount
   };
 
-  explicit RunsTable(std::vector<RunEntry> entries = {});
+  /// Beside the texts, for whoever draws the cells (RunCells): of the name its subtitle, and the
+  /// letter and colour of a run that is compared; of the steps their course.
+  enum Role : int { kSubtitleRole = Qt::UserRole + 1, kLetterRole, kColourRole, kCourseRole };
+
+  /// `groupBy`: a key of RunGroups, or nothing; `compared`: the paths of A, B, and so on.
+  explicit RunsTable(std::vector<RunEntry> entries = {}, const QString& groupBy = {},
+                     const QStringList& compared = {});
 
   /// A text as wide as those that a column usually holds, its title among them.
   static QString widestText(std::size_t column);
@@ -42,6 +55,7 @@ class RunsTable : public TableRows {
   [[nodiscard]] std::size_t size() const override { return entries_.size(); }
   [[nodiscard]] QString text(std::size_t row, std::size_t column) const override;
   [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] std::optional<std::size_t> groupedBy() const override;
   [[nodiscard]] QString tip(std::size_t row, std::size_t column) const override;
   [[nodiscard]] QVariant look(std::size_t row, std::size_t column, int role) const override;
   [[nodiscard]] bool continues(const TableRows&) const override { return true; }
@@ -49,14 +63,19 @@ class RunsTable : public TableRows {
                                                    std::size_t row) const override;
 
  private:
+  [[nodiscard]] QString nameInFull(const RunEntry& run) const;
+
   std::vector<RunEntry> entries_;
+  RunGroups groups_;
+  QHash<QString, int> compared_;  // by path: 0 is A
 };
 
 /// The word of a state as the list, the title and the status bar show it.
 QString stateText(trace::RunState state);
 
-/// Filters runs by a line such as "mlp backend:gloo world>2 cap<=5": a bare word must occur
-/// in any text column; `column:word` in that one; `column<number` and its kin compare.
+/// Filters runs by a line such as "mlp backend:gloo world>2 ddp.bucket_cap_mb<=5": a bare word must
+/// occur in any text column; `column:word` in that one; `column<number` and its kin compare. So do
+/// they with any setting of an experiment.
 class RunsFilter {
  public:
   explicit RunsFilter(const QString& line);
@@ -66,11 +85,13 @@ class RunsFilter {
  private:
   struct Term {
     std::optional<std::size_t> column;  ///< none: any
+    QString setting;                    ///< a key, in place of a column
     QString compare;                    ///< "", ":", "<", "<=", ">", ">=", "="
     QString word;
     double number = 0;
   };
   static bool accepts(const Term& term, const RunsTable& runs, std::size_t row);
+  static bool holds(const Term& term, double value);
 
   std::vector<Term> terms_;
 };

@@ -1,10 +1,16 @@
-#include "ui/panels/RunEntry.h"
+#include "ui/panels/runs/RunEntry.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/experiment/Parse.h"
 
 namespace lockstep::ui {
 namespace {
+
+constexpr std::size_t kCourseParts = 32;  // as many as a line of a table can show
 
 /// What rank 0 says that it took; empty where it has not said.
 QString backendOf(const trace::RunSummary& summary) {
@@ -18,10 +24,17 @@ QString backendOf(const trace::RunSummary& summary) {
 
 }  // namespace
 
-RunEntry readRunEntry(const std::filesystem::path& path) {
+RunEntry unreadRunEntry(const std::filesystem::path& path) {
   RunEntry entry;
   entry.path = QString::fromStdString(path.string());
   entry.name = QString::fromStdString(path.stem().string());
+  entry.unread = true;
+  return entry;
+}
+
+RunEntry readRunEntry(const std::filesystem::path& path) {
+  RunEntry entry = unreadRunEntry(path);
+  entry.unread = false;
   const auto read = trace::readRunSummary(path);
   if (!read.ok()) {
     entry.problem = QString::fromStdString(read.error().message());
@@ -43,11 +56,13 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
   for (const trace::RankInfo& rank : summary.ranks) {
     entry.drops += rank.eventsDropped;
   }
+  entry.settings = runSettingsOf(summary);
 
   if (summary.info.kind != trace::RunKind::kExperiment) {
-    entry.model = summary.info.kind == trace::RunKind::kSimulated  ? QStringLiteral("simulated")
-                  : summary.info.kind == trace::RunKind::kImported ? QStringLiteral("PyTorch (imported)")
-                                                                   : QStringLiteral("PyTorch");
+    entry.model = summary.info.kind == trace::RunKind::kSimulated ? QStringLiteral("simulated")
+                  : summary.info.kind == trace::RunKind::kImported
+                      ? QStringLiteral("PyTorch (imported)")
+                      : QStringLiteral("PyTorch");
     entry.backend = backendOf(summary);
     return entry;
   }
@@ -73,7 +88,35 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
 }
 
 RunFigures figuresOf(const analysis::RunAnalysis& run) {
-  return {run.wallStepsPerSecond, run.overlapPercent, run.exposedMs};
+  RunFigures figures{run.wallStepsPerSecond, run.overlapPercent, run.exposedMs, {}, {}};
+  const auto& ofRanks = run.stepRows.lists();
+  const auto chosen = ofRanks.find(run.exposedRank.value_or(0));
+  if (chosen == ofRanks.end()) {
+    return figures;
+  }
+  std::vector<double> ms;
+  for (const analysis::StepTicks& step : chosen->second) {
+    if (step.step >= run.warmUp.firstMeasured && !step.incomplete) {
+      ms.push_back(static_cast<double>(step.duration()) * run.nsPerTick / 1e6);
+    }
+  }
+  const std::size_t parts = std::min(ms.size(), kCourseParts);
+  for (std::size_t part = 0; part < parts; ++part) {
+    const auto begin = ms.begin() + static_cast<std::ptrdiff_t>(ms.size() * part / parts);
+    const auto end = ms.begin() + static_cast<std::ptrdiff_t>(ms.size() * (part + 1) / parts);
+    figures.course.push_back(
+        static_cast<float>(std::accumulate(begin, end, 0.0) / static_cast<double>(end - begin)));
+  }
+  figures.stepMs = analysis::median(std::move(ms));
+  return figures;
+}
+
+void takeFigures(RunEntry& entry, const RunFigures& figures) {
+  entry.stepsPerSecond = figures.stepsPerSecond;
+  entry.overlapPercent = figures.overlapPercent;
+  entry.exposedMs = figures.exposedMs;
+  entry.stepMs = figures.stepMs;
+  entry.course = figures.course;
 }
 
 RunFigures readRunFigures(const std::filesystem::path& path) {

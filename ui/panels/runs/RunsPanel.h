@@ -1,17 +1,22 @@
 #pragma once
 
 #include <QFileSystemWatcher>
+#include <QList>
 #include <QString>
 #include <QThread>
 #include <QTimer>
 #include <QWidget>
 #include <memory>
 
-#include "ui/panels/RunsScanner.h"
-#include "ui/panels/RunsTable.h"
+#include "ui/panels/runs/RunLabelForm.h"
+#include "ui/panels/runs/RunsScanner.h"
+#include "ui/panels/runs/RunsTable.h"
 #include "ui/table/TableView.h"
 
+class QAction;
+class QComboBox;
 class QLineEdit;
+class QMenu;
 
 namespace lockstep::ui {
 
@@ -40,6 +45,15 @@ class RunsPanel : public QWidget {
   /// Marks the row of the run that the window shows.
   void setCurrentRun(const QString& path);
 
+  /// The runs that are compared, A first; they have their letters and colours here, too.
+  void setCompared(const QStringList& paths);
+
+  /// Has runs that have the same by a key of RunGroups stand together; nothing: none.
+  void setGroupBy(const QString& key);
+
+  /// What its keys do, for menus and the key sheet.
+  [[nodiscard]] const QList<QAction*>& panelActions() const { return actions_; }
+
  signals:
   /// What the window says of the runs that it shows; the scanner listens, in its thread.
   void runShown(const QString& path);
@@ -54,17 +68,34 @@ class RunsPanel : public QWidget {
   void refreshed();
   /// Of the scanner, in its thread.
   void scanWanted();
-  /// A file could not be moved to the trash.
+  /// One of its commands was given while it was out of sight.
+  void sightWanted();
+  /// A file could not be moved to the trash, or a label not be written.
   void failed(const QString& sentence);
 
  private:
+  void buildTable();
+  void buildActions();
+  void wireScanner();
   void takeEntries(std::vector<RunEntry> entries);
+  void showRows(std::vector<RunEntry> entries);
+  void offerGroups();
+  void editLabels(RunLabelForm::Field field);
+  void keepLabel(const QString& run, const RunLabel& label);
+  [[nodiscard]] std::vector<RunEntry> selectedEntries() const;
+  void addRunVerbs(QMenu& menu, const RunEntry& entry);
   void showMenu(const QPoint& position);
   void moveToTrash(const RunEntry& entry);
 
   QString folder_;
   std::shared_ptr<const RunsTable> runs_ = std::make_shared<RunsTable>();
+  QString groupBy_;
+  QStringList compared_;
+  QStringList offered_;  // settings by which runs can be grouped
+  QList<QAction*> actions_;
   QLineEdit* line_ = nullptr;
+  QComboBox* groups_ = nullptr;
+  RunLabelForm* labels_ = nullptr;
   TableView* view_ = nullptr;
   ViewOrEmpty* page_ = nullptr;
   QFileSystemWatcher watcher_;

@@ -1,4 +1,4 @@
-#include "ui/panels/RunsTable.h"
+#include "ui/panels/runs/RunsTable.h"
 
 #include <QLocale>
 #include <QRegularExpression>
@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "engine/analysis/Compare.h"
 #include "ui/panels/CurrentPalette.h"
 
 namespace lockstep::ui {
@@ -45,10 +46,19 @@ struct RunColumn {
 constexpr std::array<RunColumn, RunsTable::kColumnCount> kColumns{{
     {"State", "state", "Life of the run as its file says it", "finished",
      [](const RunEntry& run) {
-       return run.problem.isEmpty() ? stateText(run.state) : TableRows::tr("unreadable");
+       return run.unread              ? TableRows::tr("not read yet")
+              : run.problem.isEmpty() ? stateText(run.state)
+                                      : TableRows::tr("unreadable");
      }},
-    {"Name", "name", "experiment.name", "gradient accumu",
-     [](const RunEntry& run) { return run.name; }},
+    {"Name", "name",
+     "As you called it, else experiment.name; below, what differs from others of that name",
+     "gradient accumu", [](const RunEntry& run) { return run.shownName(); }},
+    {"Step ms", "step",
+     "A step after the warm-up, the middle one, and their course over the run, on the rank with "
+     "the "
+     "most exposed communication",
+     "course 000.00", [](const RunEntry& run) { return figure(run.stepMs, 2); },
+     [](const RunEntry& run) { return run.stepMs; }},
     {"Exposed ms", "exposed",
      "Communication that nothing hid, a step, on the rank that has most of it", "000.00",
      [](const RunEntry& run) { return figure(run.exposedMs, 2); },
@@ -84,11 +94,25 @@ constexpr std::array<RunColumn, RunsTable::kColumnCount> kColumns{{
      [](const RunEntry& run) { return std::optional<double>(run.drops); }},
     {"Sweep", "sweep", "The sweep that it is one run of; filter by \"sweep:WORD\"", "demo 2026",
      [](const RunEntry& run) { return orUnknown(run.sweep); }},
+    {"Tags", "tag", "Your words for it; filter by \"tag:WORD\"", "baseline",
+     [](const RunEntry& run) { return run.label.tags.join(QStringLiteral(", ")); }},
+    {"Note", "note", "What you wrote about it", "after the fix",
+     [](const RunEntry& run) { return run.label.note; }},
+    {"Group", "group", "What the runs that stand together have in common", "2026-01-01",
+     [](const RunEntry&) { return QString(); },
+     [](const RunEntry&) { return std::optional<double>(); }},
 }};
 
 /// Figures are told apart from words, and times are words that are sorted as numbers.
 bool isFigure(std::size_t column) {
-  return kColumns[column].number != nullptr && column != RunsTable::kStarted;
+  return kColumns[column].number != nullptr && column != RunsTable::kStarted &&
+         column != RunsTable::kGroup;
+}
+
+/// Whether a column says something of a run whose file could not be read, or not yet.
+bool isKnownUnread(std::size_t column) {
+  return column == RunsTable::kState || column == RunsTable::kName || column == RunsTable::kTags ||
+         column == RunsTable::kNote;
 }
 
 std::vector<TableRows::Column> runColumns() {
@@ -102,9 +126,21 @@ std::vector<TableRows::Column> runColumns() {
 
 }  // namespace
 
-RunsTable::RunsTable(std::vector<RunEntry> entries)
+RunsTable::RunsTable(std::vector<RunEntry> entries, const QString& groupBy,
+                     const QStringList& compared)
     : TableRows(runColumns()), entries_(std::move(entries)) {
   std::ranges::sort(entries_, {}, &RunEntry::path);
+  groups_ = RunGroups(entries_, groupBy);
+  if (groupedBy()) {
+    columns_[kGroup].title = groups_.title;
+  }
+  for (const QString& path : compared) {
+    compared_.insert(path, static_cast<int>(compared_.size()));
+  }
+}
+
+std::optional<std::size_t> RunsTable::groupedBy() const {
+  return groups_.title.isEmpty() ? std::nullopt : std::optional<std::size_t>(kGroup);
 }
 
 QString RunsTable::widestText(std::size_t column) {
@@ -128,19 +164,43 @@ std::optional<std::size_t> RunsTable::placeOf(const TableRows& before, std::size
 }
 
 QString RunsTable::text(std::size_t row, std::size_t column) const {
-  return column == kStarted ? shortTime(entries_[row]) : fullText(row, column);
+  return column == kStarted ? shortTime(entries_[row])
+         : column == kName  ? entries_[row].shownName()
+         : column == kNote  ? entries_[row].label.note.simplified()
+                            : fullText(row, column);
 }
 
 std::optional<double> RunsTable::number(std::size_t row, std::size_t column) const {
+  if (column == kGroup) {
+    return groups_.order.empty() ? std::nullopt : groups_.order[row];
+  }
   const auto number = kColumns[column].number;
-  const bool known = entries_[row].problem.isEmpty() || !isFigure(column);
+  const bool known =
+      (entries_[row].problem.isEmpty() && !entries_[row].unread) || !isFigure(column);
   return known && number != nullptr ? number(entries_[row]) : std::nullopt;
 }
 
 QString RunsTable::fullText(std::size_t row, std::size_t column) const {
   const RunEntry& entry = entries_[row];
-  const bool readable = entry.problem.isEmpty() || column == kState || column == kName;
+  if (column == kName) {
+    return nameInFull(entry);
+  }
+  if (column == kGroup) {
+    return groups_.texts.empty() ? QString() : orUnknown(groups_.texts[row]);
+  }
+  const bool readable = (entry.problem.isEmpty() && !entry.unread) || isKnownUnread(column);
   return readable ? kColumns[column].text(entry) : QString();
+}
+
+QString RunsTable::nameInFull(const RunEntry& run) const {
+  QStringList lines{run.shownName()};
+  if (!run.label.name.isEmpty()) {
+    lines << tr("recorded as %1").arg(run.name);
+  }
+  if (!run.subtitle.isEmpty()) {
+    lines << run.subtitle;
+  }
+  return lines.join('\n');
 }
 
 QString RunsTable::tip(std::size_t row, std::size_t column) const {
@@ -148,7 +208,8 @@ QString RunsTable::tip(std::size_t row, std::size_t column) const {
   if (!run.problem.isEmpty()) {
     return run.problem;
   }
-  if (column == kStarted || column == kName || column == kBackend || column == kSweep) {
+  if (column == kStarted || column == kName || column == kBackend || column == kSweep ||
+      column == kTags || column == kNote || column == kGroup) {
     return fullText(row, column);  // may be cut off
   }
   return run.failure.isEmpty() ? run.path : run.path + '\n' + run.failure;
@@ -157,8 +218,24 @@ QString RunsTable::tip(std::size_t row, std::size_t column) const {
 QVariant RunsTable::look(std::size_t row, std::size_t column, int role) const {
   const RunEntry& run = entries_[row];
   const Palette& colors = currentPalette();
+  if (column == kCourse && role == kCourseRole) {
+    return QVariant::fromValue(run.course);
+  }
+  if (column == kName && role == kSubtitleRole) {
+    return run.subtitle;
+  }
+  if (column == kName && (role == kLetterRole || role == kColourRole)) {
+    const auto at = compared_.constFind(run.path);
+    return at == compared_.constEnd() ? QVariant()
+           : role == kColourRole      ? QVariant(colors.rank(*at))
+                                      : QVariant(QString::fromStdString(
+                                            analysis::letterOf(static_cast<std::size_t>(*at))));
+  }
   if (role != Qt::ForegroundRole || (column != kState && !(column == kDrops && run.drops > 0))) {
     return {};
+  }
+  if (run.unread) {
+    return colors.textMuted;
   }
   if (column == kDrops || !run.problem.isEmpty()) {
     return colors.error;
@@ -177,11 +254,12 @@ QVariant RunsTable::look(std::size_t row, std::size_t column, int role) const {
 //   backend:gloo   occurs in that column
 //   world>2        the number of that column is greater; also < <= = >=
 //   model=mlp      is compared with a word, so it means model:mlp
-//   foo:bar        no column is called foo: the whole piece is a word to look for
+//   bucket_cap_mb=5, ddp.bucket_cap_mb=5, hook.rank>2     a setting, its default included
+//   foo:bar        neither column nor setting is called foo: the whole piece is a word to look for
 //
 // Words are looked for in the full text of a cell (a start with its year), whatever their case.
 RunsFilter::RunsFilter(const QString& line) {
-  static const QRegularExpression kTerm(R"(^([a-z]+)(:|<=|>=|<|>|=)(.+)$)");
+  static const QRegularExpression kTerm(R"(^([a-z_0-9.\[\]]+)(:|<=|>=|<|>|=)(.+)$)");
   for (const QString& part : line.toLower().split(' ', Qt::SkipEmptyParts)) {
     Term term;
     term.word = part;
@@ -193,10 +271,15 @@ RunsFilter::RunsFilter(const QString& line) {
           term.word = match.captured(3);
         }
       }
+      if (const QString key = settingKey(match.captured(1)); !term.column && !key.isEmpty()) {
+        term.setting = key;
+        term.compare = match.captured(2);
+        term.word = match.captured(3);
+      }
     }
     bool isNumber = false;
     term.number = term.word.toDouble(&isNumber);
-    if (!isNumber && term.compare != ":" && term.column) {
+    if (!isNumber && term.compare != ":" && (term.column || !term.setting.isEmpty())) {
       term.compare = ":";  // "model=mlp" means what it says
     }
     terms_.push_back(term);
@@ -207,6 +290,15 @@ bool RunsFilter::accepts(const Term& term, const RunsTable& runs, std::size_t ro
   const auto contains = [&](std::size_t column) {
     return runs.fullText(row, column).toLower().contains(term.word);
   };
+  if (!term.setting.isEmpty()) {
+    const RunEntry& run = runs.entry(row);
+    const bool read = run.problem.isEmpty() && !run.unread;
+    const QString value = read ? settingText(run.settings, term.setting) : QString();
+    bool isNumber = false;
+    const double number = value.toDouble(&isNumber);
+    return term.compare == ":" ? value.toLower().contains(term.word)
+                               : isNumber && holds(term, number);
+  }
   if (!term.column) {
     for (std::size_t column = 0; column < kColumns.size(); ++column) {
       if (!isFigure(column) && contains(column)) {
@@ -225,7 +317,10 @@ bool RunsFilter::accepts(const Term& term, const RunsTable& runs, std::size_t ro
     known = figure.has_value();
     value = figure.value_or(0);
   }
-  if (!known) return false;  // what is unknown is neither small nor large
+  return known && holds(term, value);  // what is unknown is neither small nor large
+}
+
+bool RunsFilter::holds(const Term& term, double value) {
   if (term.compare == "<") return value < term.number;
   if (term.compare == "<=") return value <= term.number;
   if (term.compare == ">") return value > term.number;

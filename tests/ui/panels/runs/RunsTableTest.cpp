@@ -1,4 +1,4 @@
-#include "ui/panels/RunsTable.h"
+#include "ui/panels/runs/RunsTable.h"
 
 #include <gtest/gtest.h>
 
@@ -65,6 +65,102 @@ TEST_F(RunsTableTest, TermsCompareNumbersAndNameColumns) {
   EXPECT_EQ(visible("world>2"), (QStringList{"a", "c"}));
   EXPECT_EQ(visible("world<=4 model:mlp"), QStringList{"b"});
   EXPECT_EQ(visible("cap=25 state:finished"), (QStringList{"a", "b", "c"}));
+}
+
+TEST_F(RunsTableTest, TermsCompareSettingsTheirDefaultsIncluded) {
+  RunEntry small = entry("small", "mlp", 2);
+  small.settings = {{"ddp.bucket_cap_mb", "5"}, {"hook.name", "powersgd"}, {"hook.rank", "2"}};
+  show({small, entry("usual", "mlp", 2)});
+  EXPECT_EQ(visible("bucket_cap_mb<=5"), QStringList{"small"});
+  EXPECT_EQ(visible("ddp.bucket_cap_mb>5"), QStringList{"usual"});
+  EXPECT_EQ(visible("hook.rank=2"), QStringList{"small"});
+  EXPECT_EQ(visible("hook.name:powersgd"), QStringList{"small"});
+  EXPECT_EQ(visible("hook.rank<9"), QStringList{"small"}) << "what has no such key is in no range";
+}
+
+TEST_F(RunsTableTest, NamesTagsAndNotesAreFoundAndShown) {
+  RunEntry run = entry("a", "mlp", 2);
+  run.label = {"the good one", {"baseline", "to show"}, "after\nthe fix"};
+  run.subtitle = "bucket_cap_mb 5";
+  show({run, entry("b", "mlp", 2)});
+  EXPECT_EQ(model_.index(0, RunsTable::kName).data().toString(), "the good one");
+  EXPECT_EQ(model_.index(0, RunsTable::kName).data(Qt::ToolTipRole).toString(),
+            "the good one\nrecorded as a\nbucket_cap_mb 5");
+  EXPECT_EQ(model_.index(0, RunsTable::kName).data(RunsTable::kSubtitleRole).toString(),
+            "bucket_cap_mb 5");
+  EXPECT_EQ(model_.index(0, RunsTable::kTags).data().toString(), "baseline, to show");
+  EXPECT_EQ(model_.index(0, RunsTable::kNote).data().toString(), "after the fix");
+  EXPECT_EQ(visible("tag:baseline"), QStringList{"the good one"});
+  EXPECT_EQ(visible("note:fix"), QStringList{"the good one"});
+  EXPECT_EQ(visible("good"), QStringList{"the good one"});
+}
+
+TEST_F(RunsTableTest, RunsOfAGroupStandTogetherInTheOrderOfGroups) {
+  const auto capped = [](const QString& path, const QString& cap, int world) {
+    RunEntry run = entry(path, "mlp", world);
+    run.settings = {{"ddp.bucket_cap_mb", cap}};
+    return run;
+  };
+  RunEntry broken = entry("e", "mlp", 2);
+  broken.problem = "broken: not a run file";
+  model_.setRows(std::make_shared<RunsTable>(
+      std::vector<RunEntry>{capped("a", "100", 2), capped("b", "9", 8), capped("c", "100", 4),
+                            broken, entry("d", "mlp", 1)},
+      "ddp.bucket_cap_mb"));
+  model_.sort(RunsTable::kWorld, Qt::DescendingOrder);
+  QStringList order;
+  for (int line = 0; line < model_.rowCount(); ++line) {
+    order << model_.index(line, RunsTable::kName).data().toString() + ' ' +
+                 model_.index(line, RunsTable::kGroup).data().toString();
+  }
+  EXPECT_EQ(order, (QStringList{"b 9", "d 25", "c 100", "a 100", QString("e –")}))
+      << "by number, the default among them, what is unknown last";
+  EXPECT_EQ(model_.headerData(RunsTable::kGroup, Qt::Horizontal, Qt::DisplayRole).toString(),
+            "ddp.bucket_cap_mb");
+  model_.sort(RunsTable::kGroup, Qt::DescendingOrder);
+  EXPECT_EQ(model_.index(0, RunsTable::kGroup).data().toString(), "100") << "sorted by it";
+}
+
+TEST_F(RunsTableTest, DaysStandWithTheLatestFirstAndTagsByTheAlphabet) {
+  const auto of = [](const QString& path, int day, const QStringList& tags) {
+    RunEntry run = entry(path, "mlp", 2);
+    run.started = QDateTime(QDate(2026, 3, day), QTime(12, 0));
+    run.label.tags = tags;
+    return run;
+  };
+  const std::vector<RunEntry> runs{of("a", 1, {"slow"}), of("b", 7, {}), of("c", 3, {"baseline"})};
+  const auto names = [&](const QString& key) {
+    model_.setRows(std::make_shared<RunsTable>(runs, key));
+    QStringList order;
+    for (int line = 0; line < model_.rowCount(); ++line) {
+      order << model_.index(line, RunsTable::kName).data().toString();
+    }
+    return order.join("");
+  };
+  EXPECT_EQ(names("day"), "bca");
+  EXPECT_EQ(names("tag"), "cab");
+  EXPECT_EQ(names(""), "abc");
+}
+
+TEST_F(RunsTableTest, RunsThatAreComparedHaveTheirLetterAndColour) {
+  model_.setRows(std::make_shared<RunsTable>(
+      std::vector<RunEntry>{entry("a", "mlp", 2), entry("b", "mlp", 2), entry("c", "mlp", 2)},
+      QString(), QStringList{"c", "a"}));
+  const auto of = [&](int row, int role) { return model_.index(row, RunsTable::kName).data(role); };
+  EXPECT_EQ(of(0, RunsTable::kLetterRole).toString(), "B");
+  EXPECT_EQ(of(2, RunsTable::kLetterRole).toString(), "A");
+  EXPECT_EQ(of(2, RunsTable::kColourRole).value<QColor>(), currentPalette().rank(0));
+  EXPECT_FALSE(of(1, RunsTable::kLetterRole).isValid());
+}
+
+TEST_F(RunsTableTest, ARunThatIsNotReadYetSaysSoAndIsNotLive) {
+  const RunEntry unread = unreadRunEntry("/runs/some.lockstep");
+  EXPECT_FALSE(unread.live());
+  show({unread});
+  EXPECT_EQ(model_.index(0, RunsTable::kState).data().toString(), "not read yet");
+  EXPECT_EQ(model_.index(0, RunsTable::kName).data().toString(), "some");
+  EXPECT_EQ(model_.index(0, RunsTable::kWorld).data().toString(), "");
+  EXPECT_EQ(visible("world<4"), QStringList{});
 }
 
 TEST_F(RunsTableTest, WhatIsNotKnownIsADashAndSortsLast) {

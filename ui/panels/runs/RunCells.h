@@ -1,0 +1,28 @@
+#pragma once
+
+#include <QStyledItemDelegate>
+
+namespace lockstep::ui {
+
+/// Draws the cells of the list of runs that are more than a text: a name with its subtitle and the
+/// letter that the run has in a comparison, the course of its steps, and a group once, where it
+/// begins. [ui-thread]
+class RunCells : public QStyledItemDelegate {
+  Q_OBJECT
+
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option,
+             const QModelIndex& index) const override;
+
+ private:
+  void paintName(QPainter& painter, const QStyleOptionViewItem& option,
+                 const QModelIndex& index) const;
+  void paintCourse(QPainter& painter, const QStyleOptionViewItem& option,
+                   const QModelIndex& index) const;
+  void paintGroup(QPainter& painter, const QStyleOptionViewItem& option,
+                  const QModelIndex& index) const;
+};
+
+}  // namespace lockstep::ui

@@ -1,6 +1,7 @@
 #include "app/cli/RunReport.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "app/cli/DdpLogging.h"
@@ -54,8 +55,8 @@ class Gathering {
         return fact.first.starts_with(trace::kUserPhasePrefix);
       });
     }
-    const diagnosis::Evidence evidence =
-        diagnosis::evidenceOf({report_.info, report_.ranks, std::move(data_)}, runFile);
+    const diagnosis::Evidence evidence = diagnosis::evidenceOf(
+        {report_.info, report_.ranks, std::move(data_), std::nullopt, report_.hosts}, runFile);
     const analysis::RunAnalysis& analysed = evidence.run;
     // A trace begins in the middle of a job, and may be of another rank alone.
     const bool imported = !trace::wasRecorded(report_.info.kind);

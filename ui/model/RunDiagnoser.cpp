@@ -69,7 +69,7 @@ void RunDiagnoser::begin(std::shared_ptr<const AnalysedRun> run) {
   wanted_ = sourceEnded_;  // its last events may still come
   job_.start(
       [recording = diagnosis::Recording{model_.info(), model_.ranks(), source_->data,
-                                        source_->analysis},
+                                        source_->analysis, model_.hosts()},
        path = model_.path()]() mutable {
         return std::make_shared<const diagnosis::Diagnosis>(
             diagnosis::diagnose(diagnosis::evidenceOf(std::move(recording), path)));

@@ -14,9 +14,6 @@
 namespace lockstep::cli {
 namespace {
 
-// Up to so many ranks are listed, each with its figures; of more those unlike the rest are named.
-constexpr std::size_t kHandfulOfRanks = 8;
-
 /// Gathers the report from what a run file holds, batch by batch.
 class Gathering {
  public:
@@ -70,7 +67,7 @@ class Gathering {
     report_.stepsPerSecondWithin = analysed.stepsPerSecond;
     report_.figures = analysed.ranks;
     report_.lateness = analysed.lateness;
-    if (report_.figures.size() > kHandfulOfRanks) {
+    if (report_.figures.size() > kHandful) {
       report_.likeness = diagnosis::rankLikeness(analysed, report_.ranks, report_.hosts);
     }
     report_.stolenPercent = analysis::stolenPercent(evidence.data);

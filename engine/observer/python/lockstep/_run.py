@@ -203,7 +203,7 @@ class Run:
     def _frame(self, query: str, values: Dict[str, Any]) -> "pandas.DataFrame":
         import pandas
 
-        with _run_file.reading(self.path) as file:
+        with _run_file.reading(self.path, unpacked=True) as file:
             cursor = file.execute(query, values)
             frame = pandas.DataFrame(cursor.fetchall(),
                                      columns=[column[0] for column in cursor.description])

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/trace/Event.h"
 #include "engine/trace/RunFileSchema.h"
 
 namespace lockstep::trace {

@@ -100,7 +100,9 @@ base::Result<QString> RunController::record(const JobStart& job) {
   if (job.checkReplicas > 0) {
     arguments.append(QStringLiteral("--check-replicas=%1").arg(job.checkReplicas));
   }
-  arguments.append(QStringLiteral("--detail=") + job.detail);
+  if (!job.detail.isEmpty()) {
+    arguments.append(QStringLiteral("--detail=") + job.detail);
+  }
   if (job.limitMb > 0) {
     arguments.append(QStringLiteral("--limit-mb=%1").arg(job.limitMb));
   }

@@ -96,6 +96,9 @@ void FollowedRun::take(trace::RunUpdate& update) {
   if (update.ranks) {
     state_.ranks = std::move(*update.ranks);
   }
+  if (update.hosts) {
+    state_.hosts = std::move(*update.hosts);
+  }
   for (const trace::MetricRow& metric : update.metrics) {
     takeMetric(metric);
   }
@@ -128,8 +131,8 @@ void FollowedRun::tellProgress() {
 
 void FollowedRun::diagnose() {
   const Clock::time_point began = Clock::now();
-  state_.diagnosis = diagnosis::diagnose(
-      evidence_.refresh({state_.info, state_.ranks, data_, state_.analysis}, reader_->path()));
+  state_.diagnosis = diagnosis::diagnose(evidence_.refresh(
+      {state_.info, state_.ranks, data_, state_.analysis, state_.hosts}, reader_->path()));
   const Clock::time_point now = Clock::now();
   nextDiagnosis_ = now + std::max<Clock::duration>(kDiagnosisEvery, kRestPerWork * (now - began));
 }

@@ -31,6 +31,7 @@ struct BucketProgress {
 struct FollowedState {
   trace::RunInfo info;
   std::vector<trace::RankInfo> ranks;
+  std::vector<trace::HostState> hosts;
   launch::LaunchProgress progress;  ///< as the one of the command that runs it
   analysis::RunAnalysis analysis;
   diagnosis::Diagnosis diagnosis;

@@ -10,6 +10,7 @@ namespace {
 
 struct InfoArguments {
   std::string run;
+  bool all = false;
   bool json = false;
 };
 
@@ -18,7 +19,7 @@ base::Result<int> info(const InfoArguments& arguments) {
   if (arguments.json) {
     fmt::print("{}\n", toJson(report));
   } else {
-    printPlain(infoText(report));
+    printPlain(infoText(report, arguments.all ? Lists::kWhole : Lists::kShort));
   }
   return 0;
 }
@@ -29,7 +30,9 @@ void addInfo(CLI::App& app, Command& chosen) {
   auto [command, arguments] =
       addCommand(app, chosen, "info", "Say what a run did, live or finished", info);
   command->add_option("RUN", arguments->run, "Run file")->required();
-  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->add_flag("--all", arguments->all,
+                    "List each rank, host and problem, however many there are");
+  command->add_flag("--json", arguments->json, "Print one JSON object, with all of them");
 }
 
 }  // namespace lockstep::cli

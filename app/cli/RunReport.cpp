@@ -1,6 +1,7 @@
 #include "app/cli/RunReport.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "app/cli/DdpLogging.h"
@@ -12,9 +13,6 @@
 
 namespace lockstep::cli {
 namespace {
-
-// Up to so many ranks are listed, each with its figures; of more those unlike the rest are named.
-constexpr std::size_t kHandfulOfRanks = 8;
 
 /// Gathers the report from what a run file holds, batch by batch.
 class Gathering {
@@ -54,8 +52,8 @@ class Gathering {
         return fact.first.starts_with(trace::kUserPhasePrefix);
       });
     }
-    const diagnosis::Evidence evidence =
-        diagnosis::evidenceOf({report_.info, report_.ranks, std::move(data_)}, runFile);
+    const diagnosis::Evidence evidence = diagnosis::evidenceOf(
+        {report_.info, report_.ranks, std::move(data_), std::nullopt, report_.hosts}, runFile);
     const analysis::RunAnalysis& analysed = evidence.run;
     // A trace begins in the middle of a job, and may be of another rank alone.
     const bool imported = !trace::wasRecorded(report_.info.kind);
@@ -69,7 +67,7 @@ class Gathering {
     report_.stepsPerSecondWithin = analysed.stepsPerSecond;
     report_.figures = analysed.ranks;
     report_.lateness = analysed.lateness;
-    if (report_.figures.size() > kHandfulOfRanks) {
+    if (report_.figures.size() > kHandful) {
       report_.likeness = diagnosis::rankLikeness(analysed, report_.ranks, report_.hosts);
     }
     report_.stolenPercent = analysis::stolenPercent(evidence.data);

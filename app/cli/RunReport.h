@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -53,12 +54,21 @@ base::Result<RunReport> readRunReport(const std::filesystem::path& runFile);
 /// Returns the report as one JSON object on several lines.
 std::string toJson(const RunReport& report);
 
+/// Up to so many ranks or hosts each are listed; of more those that are alike are one line.
+inline constexpr std::size_t kHandful = 8;
+
+/// How long the lists of infoText are: as long as is read, or as there is to list.
+enum class Lists : std::uint8_t { kShort, kWhole };
+
 /// Returns the report as tables.
-std::string infoText(const RunReport& report);
+std::string infoText(const RunReport& report, Lists lists = Lists::kShort);
 
 /// Returns the table of infoText that names the hosts, their ranks and how far their clocks are
 /// off; empty for a run on one host.
-std::string hostTable(const RunReport& report);
+std::string hostTable(const RunReport& report, Lists lists = Lists::kShort);
+
+/// Returns the table of infoText that says how the ranks ended.
+std::string rankTable(const RunReport& report, Lists lists = Lists::kShort);
 
 /// Return a line of infoText each, empty where there is nothing to say: whether the replicas are
 /// equal, what in the gradients was not finite, and what it cost to look.

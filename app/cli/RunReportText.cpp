@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "app/cli/RunReport.h"
 #include "app/cli/TextTable.h"
@@ -193,17 +194,35 @@ std::string hashText(const RunReport& report) {
   return hash.empty() ? "" : hash + " on every rank";
 }
 
-std::string rankTable(const RunReport& report) {
-  TextTable table({"rank", "state", "exit", "wire bytes", "messages", "dropped", "parameter hash"});
-  for (const auto& rank : report.ranks) {
-    const std::string exit = rank.signal != 0 ? fmt::format("signal {}", rank.signal)
-                             : rank.exitCode  ? std::to_string(*rank.exitCode)
-                                              : "-";
-    table.add({std::to_string(rank.rank), rank.state, exit, base::countText(rank.wireBytes),
-               base::countText(rank.wireMessages), base::countText(rank.eventsDropped),
-               rank.parameterHash.empty() ? "-" : rank.parameterHash});
+/// The first lines, and how many there are more.
+std::string listed(const std::vector<std::string>& lines, std::size_t most, Lists lists) {
+  const std::size_t shown = lists == Lists::kWhole ? lines.size() : std::min(most, lines.size());
+  std::string text;
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += "  " + lines[i] + "\n";
   }
-  return table.text();
+  return shown == lines.size()
+             ? text
+             : text + fmt::format("  and {} more (--all)\n", base::countText(lines.size() - shown));
+}
+
+std::string lastWords(const RunReport& report, Lists lists) {
+  std::vector<std::string> lines;
+  for (const auto& rank : report.ranks) {
+    if (!rank.lastWords.empty()) {
+      lines.push_back(rank.lastWords);
+    }
+  }
+  return listed(lines, kHandful, lists);
+}
+
+std::string problemLines(const RunReport& report, Lists lists) {
+  constexpr std::size_t kMost = 20;
+  std::vector<std::string> lines;
+  for (const auto& problem : report.problems) {
+    lines.push_back(fmt::format("{}, step {}: {}", problem.severity, problem.step, problem.text));
+  }
+  return listed(lines, kMost, lists);
 }
 
 std::string bucketTable(const RunReport& report, const trace::BucketsMessage& layout) {
@@ -273,7 +292,7 @@ std::string summaryText(const RunReport& report, const std::filesystem::path& ru
   return line.text;
 }
 
-std::string infoText(const RunReport& report) {
+std::string infoText(const RunReport& report, Lists lists) {
   const trace::RunInfo& info = report.info;
   LabelledLines line;
   std::string& text = line.text;
@@ -300,15 +319,10 @@ std::string infoText(const RunReport& report) {
   line("gradients", sanityText(report));
   line("sampling", samplingText(report));
   line("events", eventsText(report));
-  if (const std::string hosts = hostTable(report); !hosts.empty()) {
+  if (const std::string hosts = hostTable(report, lists); !hosts.empty()) {
     text += "\nhosts\n" + hosts;
   }
-  text += "\nranks\n" + rankTable(report);
-  for (const auto& rank : report.ranks) {
-    if (!rank.lastWords.empty()) {
-      text += "  " + rank.lastWords + "\n";
-    }
-  }
+  text += "\nranks\n" + rankTable(report, lists) + lastWords(report, lists);
   if (report.layouts.empty() && !report.ranks.empty()) {
     const auto& facts = report.ranks.front().environment;
     if (const auto why = facts.find(trace::kNoBuckets); why != facts.end()) {
@@ -324,10 +338,7 @@ std::string infoText(const RunReport& report) {
             loggingTable(report.ddpLogging.front());
   }
   if (!report.problems.empty()) {
-    text += "\nproblems\n";
-    for (const auto& problem : report.problems) {
-      text += fmt::format("  {}, step {}: {}\n", problem.severity, problem.step, problem.text);
-    }
+    text += "\nproblems\n" + problemLines(report, lists);
   }
   return text;
 }

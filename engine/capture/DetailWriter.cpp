@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "engine/base/Clock.h"
 #include "engine/base/NumberText.h"
 #include "engine/capture/HeldSteps.h"
+#include "engine/capture/KeptSamples.h"
 #include "engine/capture/LeftOut.h"
 #include "engine/capture/PhasesOnly.h"
 #include "engine/capture/RankSums.h"
@@ -44,9 +46,13 @@ constexpr std::size_t kDecisionsKept = 64;  // for what comes late
 // Steps that are kept whole have no sums in the file, since they can be measured: with them stand
 // those that are unlike, to tell them from the samples that the first ones and every hundredth are.
 //
-// Of numbers that belong to a step (losses, what c10d's Logger has), a step with sums alone keeps
-// the loss of rank 0, by which a run is judged. Counters, which have their own clock, are thinned
-// to one in two seconds. Samples of parameters and gradients have keys of their own.
+// Of numbers that belong to a step (losses, what c10d's Logger has), every LeftOut::kLossEvery-th
+// step with sums alone keeps the loss of rank 0, by which a run is judged, and so does the last
+// one. Counters, which have their own clock, are thinned to one in two seconds, and of samples of
+// parameters and gradients Note [Samples that are kept] says which.
+//
+// A step with sums alone is written packed (Note [Packed steps] in trace/PackedSteps.h), before the
+// next one of which more is kept.
 //
 // The limit of the file: with nine tenths of it written, steps that begin are summed up and nothing
 // more, samples neither; with all of it, only facts are written, and what the run came to. No rank
@@ -58,13 +64,21 @@ class DetailWriter final : public trace::RunFileWriter {
 
   void setInfo(const trace::RunInfo& info) override {
     info_ = info;
+    if (!info.driftingHook.empty()) {
+      samples_.allowDifferent();
+    }
     if (hasEnded(info.state)) {
       decideAll();
+      // The last rows stand in the same commit as the end.
+      file_->writeSummedSteps();
     }
     writeInfo();
   }
   void setRank(const trace::RankInfo& rank) override {
     hostOfRank_[rank.rank] = rank.host;
+    if (rank.environment.contains(trace::kIgnoredParameters)) {
+      samples_.allowDifferent();
+    }
     file_->setRank(rank);
   }
   void addTrack(const trace::TrackInfo& track) override {
@@ -132,16 +146,25 @@ class DetailWriter final : public trace::RunFileWriter {
     }
   }
   void addFingerprint(int rank, const trace::FingerprintMessage& fingerprint) override {
-    if (room_ == Room::kAll) {
+    if (thinsSamples(fingerprint.step)) {
+      steps_.add(rank, fingerprint);
+    } else if (room_ == Room::kAll) {
       file_->addFingerprint(rank, fingerprint);
     }
   }
   void addGradients(int rank, const trace::GradientsMessage& gradients) override {
-    if (room_ == Room::kAll) {
+    if (thinsSamples(gradients.step)) {
+      steps_.add(rank, gradients);
+    } else if (room_ == Room::kAll) {
       file_->addGradients(rank, gradients);
     }
   }
   void addStepSums(const trace::StepSumsRow& sums) override { file_->addStepSums(sums); }
+  void addSummedStep(std::int32_t track, const trace::Event& step,
+                     const trace::StepSumsRow& sums) override {
+    file_->addSummedStep(track, step, sums);
+  }
+  void writeSummedSteps() override { file_->writeSummedSteps(); }
   [[nodiscard]] std::uint64_t bytes() const override { return file_->bytes(); }
 
   base::Status commit() override {
@@ -184,6 +207,10 @@ class DetailWriter final : public trace::RunFileWriter {
   [[nodiscard]] bool isHeld(std::uint32_t step) const { return isSummed() && step >= heldFrom_; }
   [[nodiscard]] bool thinsCounters() const {
     return options_.detail == Detail::kOutliers || room_ != Room::kAll;
+  }
+
+  [[nodiscard]] bool thinsSamples(std::uint32_t step) const {
+    return options_.detail == Detail::kOutliers && room_ == Room::kAll && !steps_.isOver(step);
   }
 
   static bool isOfStep(const trace::MetricRow& metric) {
@@ -248,15 +275,24 @@ class DetailWriter final : public trace::RunFileWriter {
 
   void writeMetric(const trace::MetricRow& metric, KeptDetail kept) {
     const bool isLoss = metric.name == "loss";
-    if (kept >= KeptDetail::kWhole || (isLoss && kept == KeptDetail::kPhases) ||
-        (isLoss && (metric.rank == 0 || !std::isfinite(metric.value)))) {
+    const bool lossIsDue = kept != KeptDetail::kSums || metric.step % LeftOut::kLossEvery == 0;
+    const bool writes = kept >= KeptDetail::kWhole || (isLoss && kept == KeptDetail::kPhases) ||
+                        (isLoss && metric.rank == 0 && lossIsDue) ||
+                        (isLoss && !std::isfinite(metric.value));
+    if (writes) {
       file_->addMetric(metric);
+    }
+    if (isLoss && metric.rank == 0) {
+      lastLoss_ = writes ? std::nullopt : std::optional(metric);
     }
   }
 
   void decideAll() {
     while (steps_.first()) {
       decide();
+    }
+    if (lastLoss_) {  // of a run that ends, or has no room for more
+      file_->addMetric(*std::exchange(lastLoss_, std::nullopt));
     }
   }
 
@@ -274,10 +310,12 @@ class DetailWriter final : public trace::RunFileWriter {
     }
     const HeldStep held = steps_.take(static_cast<std::int64_t>(longestNs));
     const Decision decision = decisionOn(held, summed);
-    write(held, decision);
     for (auto& [rank, made] : summed) {
       made.row.kept = decision.of(rank);
-      if (made.row.kept != KeptDetail::kWhole) {
+    }
+    write(held, decision, summed);
+    for (const auto& [rank, made] : summed) {
+      if (made.row.kept != KeptDetail::kWhole && made.row.kept != KeptDetail::kSums) {
         file_->addStepSums(made.row);
       }
     }
@@ -323,7 +361,11 @@ class DetailWriter final : public trace::RunFileWriter {
     return decision;
   }
 
-  void write(const HeldStep& held, const Decision& decision) {
+  void write(const HeldStep& held, const Decision& decision,
+             const std::map<int, RankSums::Summed>& summed) {
+    if (decision.others != KeptDetail::kSums || !decision.unlike.empty()) {
+      file_->writeSummedSteps();
+    }
     std::map<int, std::uint64_t> lastGradient;
     if (decision.others == KeptDetail::kPhases || decision.others == KeptDetail::kPeer) {
       for (const auto& [rank, track, event] : held.events) {
@@ -335,13 +377,24 @@ class DetailWriter final : public trace::RunFileWriter {
     for (const auto& [rank, track, event] : held.events) {
       const KeptDetail kept = decision.of(rank);
       const bool isStep = static_cast<trace::EventKind>(event.kind) == trace::EventKind::kStep;
-      if (isStep || kept >= KeptDetail::kWhole ||
-          (kept != KeptDetail::kSums && isPhase(event, lastGradient[rank]))) {
+      const auto sums = summed.find(rank);
+      if (isStep && kept == KeptDetail::kSums && sums != summed.end()) {
+        file_->addSummedStep(track, event, sums->second.row);
+      } else if (isStep || kept >= KeptDetail::kWhole ||
+                 (kept != KeptDetail::kSums && isPhase(event, lastGradient[rank]))) {
         file_->addEvent(track, event);
       }
     }
     for (const trace::MetricRow& metric : held.metrics) {
       writeMetric(metric, decision.of(metric.rank));
+    }
+    if (samples_.keeps(held, !decision.unlike.empty()) && room_ == Room::kAll) {
+      for (const auto& [rank, fingerprint] : held.fingerprints) {
+        file_->addFingerprint(rank, fingerprint);
+      }
+      for (const auto& [rank, gradients] : held.gradients) {
+        file_->addGradients(rank, gradients);
+      }
     }
   }
 
@@ -396,6 +449,8 @@ class DetailWriter final : public trace::RunFileWriter {
   LeftOut leftOut_;
   HeldSteps steps_;
   UnlikeSteps unlike_;
+  KeptSamples samples_;
+  std::optional<trace::MetricRow> lastLoss_;  // of rank 0, where it was left out
   std::map<int, RankSums> sums_;
   std::map<std::uint32_t, Decision> decisions_;  // the latest
   std::uint64_t decided_ = 0;

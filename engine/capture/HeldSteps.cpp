@@ -30,6 +30,14 @@ void HeldSteps::add(const trace::MetricRow& metric) {
   steps_[metric.step].metrics.push_back(metric);
 }
 
+void HeldSteps::add(int rank, const trace::FingerprintMessage& fingerprint) {
+  steps_[fingerprint.step].fingerprints.emplace_back(rank, fingerprint);
+}
+
+void HeldSteps::add(int rank, const trace::GradientsMessage& gradients) {
+  steps_[gradients.step].gradients.emplace_back(rank, gradients);
+}
+
 std::optional<std::uint32_t> HeldSteps::first() const {
   return steps_.empty() ? std::nullopt : std::optional(steps_.begin()->first);
 }

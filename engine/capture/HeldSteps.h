@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "engine/trace/RunFile.h"
@@ -20,6 +21,8 @@ struct HeldStep {
   };
   std::vector<HeldEvent> events;          ///< in the order in which they came
   std::vector<trace::MetricRow> metrics;  ///< likewise
+  std::vector<std::pair<int, trace::FingerprintMessage>> fingerprints;  ///< with their ranks
+  std::vector<std::pair<int, trace::GradientsMessage>> gradients;       ///< likewise
 };
 
 /// Holds back steps until all ranks have ended them and the next: what their other threads and
@@ -31,6 +34,8 @@ class HeldSteps {
   /// `nowNs`: of CLOCK_MONOTONIC, here and below.
   void add(int rank, std::int32_t track, const trace::Event& event, std::int64_t nowNs);
   void add(const trace::MetricRow& metric);
+  void add(int rank, const trace::FingerprintMessage& fingerprint);
+  void add(int rank, const trace::GradientsMessage& gradients);
 
   /// The first step that is held, where it is complete.
   [[nodiscard]] std::optional<std::uint32_t> ready(std::int64_t nowNs) const;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/base/NumberText.h"
+#include "engine/capture/KeptSamples.h"
 
 namespace lockstep::capture {
 namespace {
@@ -45,6 +46,10 @@ std::string LeftOut::text() const {
         "of {} of {} steps there are sums alone (capture.detail = outliers): all is "
         "there of the first {}, of every {}th, and of those {}",
         base::countText(sumsOnly_), base::countText(steps_), kFirst, kEvery, unlikeText()));
+    add(fmt::format(
+        "of losses there is every {}th, and of samples of parameters and gradients every "
+        "{}th, and all that are not finite or differ",
+        kLossEvery, KeptSamples::kEvery));
   }
   if (sumsFrom_) {
     add(fmt::format(

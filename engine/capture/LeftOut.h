@@ -15,6 +15,8 @@ class LeftOut {
   /// How many of a rank's first steps are kept whole, and every how many of the later ones.
   static constexpr std::uint32_t kFirst = 20;
   static constexpr std::uint32_t kEvery = 100;
+  /// Every how many steps with sums alone there is a loss.
+  static constexpr std::uint32_t kLossEvery = 10;
 
   explicit LeftOut(const DetailOptions& options) : options_(options) {}
 

@@ -100,6 +100,7 @@ Evidence evidenceOf(Recording recording, const std::filesystem::path& path) {
   Evidence evidence;
   evidence.info = std::move(recording.info);
   evidence.ranks = std::move(recording.ranks);
+  evidence.hosts = std::move(recording.hosts);
   evidence.data = std::move(recording.data);
   const analysis::RunData& data = evidence.data;
   std::vector<analysis::RankActivity> activity;
@@ -149,6 +150,7 @@ base::Result<Evidence> readEvidence(const std::filesystem::path& path) {
     recording.data.take(update);
     recording.info = update.info ? std::move(*update.info) : std::move(recording.info);
     recording.ranks = update.ranks ? std::move(*update.ranks) : std::move(recording.ranks);
+    recording.hosts = update.hosts ? std::move(*update.hosts) : std::move(recording.hosts);
   });
   return read.ok() ? base::Result<Evidence>(evidenceOf(std::move(recording), path)) : read.error();
 }

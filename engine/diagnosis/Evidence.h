@@ -26,6 +26,7 @@ struct Recording {
   std::vector<trace::RankInfo> ranks;
   analysis::RunData data;
   std::optional<analysis::RunAnalysis> analysis{};  ///< of this data, where it is known already
+  std::vector<trace::HostState> hosts{};
 };
 
 /// One value a step, by step: of what a rule tells the mean and where it is seen best.
@@ -43,6 +44,7 @@ struct StepValues {
 struct Evidence {
   trace::RunInfo info;
   std::vector<trace::RankInfo> ranks;
+  std::vector<trace::HostState> hosts;  ///< none in files before format 1.3
   analysis::RunData data;
 
   analysis::RunAnalysis run;

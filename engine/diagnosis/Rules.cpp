@@ -21,8 +21,9 @@ const std::vector<Rule>& rules() {
        "they differ, and the hook does not say that they drift",
        "look at the parameter and the rank; synchronise at the start", judgeReplicas},
       {"late_rank", "arrivals at collectives; the work of each rank beside the others'",
-       "lateness beyond chance (99 % over all ranks), 3 % of the step, and cores (Note [Lateness])",
-       "that part of its work", judgeLateRank},
+       "lateness beyond chance (99 % over all ranks), 3 % of the step, and cores (Note [Lateness]); "
+       "of most ranks of a host it is the host",
+       "that part of its work, that host", judgeLateRank},
       {"few_cores", "what step threads waited for cores, by the kernel",
        "the longest of any rank, beyond chance (99 %) above 10 % of the step",
        "fewer ranks or threads on the machine, or nothing else on it", judgeCores},

@@ -10,6 +10,7 @@
 
 #include "engine/cost/BlockBootstrap.h"
 #include "engine/cost/Sample.h"
+#include "engine/diagnosis/StruckHosts.h"
 
 namespace lockstep::diagnosis {
 namespace {
@@ -167,7 +168,7 @@ class Comparison {
           });
     }
     classify(ones);
-    tell(std::move(ones));
+    tell(ones);
     return std::move(result_);
   }
 
@@ -314,47 +315,36 @@ class Comparison {
     return unlike.period ? unlike.period->every : 0;
   }
 
-  [[nodiscard]] std::string nameOfHost(int host) const {
-    const auto found =
-        std::find_if(hosts_.begin(), hosts_.end(),
-                     [host](const trace::HostState& of) { return of.info.host == host; });
-    return found == hosts_.end() || found->info.name.empty() ? std::to_string(host)
-                                                             : found->info.name;
-  }
-
   /// Puts those of a host together where it is the host's, and the largest first.
-  void tell(std::vector<One> ones) {
-    std::map<int, std::size_t> sizes;
-    for (const int host : result_.hosts) {
-      sizes[host] += 1;
+  void tell(const std::vector<One>& ones) {
+    std::map<int, int> hostOf;
+    for (std::size_t rank = 0; rank < result_.ranks; ++rank) {
+      hostOf[table_.ranks[rank]] = result_.hosts[rank];
     }
-    std::map<std::pair<Unlikeness, int>, std::vector<const One*>> byHost;
-    std::map<Unlikeness, std::size_t> hostsOf;  // of most of whose ranks it is told
-    for (const One& one : ones) {
-      byHost[{one.unlike.kind, result_.hosts[one.rank]}].push_back(&one);
-    }
-    const auto isMost = [&](const auto& entry) {
-      return entry.second.size() > 1 && entry.second.size() * 2 > sizes[entry.first.second];
-    };
-    for (const auto& entry : byHost) {
-      hostsOf[entry.first.first] += isMost(entry) ? 1 : 0;
-    }
-    for (const auto& entry : byHost) {
-      const auto& [kind, host] = entry.first;
-      // Where it is told of most hosts, it is not the host that makes the difference.
-      if (!isMost(entry) || hostsOf[kind] * 2 > sizes.size()) {
-        for (const One* one : entry.second) {
-          result_.unlike.push_back(one->unlike);
+    for (std::size_t i = 0; i < kKinds; ++i) {
+      const auto kind = static_cast<Unlikeness>(i);
+      std::map<int, const UnlikeRanks*> told;
+      std::vector<int> ranks;
+      for (const One& one : ones) {
+        if (one.unlike.kind == kind) {
+          told[one.unlike.ranks.front()] = &one.unlike;
+          ranks.push_back(one.unlike.ranks.front());
         }
-        continue;
       }
-      UnlikeRanks all{{}, nameOfHost(host), sizes[host], kind, 0, 0, std::nullopt, 0};
-      for (const One* one : entry.second) {
-        all.ranks.push_back(one->unlike.ranks.front());
-        all.ms += one->unlike.ms / static_cast<double>(entry.second.size());
-        all.ratio += one->unlike.ratio / static_cast<double>(entry.second.size());
+      for (StruckHost& host : struckHosts(ranks, hostOf, hosts_)) {
+        UnlikeRanks all{{}, std::move(host.name), host.size, kind, 0, 0, std::nullopt, 0};
+        const auto share = static_cast<double>(host.ranks.size());
+        for (const int rank : host.ranks) {
+          all.ms += told[rank]->ms / share;
+          all.ratio += told[rank]->ratio / share;
+          told.erase(rank);
+        }
+        all.ranks = std::move(host.ranks);
+        result_.unlike.push_back(std::move(all));
       }
-      result_.unlike.push_back(std::move(all));
+      for (const auto& [rank, one] : told) {
+        result_.unlike.push_back(*one);
+      }
     }
     std::stable_sort(result_.unlike.begin(), result_.unlike.end(),
                      [](const UnlikeRanks& a, const UnlikeRanks& b) { return a.ms > b.ms; });

@@ -25,8 +25,7 @@ namespace lockstep::diagnosis {
 //     ranks than kFewestForSpread have none, and are not judged by this;
 //   - where it is late by Note [Lateness]. What it computes or transfers longer is then named as
 //     what makes it late, if that explains kExplains of it.
-// Where this befalls more than half of a host's ranks, and of at most half of the hosts, it is the
-// host that is unlike the rest.
+// Where this befalls most ranks of a host, it is the host that is unlike the rest (StruckHosts.h).
 //
 // Ranks are alike where no figure's mean excess differs by what would be told of a rank. Those that
 // are like the middle of all are the typical ones.

@@ -124,8 +124,9 @@ struct TrackInfo {
   std::string name;
 };
 
-/// One row of the `spans` table: an instant has duration 0. Times are ticks of the rank's host in
-/// the file, and ticks of the recording host as a reader hands them out.
+/// One row of the `spans` table, or a packed step: an instant has duration 0. Times are ticks of the
+/// rank's host in the file, and ticks of the recording host as a reader hands them out, which
+/// numbers packed steps and rows in the order in which it does so.
 struct SpanRow {
   std::int64_t id = 0;
   std::int32_t track = 0;
@@ -339,6 +340,13 @@ class RunFileWriter {
   virtual void addFingerprint(int rank, const FingerprintMessage& fingerprint) = 0;
   virtual void addGradients(int rank, const GradientsMessage& gradients) = 0;
   virtual void addStepSums(const StepSumsRow& sums) = 0;  ///< id is ignored
+  /// Adds a step of which nothing is kept but its span of kind kStep, on `track`, and its sums
+  /// (KeptDetail::kSums). It is written with others of its rank (Note [Packed steps] in
+  /// PackedSteps.h): by a commit at most about a second later, or by writeSummedSteps.
+  virtual void addSummedStep(std::int32_t track, const Event& step, const StepSumsRow& sums) = 0;
+  /// Writes the summed steps that wait to share a row: before rows of later steps, so that a reader
+  /// who follows gets steps in their order.
+  virtual void writeSummedSteps() = 0;
 
   /// How large the file is, with all that was written and is not committed yet.
   [[nodiscard]] virtual std::uint64_t bytes() const = 0;

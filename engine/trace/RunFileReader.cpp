@@ -9,6 +9,7 @@
 #include "engine/trace/RunFile.h"
 #include "engine/trace/RunFileAccess.h"
 #include "engine/trace/RunFileHosts.h"
+#include "engine/trace/RunFilePacked.h"
 #include "engine/trace/RunFileSamples.h"
 #include "engine/trace/RunFileSchema.h"
 #include "engine/trace/RunFileSums.h"
@@ -28,7 +29,7 @@ using sqlite::Statement;
 // Two kinds of tables are read in two ways, in one read transaction, so that what one poll returns
 // fits together:
 //
-//   rows that are only added    spans, metrics, logs, problems, samples: `id > last id`
+//   rows that are only added    spans, metrics, logs, problems, samples, sums: `id > last id`
 //   small tables that change    info, ranks, tracks, parameters, layouts, clocks, hosts: read whole
 //                               when their number in `changes` has changed
 //
@@ -70,12 +71,14 @@ class Reader final : public RunFileReader {
     RunUpdate update;
     database_->execute("BEGIN");
     readParts(update);
+    std::vector<StepSumsRow> packed;
+    readPackedSteps(maxSpans, update.spans, packed);
     const base::Status readSpans = readPlacedSpans(maxSpans, update.spans);
     readMetrics(update);
     readLog(update);
     readProblems(update);
     samples_.read(*database_, update);
-    sums_.read(*database_, axis_, update.sums);
+    sums_.read(*database_, axis_, std::move(packed), update.sums);
     database_->execute("COMMIT");
     const base::Status read = readSpans.ok() ? database_->status() : readSpans;
     const bool drained = update.spans.size() < maxSpans;
@@ -171,13 +174,33 @@ class Reader final : public RunFileReader {
     }
   }
 
+  /// Steps that share a row come before the spans of the same poll, which are of later ones.
+  void readPackedSteps(std::size_t most, std::vector<SpanRow>& rows,
+                       std::vector<StepSumsRow>& sums) {
+    axis_.release(rows, most);
+    while (rows.size() < most) {
+      const std::size_t before = rows.size();
+      packed_.read(*database_, most, rows, sums);
+      const std::size_t read = rows.size();
+      for (std::size_t i = before; i < read; ++i) {
+        rows[i].id = spans_.lastId() + ++packedSteps_;
+      }
+      axis_.place(rows, before);
+      if (read == before) {
+        return;
+      }
+    }
+  }
+
   /// Fewer than `most` only when there are no more that can be placed.
   base::Status readPlacedSpans(std::size_t most, std::vector<SpanRow>& rows) {
-    axis_.release(rows, most);
     while (true) {
       const std::size_t before = rows.size();
       LOCKSTEP_TRY(spans_.read(*database_, most, rows));
       const std::size_t read = rows.size();
+      for (std::size_t i = before; i < read && packedSteps_ > 0; ++i) {
+        rows[i].id += packedSteps_;
+      }
       axis_.place(rows, before);
       if (rows.size() == read) {  // none has to wait
         return {};
@@ -275,6 +298,8 @@ class Reader final : public RunFileReader {
   SpanReader spans_{[this] { return openSame(); }};
   SampleReader samples_;
   StepSumsReader sums_;
+  PackedStepsReader packed_;
+  std::int64_t packedSteps_ = 0;  // handed out: what ids of spans are above those of the file
   RunInfo info_;
   bool ended_ = false;   // an end was handed out
   bool untidy_ = false;  // the recorder died and its WAL still lies beside the file

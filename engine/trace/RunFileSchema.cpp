@@ -52,6 +52,8 @@ CREATE TABLE step_sums(id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, step INTEG
   optimizer INTEGER NOT NULL, in_flight INTEGER NOT NULL, computing INTEGER NOT NULL,
   overlap INTEGER NOT NULL, off_core INTEGER NOT NULL, overlap_less INTEGER NOT NULL,
   overlap_more INTEGER NOT NULL, core_wait INTEGER NOT NULL);
+CREATE TABLE packed_steps(id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, track INTEGER NOT NULL,
+  step INTEGER NOT NULL, unit INTEGER NOT NULL, steps BLOB NOT NULL);
 CREATE TABLE parameters(parameter INTEGER PRIMARY KEY, name TEXT NOT NULL, shape TEXT NOT NULL,
   dtype TEXT NOT NULL, numel INTEGER NOT NULL, bytes INTEGER NOT NULL);
 CREATE TABLE layouts(layout INTEGER PRIMARY KEY, step INTEGER NOT NULL, reason TEXT NOT NULL);
@@ -84,7 +86,8 @@ constexpr std::array kAdditions{Addition{1, "fault_kinds", ""},
                                 Addition{3, "metrics", "host"},
                                 Addition{6, "gradients", "reduced_norm"},
                                 Addition{6, "gradients", "reduced_hash"},
-                                Addition{7, "step_sums", ""}};
+                                Addition{7, "step_sums", ""},
+                                Addition{8, "packed_steps", ""}};
 
 // For people with a SQL prompt or pandas: names for numbers, nanoseconds for ticks. A CROSS JOIN is
 // an inner one that SQLite runs in the order given: rows come as they stand in the file.
@@ -252,6 +255,11 @@ bool hasHosts(sqlite::Database& database) {
 
 bool hasReducedBuckets(sqlite::Database& database) {
   constexpr std::int64_t kSinceMinor = 6;
+  return minorOf(database) >= kSinceMinor;
+}
+
+bool hasPackedSteps(sqlite::Database& database) {
+  constexpr std::int64_t kSinceMinor = 8;
   return minorOf(database) >= kSinceMinor;
 }
 

@@ -11,7 +11,7 @@ namespace lockstep::trace::schema {
 
 inline constexpr std::int32_t kApplicationId = 0x4C4B5354;  ///< "LKST"
 inline constexpr std::int32_t kMajor = 1;                   ///< another major cannot be read
-inline constexpr std::int32_t kMinor = 7;                   ///< a minor only adds
+inline constexpr std::int32_t kMinor = 8;                   ///< a minor only adds
 
 /// PRAGMA user_version of what is written now.
 inline constexpr std::int32_t kUserVersion = kMajor * 1000 + kMinor;
@@ -47,5 +47,8 @@ bool hasHosts(sqlite::Database& database);
 /// Says whether a run file knows of reduced buckets, as 1.6 and later do: the columns
 /// `reduced_norm` and `reduced_hash` of gradients.
 bool hasReducedBuckets(sqlite::Database& database);
+
+/// Says whether a run file may have packed steps, as 1.8 and later do: the table `packed_steps`.
+bool hasPackedSteps(sqlite::Database& database);
 
 }  // namespace lockstep::trace::schema

@@ -58,7 +58,7 @@ void StepSumsWriter::write(const StepSumsRow& sums) {
 }
 
 void StepSumsReader::read(Database& database, const HostAxis& axis,
-                          std::vector<StepSumsRow>& rows) {
+                          std::vector<StepSumsRow> packed, std::vector<StepSumsRow>& rows) {
   if (!present_) {
     Statement table(database, "SELECT 1 FROM sqlite_master WHERE name = 'step_sums'");
     const bool found = table.row();
@@ -78,6 +78,7 @@ void StepSumsReader::read(Database& database, const HostAxis& axis,
       last_ = fresh.emplace_back(rowOf(select)).id;
     }
   }
+  fresh.insert(fresh.end(), packed.begin(), packed.end());
   for (StepSumsRow& row : fresh) {
     if (const std::optional<double> rate = axis.rateOf(row.rank)) {
       if (*rate != 1) {

@@ -25,8 +25,10 @@ class StepSumsWriter {
 class StepSumsReader {
  public:
   /// Adds the rows that are new since the last call, on the ticks of the recording host; of a rank
-  /// whose host has no clock yet they wait here. None of a file without this table.
-  void read(sqlite::Database& database, const HostAxis& axis, std::vector<StepSumsRow>& rows);
+  /// whose host has no clock yet they wait here. None of a file without this table. `packed`: sums
+  /// that came from elsewhere, and go the same way.
+  void read(sqlite::Database& database, const HostAxis& axis, std::vector<StepSumsRow> packed,
+            std::vector<StepSumsRow>& rows);
 
  private:
   std::optional<bool> present_;

@@ -11,6 +11,7 @@
 #include "engine/trace/RunFile.h"
 #include "engine/trace/RunFileAccess.h"
 #include "engine/trace/RunFileHosts.h"
+#include "engine/trace/RunFilePacked.h"
 #include "engine/trace/RunFileSamples.h"
 #include "engine/trace/RunFileSchema.h"
 #include "engine/trace/RunFileSums.h"
@@ -123,10 +124,8 @@ class Writer final : public RunFileWriter {
                               static_cast<std::uint64_t>(event.durationTicks), event.step,
                               tables::writtenBucket(event.bucket), std::int32_t{event.detail},
                               event.value);
-    // So that a run list need not search the spans for it.
-    if (event.kind == static_cast<std::uint64_t>(EventKind::kStep) && event.step > lastStep_) {
-      lastStep_ = event.step;
-      lastStepChanged_ = true;
+    if (event.kind == static_cast<std::uint64_t>(EventKind::kStep)) {
+      noteStep(event.step);
     }
   }
 
@@ -169,6 +168,19 @@ class Writer final : public RunFileWriter {
     }
   }
 
+  void addSummedStep(std::int32_t track, const Event& step, const StepSumsRow& sums) override {
+    if (begin()) {
+      statements_->packed.add(track, step, sums);
+      noteStep(step.step);
+    }
+  }
+
+  void writeSummedSteps() override {
+    if (!statements_->packed.empty() && begin()) {
+      statements_->packed.writeAll();
+    }
+  }
+
   [[nodiscard]] std::uint64_t bytes() const override {
     if (database_ == nullptr || !database_->ok()) {
       return 0;
@@ -180,6 +192,10 @@ class Writer final : public RunFileWriter {
   base::Status commit() override {
     if (database_ == nullptr) {
       return finishStatus_;
+    }
+    // Not where a full disk has ended the file: there its end is all that may still be written.
+    if (finishStatus_.ok() && statements_->packed.isDue()) {
+      writeSummedSteps();
     }
     if (inTransaction_ && database_->ok()) {
       // In the transaction of the change itself: a reader that sees the one sees the other.
@@ -207,6 +223,7 @@ class Writer final : public RunFileWriter {
     if (database_ == nullptr) {
       return finishStatus_;
     }
+    writeSummedSteps();
     finishStatus_ = commit();
     if (!finishStatus_.ok()) {
       writeEndOfFullFile();
@@ -232,11 +249,21 @@ class Writer final : public RunFileWriter {
           touch(database, "UPDATE changes SET revision = revision + 1 WHERE part = ?"),
           meta(database, "INSERT OR REPLACE INTO meta VALUES(?, ?)"),
           samples(database),
-          sums(database) {}
+          sums(database),
+          packed(database) {}
     Statement span, metric, lastMetric, log, problem, touch, meta;
     SampleWriter samples;
     StepSumsWriter sums;
+    PackedStepsWriter packed;
   };
+
+  /// So that a run list need not search the spans for the last step.
+  void noteStep(std::uint32_t step) {
+    if (step > lastStep_) {
+      lastStep_ = step;
+      lastStepChanged_ = true;
+    }
+  }
 
   /// Opens a transaction when none is open; false when nothing can be written any more.
   bool begin() {

@@ -26,6 +26,9 @@ class SpanReader {
   /// connection are returned.
   base::Status read(sqlite::Database& database, std::size_t most, std::vector<SpanRow>& rows);
 
+  /// The highest id that was read.
+  [[nodiscard]] std::int64_t lastId() const { return after_; }
+
   /// Closes the second connection and gives its memory back.
   void rest();
 

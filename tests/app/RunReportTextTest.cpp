@@ -14,6 +14,7 @@
 namespace lockstep::cli {
 namespace {
 
+using testing::ContainsRegex;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
@@ -121,7 +122,7 @@ TEST(ReplicasText, CountsNoSampleAsEqualThatNotAllRanksLeft) {
   addFingerprints(data, 2, 30, {});
   const auto leaveOut = [&data](int rank, std::uint32_t from) {
     run::dropIf(data.fingerprints,
-                  [&](const auto& row) { return row.rank == rank && row.step >= from; });
+                [&](const auto& row) { return row.rank == rank && row.step >= from; });
   };
   leaveOut(1, 30);
   EXPECT_EQ(replicasOf(data), "equal in 2 samples, the last before step 20");
@@ -217,6 +218,34 @@ TEST(InfoText, NamesTheRanksUnlikeTheRestInOneLineOfManyRanks) {
   EXPECT_EQ(json.at("unlike").at(0).at("kind"), "computing");
   EXPECT_EQ(json.at("unlike").at(0).at("every"), nullptr);
   EXPECT_EQ(json.at("classes").at(0).at("count"), 2);
+}
+
+TEST(RankTable, PutsRanksThatEndedAlikeIntoALine) {
+  RunReport report;
+  for (int rank = 0; rank < 12; ++rank) {
+    trace::RankInfo& info = report.ranks.emplace_back();
+    info.rank = rank;
+    info.state = rank == 7 ? "killed" : "finished";
+    info.signal = rank == 7 ? 9 : 0;
+    info.wireBytes = 1'000 + static_cast<std::uint64_t>(rank);
+    info.parameterHash = rank == 3 ? "beef" : "cafe";
+  }
+  const std::string text = rankTable(report);
+  EXPECT_THAT(text, ContainsRegex("\n +0-2, 4-6, 8-11 +10 +finished +- +1,000 to 1,011 .*cafe\n"));
+  EXPECT_THAT(text, ContainsRegex("\n +3 +1 +finished +- +1,003 .*beef\n"));
+  EXPECT_THAT(text, ContainsRegex("\n +7 +1 +killed +signal 9 +1,007 "));
+  EXPECT_THAT(rankTable(report, Lists::kWhole), ContainsRegex("\n +11 +finished "));
+  for (trace::RankInfo& rank : report.ranks) {
+    rank.parameterHash = std::to_string(rank.rank);
+    rank.lastWords = "last words";
+  }
+  EXPECT_THAT(rankTable(report), HasSubstr("12 different\n"));
+  EXPECT_THAT(infoText(report), HasSubstr("  last words\n  and 4 more (--all)\n"));
+  for (trace::RankInfo& rank : report.ranks) {
+    rank.exitCode = rank.rank;
+  }
+  report.ranks.emplace_back().rank = 12;
+  EXPECT_THAT(rankTable(report), HasSubstr("  and 1 more (--all)\n"));
 }
 
 TEST(InfoText, ListsFewRanksAsBefore) {

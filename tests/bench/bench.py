@@ -21,6 +21,7 @@ import observer
 import recorder
 import reductions
 import refresh
+import relays
 import replay
 import runs
 import simulate
@@ -32,12 +33,12 @@ from machine import machine
 from studio import studio_live, studio_open, studio_ranks, studio_runs, studio_step
 
 BENCHMARKS = {**steps.BENCHMARKS, **reductions.BENCHMARKS, **messages.BENCHMARKS,
-              **memory.BENCHMARKS, **recorder.BENCHMARKS, "kernels": kernels, **runs.BENCHMARKS,
-              **forecasts.BENCHMARKS, **tune.BENCHMARKS, **healthy.BENCHMARKS, **causes.BENCHMARKS,
-              **simulate.BENCHMARKS, **replay.BENCHMARKS,
-              **observer.BENCHMARKS, "studio_open": studio_open, "studio_live": studio_live,
-              "studio_step": studio_step, "studio_ranks": studio_ranks, "studio_runs": studio_runs,
-              **refresh.BENCHMARKS}
+              **memory.BENCHMARKS, **recorder.BENCHMARKS, **relays.BENCHMARKS,
+              "kernels": kernels, **runs.BENCHMARKS, **forecasts.BENCHMARKS, **tune.BENCHMARKS,
+              **healthy.BENCHMARKS, **causes.BENCHMARKS, **simulate.BENCHMARKS,
+              **replay.BENCHMARKS, **observer.BENCHMARKS, "studio_open": studio_open,
+              "studio_live": studio_live, "studio_step": studio_step, "studio_ranks": studio_ranks,
+              "studio_runs": studio_runs, **refresh.BENCHMARKS}
 
 EPILOG = """A NAME is a benchmark or the first parts of some: ddp_step, allreduce.4kb. In the JSON
 file each benchmark has name, unit, ours, peer, bound, ratio = peer / ours and interval (of the

@@ -74,7 +74,7 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
   }
   RunFileWriter& writer = *created.value();
   RunInfo info;
-  info.runId = "golden-1.7";
+  info.runId = "golden-1.8";
   info.name = "golden";
   info.experimentToml = "[experiment]\nname = \"golden\"\n";
   info.state = RunState::kDiverged;
@@ -156,6 +156,13 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
                          each * 400'000, 0, 0, 0, each * 10'000},
                         0, rank, 1, KeptDetail::kPhases, 0});
   }
+  for (std::uint32_t step = 3; step < 5; ++step) {
+    const std::uint64_t more = 64 * (step - 3);
+    writer.addSummedStep(0, span(EventKind::kStep, 10'000'000 + step * kStepTicks, 980'032, step),
+                         {0, 0, step, KeptDetail::kSums, 199'680, 600'064 + more, 149'760, 399'360,
+                          800'000 + more, 299'520, 0, 299'520, 299'520, 0});
+  }
+  writer.writeSummedSteps();
   writer.addMetric(MetricRow{0, 0, "test_accuracy", 2, 13'000'000, 0.75});
   writer.addLog({0, -1, 9'000'000, "two ranks started"});
   writer.addProblem({0, "warning", 1, 2, "3 events were dropped"});

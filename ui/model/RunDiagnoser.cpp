@@ -73,8 +73,8 @@ void RunDiagnoser::begin(std::shared_ptr<const AnalysedRun> run) {
     growing_ = std::make_shared<diagnosis::GrowingEvidence>();
   }
   job_.start(
-      [recording =
-           diagnosis::Recording{model_.info(), model_.ranks(), source_->data, source_->analysis},
+      [recording = diagnosis::Recording{model_.info(), model_.ranks(), source_->data,
+                                        source_->analysis, model_.hosts()},
        path = model_.path(), growing = growing_]() mutable {
         return std::make_shared<const diagnosis::Diagnosis>(
             growing == nullptr

@@ -133,6 +133,8 @@ base::Result<JobStart> checkedJob(const JobRequest& request) {
   JobStart start;
   start.everyModel = request.everyModel;
   start.checkReplicas = request.checkReplicas;
+  start.detail = request.detail;
+  start.limitMb = request.limitMb;
   // As in a shell, NAME=value before the program is set for it.
   std::vector<std::string> command = words.value();
   while (!command.empty() && setsVariable(QString::fromStdString(command.front()))) {

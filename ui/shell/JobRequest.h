@@ -18,6 +18,8 @@ struct JobRequest {
   /// the name of the script.
   QString run = {};
   int checkReplicas = 0;  ///< iterations between two comparisons of the ranks' parameters; 0: never
+  QString detail = QStringLiteral("full");  ///< what the run file keeps: capture.detail
+  int limitMb = 0;                          ///< of the run file: capture.limit_mb; 0: none
 
   bool operator==(const JobRequest&) const = default;
 };
@@ -30,6 +32,8 @@ struct JobStart {
   bool everyModel = true;
   QString name;
   int checkReplicas = 0;
+  QString detail;
+  int limitMb = 0;
   QString runFile;  ///< empty: a fresh one in the runs folder
 };
 

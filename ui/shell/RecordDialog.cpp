@@ -9,6 +9,7 @@
 #include <QPushButton>
 #include <QRadioButton>
 #include <QSpinBox>
+#include <algorithm>
 #include <utility>
 
 #include "ui/panels/Labels.h"
@@ -20,6 +21,7 @@ namespace {
 constexpr int kWidthInLetters = 78;
 constexpr int kVariableLines = 3;
 constexpr int kMostIterations = 1'000'000;
+constexpr int kMostMb = 1'000'000'000;
 
 /// A sentence that stands alone.
 QString asSentence(QString text) {
@@ -48,6 +50,13 @@ RecordDialog::RecordDialog(std::vector<JobRequest> recent, QString runs, QString
       replicas_(named(new QSpinBox, "recordReplicas", {},
                       tr("Whether the ranks' parameters are equal bit for bit; where they are not, "
                          "the run has diverged. Each comparison reads all of them"))),
+      detail_(
+          named(new QComboBox, "recordDetail", {},
+                tr("What the run file keeps of the events. With the sums of iterations, and all of "
+                   "those unlike the rest, it has a few percent of its size, and the same medians"))),
+      limit_(named(new QSpinBox, "recordLimit", {},
+                   tr("How large the run file may become: near it only sums of iterations are "
+                      "written, and at it nothing more. The job goes on"))),
       environment_(
           named(new QPlainTextEdit, "recordEnvironment", {},
                 tr("One a line, on top of the studio's own environment. Values of keys, tokens and "
@@ -104,6 +113,13 @@ void RecordDialog::buildFields(QWidget* parent) {
   replicas_->setPrefix(tr("every "));
   replicas_->setSuffix(tr(" iterations"));
   replicas_->setSpecialValueText(tr("never"));
+  detail_->addItem(tr("All events"), QStringLiteral("full"));
+  detail_->addItem(tr("Phases and collectives"), QStringLiteral("steps"));
+  detail_->addItem(tr("Sums, and all of what is unlike the rest"), QStringLiteral("outliers"));
+  limit_->setRange(0, kMostMb);
+  limit_->setPrefix(tr("at most "));
+  limit_->setSuffix(tr(" MiB"));
+  limit_->setSpecialValueText(tr("as large as it gets"));
   environment_->setTabChangesFocus(true);
   environment_->setPlaceholderText(QStringLiteral("OMP_NUM_THREADS=1"));
   environment_->setFixedHeight(environment_->fontMetrics().lineSpacing() * kVariableLines + 14);
@@ -127,6 +143,8 @@ void RecordDialog::buildFields(QWidget* parent) {
   add(tr("Watch"), every_);
   grid->addWidget(watched_, row++, 1, 1, 2);
   add(tr("Compare re&plicas"), replicas_, 1);
+  add(tr("&Keep"), detail_, 1);
+  add(tr("Run file's si&ze"), limit_, 1);
   add(tr("&Variables"), environment_);
   add(tr("&Run"), run_);
   folder_->setMinimumWidth(folder_->fontMetrics().averageCharWidth() * kWidthInLetters);
@@ -137,6 +155,8 @@ void RecordDialog::fill(const JobRequest& job, const QString& hint) {
   folder_->setText(QDir::toNativeSeparators(job.folder));
   (job.everyModel ? every_ : watched_)->setChecked(true);
   replicas_->setValue(job.checkReplicas);
+  detail_->setCurrentIndex(std::max(0, detail_->findData(job.detail)));
+  limit_->setValue(job.limitMb);
   environment_->setPlainText(job.environment.join('\n'));
   run_->setText(job.run);
   hint_->setText(hint);
@@ -156,6 +176,8 @@ JobRequest RecordDialog::request() const {
   }
   job.run = run_->text().trimmed();
   job.checkReplicas = replicas_->value();
+  job.detail = detail_->currentData().toString();
+  job.limitMb = limit_->value();
   return job;
 }
 

@@ -44,6 +44,8 @@ class RecordDialog : public QDialog {
   QRadioButton* every_;
   QRadioButton* watched_;
   QSpinBox* replicas_;
+  QComboBox* detail_;
+  QSpinBox* limit_;
   QPlainTextEdit* environment_;
   QLineEdit* run_;
   QLabel* hint_;

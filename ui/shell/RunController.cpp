@@ -100,6 +100,12 @@ base::Result<QString> RunController::record(const JobStart& job) {
   if (job.checkReplicas > 0) {
     arguments.append(QStringLiteral("--check-replicas=%1").arg(job.checkReplicas));
   }
+  if (!job.detail.isEmpty()) {
+    arguments.append(QStringLiteral("--detail=") + job.detail);
+  }
+  if (job.limitMb > 0) {
+    arguments.append(QStringLiteral("--limit-mb=%1").arg(job.limitMb));
+  }
   arguments.append(QStringLiteral("--"));
   // Beside a run in a folder of the user's may stand a log of the user's.
   const auto beside = job.runFile.isEmpty() ? path : freshRunPath(job.name);

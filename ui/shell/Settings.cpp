@@ -75,7 +75,8 @@ std::vector<JobRequest> Settings::recentJobs() const {
     const QVariantMap job = one.toMap();
     jobs.push_back({job["command"].toString(), job["environment"].toStringList(),
                     job["folder"].toString(), job["everyModel"].toBool(), job["run"].toString(),
-                    job["checkReplicas"].toInt()});
+                    job["checkReplicas"].toInt(),
+                    job.value("detail", JobRequest().detail).toString(), job["limitMb"].toInt()});
   }
   return jobs;
 }
@@ -101,7 +102,9 @@ void Settings::addRecentJob(const JobRequest& job) {
                             {"folder", one.folder},
                             {"everyModel", one.everyModel},
                             {"run", one.run},
-                            {"checkReplicas", one.checkReplicas}});
+                            {"checkReplicas", one.checkReplicas},
+                            {"detail", one.detail},
+                            {"limitMb", one.limitMb}});
   }
   keep("recentJobs", kept);
 }

@@ -1,9 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <utility>
 
+#include "engine/base/RangesText.h"
 #include "engine/diagnosis/StepSaving.h"
+#include "engine/diagnosis/StruckHosts.h"
 #include "engine/diagnosis/rules/Judges.h"
 
 namespace lockstep::diagnosis {
@@ -99,48 +103,128 @@ std::string remedyOf(const Culprit& culprit, int rank) {
                    rank);
 }
 
+/// Puts in what a step would take less at most, where no replay tells it.
+void saveAtMost(Finding& finding, const Evidence& evidence, const Culprit& culprit,
+                const cost::MeanInterval& late) {
+  // Not its lateness: the others come late, too, whose threads slept while they waited for it.
+  const auto lost = timeOf(culprit.parts);
+  finding.savingMs = savingOfTime(evidence, lost ? *lost : late);
+  finding.atMost = true;
+}
+
+Finding ofRank(const Evidence& evidence, const analysis::RankLateness& late) {
+  const Culprit culprit = culpritOf(evidence, late);
+  Finding finding;
+  finding.weight = Weight::kCost;
+  finding.title = fmt::format("rank {} is late", late.rank);
+  finding.sentence = fmt::format(
+      "Rank {} comes {:.2f} ms a step ({:.2f} to {:.2f}) later to its collectives than the "
+      "others, who wait for it",
+      late.rank, late.meanMs, late.interval->low, late.interval->high);
+  finding.sentence +=
+      culprit.parts.empty()
+          ? "; no part of its work that was recorded takes so much longer than theirs."
+          : fmt::format(". It loses {:.2f} ms {}{}.", culprit.ms, culprit.phrase,
+                        periodText(culprit));
+  finding.remedy = remedyOf(culprit, late.rank);
+  if (!culprit.parts.empty()) {
+    const WorkPart& part = culprit.parts.front().part;
+    finding.place.phase = std::string(nameOf(part.kind));
+    finding.place.step = worstOf(culprit.parts.front());
+    if (part.kind == WorkPart::Kind::kGradient && culprit.parts.size() == 1) {
+      finding.place.parameter = part.parameter;
+      finding.place.bucket = evidence.bucketOf(part.parameter);
+    }
+    if (evidence.forecaster.ok()) {
+      finding.savingMs = savingWithout(evidence.forecaster.value(), late.rank, culprit.parts);
+    }
+  }
+  if (!finding.savingMs) {
+    saveAtMost(finding, evidence, culprit, *late.interval);
+  }
+  finding.place.rank = late.rank;
+  return finding;
+}
+
+/// What most ranks of a host have in common is the host's: one finding, and no replay, which leaves
+/// out what one rank loses.
+Finding ofHost(const Evidence& evidence, const StruckHost& host,
+               const std::map<int, const analysis::RankLateness*>& late) {
+  const auto count = static_cast<double>(host.ranks.size());
+  cost::MeanInterval common{0, late.at(host.ranks.front())->interval->low, 0};
+  const analysis::RankLateness* worst = late.at(host.ranks.front());
+  std::map<WorkPart::Kind, std::pair<std::size_t, double>> parts;  // ranks, ms
+  for (const int rank : host.ranks) {
+    const analysis::RankLateness& of = *late.at(rank);
+    common.mean += of.meanMs / count;
+    common.low = std::min(common.low, of.interval->low);
+    common.high = std::max(common.high, of.interval->high);
+    worst = of.meanMs > worst->meanMs ? &of : worst;
+    if (const Culprit culprit = culpritOf(evidence, of); !culprit.parts.empty()) {
+      auto& [ranks, ms] = parts[culprit.parts.front().part.kind];
+      ranks += 1;
+      ms += culprit.ms;
+    }
+  }
+  const std::string all = host.ranks.size() == host.size
+                              ? fmt::format("all its {} ranks", host.size)
+                              : fmt::format("{} of its {} ranks", host.ranks.size(), host.size);
+  Finding finding;
+  finding.weight = Weight::kCost;
+  finding.title = fmt::format("host {} is late", host.name);
+  finding.sentence = fmt::format(
+      "Host {}: ranks {} ({}) come {:.2f} ms a step ({:.2f} to {:.2f}) later to their "
+      "collectives than the others, who wait for them",
+      host.name, base::rangesText(host.ranks), all, common.mean, common.low, common.high);
+  const auto most = std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+    return a.second.first < b.second.first;
+  });
+  if (most != parts.end() && most->second.first * 2 > host.ranks.size()) {
+    const auto& [ranks, ms] = most->second;
+    finding.sentence += fmt::format(". They lose {:.2f} ms in their {}.",
+                                    ms / static_cast<double>(ranks), nameOf(most->first));
+    finding.place.phase = std::string(nameOf(most->first));
+  } else {
+    finding.sentence += "; no part of their work that was recorded takes so much longer.";
+  }
+  finding.remedy = fmt::format(
+      "Look at what host {} has that the others have not: slower devices or clocks, another "
+      "program "
+      "on its cores, its disk, its network.",
+      host.name);
+  finding.place.rank = worst->rank;
+  const Culprit culprit = culpritOf(evidence, *worst);
+  if (!culprit.parts.empty()) {
+    finding.place.step = worstOf(culprit.parts.front());
+  }
+  saveAtMost(finding, evidence, culprit, *worst->interval);
+  return finding;
+}
+
 }  // namespace
 
 std::vector<Finding> judgeLateRank(const Evidence& evidence) {
+  std::map<int, const analysis::RankLateness*> late;
+  std::vector<int> ranks;
+  for (const analysis::RankLateness& of : evidence.run.lateness) {
+    if (of.late && of.interval) {
+      late[of.rank] = &of;
+      ranks.push_back(of.rank);
+    }
+  }
+  std::map<int, int> hostOf;
+  for (const trace::RankInfo& rank : evidence.ranks) {
+    hostOf[rank.rank] = rank.host;
+  }
   std::vector<Finding> findings;
-  for (const analysis::RankLateness& late : evidence.run.lateness) {
-    if (!late.late || !late.interval) {
-      continue;
+  for (const StruckHost& host : struckHosts(ranks, hostOf, evidence.hosts)) {
+    findings.push_back(ofHost(evidence, host, late));
+    for (const int rank : host.ranks) {
+      late.erase(rank);
     }
-    const Culprit culprit = culpritOf(evidence, late);
-    Finding finding;
-    finding.weight = Weight::kCost;
-    finding.title = fmt::format("rank {} is late", late.rank);
-    finding.sentence = fmt::format(
-        "Rank {} comes {:.2f} ms a step ({:.2f} to {:.2f}) later to its collectives than the "
-        "others, who wait for it",
-        late.rank, late.meanMs, late.interval->low, late.interval->high);
-    finding.sentence +=
-        culprit.parts.empty()
-            ? "; no part of its work that was recorded takes so much longer than theirs."
-            : fmt::format(". It loses {:.2f} ms {}{}.", culprit.ms, culprit.phrase,
-                          periodText(culprit));
-    finding.remedy = remedyOf(culprit, late.rank);
-    if (!culprit.parts.empty()) {
-      const WorkPart& part = culprit.parts.front().part;
-      finding.place.phase = std::string(nameOf(part.kind));
-      finding.place.step = worstOf(culprit.parts.front());
-      if (part.kind == WorkPart::Kind::kGradient && culprit.parts.size() == 1) {
-        finding.place.parameter = part.parameter;
-        finding.place.bucket = evidence.bucketOf(part.parameter);
-      }
-      if (evidence.forecaster.ok()) {
-        finding.savingMs = savingWithout(evidence.forecaster.value(), late.rank, culprit.parts);
-      }
-    }
-    if (!finding.savingMs) {
-      // Not its lateness: the others come late, too, whose threads slept while they waited for it.
-      const auto lost = timeOf(culprit.parts);
-      finding.savingMs = savingOfTime(evidence, lost ? *lost : *late.interval);
-      finding.atMost = true;
-    }
-    finding.place.rank = late.rank;
-    findings.push_back(std::move(finding));
+  }
+  for (const auto& [rank, of] : late) {
+    findings.push_back(ofRank(evidence, *of));
   }
   return findings;
 }

@@ -147,12 +147,12 @@ void addCapture(Table& table) {
   table.add("capture.detail", at<&E::capture, &C::detail>(), "Detail",
             "What the run file keeps: all events; of each step its phases and collectives; or the "
             "sums of each step, and all events of steps and ranks that are unlike the rest.",
-            {.choices = {"full", "steps", "outliers"}, .advanced = true});
+            {.choices = {"full", "steps", "outliers"}});
   table.add(
       "capture.limit_mb", at<&E::capture, &C::limitMb>(), "Limit of the run file",
       "Near it only sums of steps are written, and at it nothing more; the run goes on. 0 sets "
       "none.",
-      {.unit = "MiB", .from = 0, .to = 1'000'000'000, .advanced = true});
+      {.unit = "MiB", .from = 0, .to = 1'000'000'000});
 }
 
 const std::vector<Row>& rows() {

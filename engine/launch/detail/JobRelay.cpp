@@ -220,7 +220,9 @@ base::Result<Admission> JobRelay::attaches(const Attempt& attempt) {
   const auto step = LOCKSTEP_TRY(ask(attempt));
   auto found = segments_.find(rank);
   if (found == segments_.end()) {
-    auto made = makeSegments(kJobMemory, 1, capture_);
+    const base::Status open = ensureDescriptors(static_cast<int>(segments_.size()) + 1);
+    auto made = open.ok() ? makeSegments(kJobMemory, 1, capture_)
+                          : base::Result<std::vector<trace::Segment>>(open.error());
     if (!made.ok()) {
       // The head believes that it is recorded since it said so.
       link_.queue(relay::RankEnded{rank, 0, 0});

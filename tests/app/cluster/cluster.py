@@ -35,9 +35,17 @@ evaluate_at_end = false
 """
 
 
+class Skipped(SystemExit):
+    """This machine does not have what is needed; as an exit code what ctest takes for that."""
+
+    def __init__(self, why):
+        super().__init__(SKIPPED)
+        self.why = why
+
+
 def skip(why):
     print(f"skipped: {why}")
-    sys.exit(SKIPPED)
+    raise Skipped(why)
 
 
 def sh(command):
@@ -192,9 +200,10 @@ class Run:
             return [name for name in names if name.endswith(".token")]
         return os.path.join(folder, wait_for("the run's token", find)[0])
 
-    def join(self, node, host=None, ahead_ms=0, arguments=()):
+    def join(self, node, host=None, ahead_ms=0, arguments=(), environment=None):
         return self.start(f"join{node}", [self.lockstep, "join", "--token-file", self.ticket(),
-                                          "--node-rank", str(node), *arguments], host, ahead_ms)
+                                          "--node-rank", str(node), *arguments], host, ahead_ms,
+                          environment)
 
     def info(self):
         told = subprocess.run([self.lockstep, "info", "--json", self.file], capture_output=True,

@@ -247,13 +247,18 @@ base::Result<PlantedRank> plantedFrom(PlantedRank::Kind kind, std::string_view t
       ""};
 }
 
+base::Result<std::uint64_t> writeMadeRanks(trace::RunFileWriter& file,
+                                           const MadeRanksOptions& options) {
+  return RanksWriter(file, options).write();
+}
+
 base::Result<std::uint64_t> writeMadeRanks(const std::filesystem::path& path,
                                            const MadeRanksOptions& options) {
   auto created = trace::RunFileWriter::create(path);
   if (!created.ok()) {
     return created.error();
   }
-  return RanksWriter(*created.value(), options).write();
+  return writeMadeRanks(*created.value(), options);
 }
 
 }  // namespace lockstep::bench

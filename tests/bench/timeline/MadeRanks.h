@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/base/Result.h"
+#include "engine/trace/RunFile.h"
 
 namespace lockstep::bench {
 
@@ -27,7 +28,7 @@ struct PlantedRank {
 base::Result<PlantedRank> plantedFrom(PlantedRank::Kind kind, std::string_view text);
 
 /// A run of many ranks that train alike, each moved by some jitter of its own, but for those that
-/// are planted: 12 parameters in 4 buckets, steps of about 9 ms, 43 spans a step of a rank. All
+/// are planted: 12 parameters in 4 buckets, steps of about 9 ms, 42 spans a step of a rank. All
 /// wait for the last of them at each bucket, as by an allreduce.
 struct MadeRanksOptions {
   int ranks = 1024;
@@ -38,6 +39,9 @@ struct MadeRanksOptions {
   std::vector<PlantedRank> planted;
 };
 
+/// Writes it as a recorder would, and returns how many spans.
+base::Result<std::uint64_t> writeMadeRanks(trace::RunFileWriter& file,
+                                           const MadeRanksOptions& options);
 /// Writes it through the recorder's own writer into a new file, and returns how many spans.
 base::Result<std::uint64_t> writeMadeRanks(const std::filesystem::path& path,
                                            const MadeRanksOptions& options);

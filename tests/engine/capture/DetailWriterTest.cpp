@@ -194,9 +194,44 @@ TEST_F(DetailWriterTest, OfTheLossesThatOfRankZeroIsKept) {
       ++others;
     }
   }
-  EXPECT_EQ(losses[0], 200);
+  EXPECT_EQ(losses[0], 21 + 17 + 1) << "of those, of every tenth of the others, and of the last";
   EXPECT_EQ(losses[1], 21) << "of the steps that are whole";
   EXPECT_EQ(others, 3 * 21 * 6) << "likewise what c10d's Logger has";
+}
+
+TEST_F(DetailWriterTest, OfSamplesThoseAreKeptThatTellSomethingAndAFewOfTheOthers) {
+  MadeJob job(2, 800);
+  job.samplesEvery = 10;
+  job.hash = [](int rank, std::uint32_t step) { return step == 330 && rank == 1 ? 1 : step; };
+  job.isNan = [](int rank, std::uint32_t step) { return step == 720 && rank == 0; };
+  record("a", job, {Detail::kOutliers});
+  const RunUpdate run = read("a");
+  std::map<std::uint32_t, std::set<int>> steps;
+  for (const trace::FingerprintRow& row : run.fingerprints) {
+    steps[row.step].insert(row.rank);
+  }
+  std::set<std::uint32_t> sampled;
+  for (const auto& [step, ranks] : steps) {
+    sampled.insert(step);
+    EXPECT_EQ(ranks.size(), 2U) << "of all ranks or none, at step " << step;
+  }
+  EXPECT_EQ(sampled, (std::set<std::uint32_t>{0, 330, 500, 720}));
+  EXPECT_EQ(run.gradients.size(), 2 * sampled.size());
+  EXPECT_THAT(leftOut(run), HasSubstr("of losses there is every 10th, and of samples of parameters "
+                                      "and gradients every 50th, and all that are not finite or "
+                                      "differ"));
+}
+
+TEST_F(DetailWriterTest, OfSamplesThatMayDifferOnlyAFewAreKept) {
+  auto file = writeDetail(trace::createRun(path("a")), {Detail::kOutliers});
+  trace::RankInfo rank;
+  rank.environment[trace::kIgnoredParameters] = "1";
+  file->setRank(rank);
+  MadeJob job(2, 300);
+  job.samplesEvery = 10;
+  job.hash = [](int of, std::uint32_t step) { return step + static_cast<std::uint64_t>(of); };
+  job.write(*file);
+  EXPECT_EQ(read("a").fingerprints.size(), 2U) << "the first";
 }
 
 class LimitTest : public DetailWriterTest {

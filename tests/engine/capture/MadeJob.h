@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -33,6 +34,15 @@ class MadeJob {
     return 0;
   };
   bool ends = true;  ///< its last step is ended, and the run says so
+  /// Every how many steps parameters and gradients are sampled; 0: never.
+  std::uint32_t samplesEvery = 0;
+  /// The hash of a rank's one parameter, and whether its gradient has a NaN.
+  std::function<std::uint64_t(int rank, std::uint32_t step)> hash = [](int, std::uint32_t step) {
+    return step;
+  };
+  std::function<bool(int rank, std::uint32_t step)> isNan = [](int, std::uint32_t) {
+    return false;
+  };
 
   /// Returns how many events it emitted.
   std::uint64_t write(trace::RunFileWriter& file) {
@@ -84,6 +94,11 @@ class MadeJob {
     step_ = step;
     const int track = 2 * rank;
     const std::uint64_t begin = 1'000'000'000 + step * kPeriod;
+    if (samplesEvery > 0 && step % samplesEvery == 0) {
+      file.addFingerprint(rank, {step, {hash(rank, step)}, {1.0}, {0.5}});
+      const std::uint64_t nans = isNan(rank, step) ? 1 : 0;
+      file.addGradients(rank, {step, {{0, 1.0, 1.0, nans, 0, std::nullopt, std::nullopt}}});
+    }
     const std::uint64_t backward = begin + about(2'000'000);
     add(file, track, EventKind::kForward, begin, backward);
     const std::uint64_t gradient = about(90'000) + computesMore(rank, step) / kGradients;

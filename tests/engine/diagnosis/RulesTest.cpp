@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -124,6 +125,64 @@ TEST(LateRankTest, SaysSoWhereNoPartOfItsWorkExplainsIt) {
           "; no part of its work that was recorded takes so much longer than theirs. | Look at "
           "rank 1's lanes beside another's in a step: its time goes where no phase was "
           "recorded.");
+}
+
+/// Ranks 8 to 15 are on host b, of which `slow` are 12 ms later than the others, by their forward.
+Evidence onTwoHosts(const std::vector<int>& slow) {
+  Evidence evidence = healthy();
+  const RankWork work = evidence.work.front();
+  evidence.work.clear();
+  evidence.hosts = {{{0, "a", "", "tsc"}, {}}, {{1, "b", "", "tsc"}, {}}};
+  for (int rank = 0; rank < 16; ++rank) {
+    trace::RankInfo& info = evidence.ranks.emplace_back();
+    info.rank = rank;
+    info.host = rank / 8;
+    RankWork& own = evidence.work.emplace_back(work);
+    own.rank = rank;
+    if (std::find(slow.begin(), slow.end(), rank) == slow.end()) {
+      evidence.run.lateness.push_back({rank, -12, {}, false});
+      continue;
+    }
+    evidence.run.lateness.push_back({rank, 12, cost::MeanInterval{12, 11, 13}, true});
+    for (auto& [step, parts] : own.steps) {
+      parts[{WorkPart::Kind::kForward, 0}] = 42;
+    }
+  }
+  return evidence;
+}
+
+TEST(LateRankTest, NamesTheHostWhereMostOfItsRanksAreLate) {
+  const Finding finding = only(judgeLateRank(onTwoHosts({8, 9, 10, 11, 12, 13, 15})));
+  EXPECT_EQ(said(finding),
+            "host b is late | Host b: ranks 8-13, 15 (7 of its 8 ranks) come 12.00 ms a step "
+            "(11.00 to 13.00) later to their collectives than the others, who wait for them. They "
+            "lose 12.00 ms in their forward. | Look at what host b has that the others have not: "
+            "slower devices or clocks, another program on its cores, its disk, its network.");
+  EXPECT_EQ(finding.place.rank, 8);
+  EXPECT_EQ(finding.place.phase, "forward");
+  ASSERT_TRUE(finding.savingMs);
+  EXPECT_TRUE(finding.atMost);
+  EXPECT_EQ(finding.savingMs->mean, 12) << "that of the rank which loses most, and not of all";
+}
+
+TEST(LateRankTest, SaysOfAHostWhereNoPartOfTheWorkExplainsIt) {
+  Evidence evidence = onTwoHosts({8, 9, 10, 11, 12, 13, 14, 15});
+  for (RankWork& rank : evidence.work) {
+    rank.steps = evidence.work.front().steps;
+  }
+  const Finding finding = only(judgeLateRank(evidence));
+  EXPECT_EQ(finding.sentence,
+            "Host b: ranks 8-15 (all its 8 ranks) come 12.00 ms a step (11.00 to 13.00) later "
+            "to their collectives than the others, who wait for them; no part of their work that "
+            "was recorded takes so much longer.");
+  EXPECT_TRUE(finding.place.phase.empty());
+}
+
+TEST(LateRankTest, NamesTheRanksWhereFewOfAHostAreLate) {
+  const std::vector<Finding> findings = judgeLateRank(onTwoHosts({8, 12}));
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_EQ(findings[0].title, "rank 8 is late");
+  EXPECT_EQ(findings[1].title, "rank 12 is late");
 }
 
 TEST(LateRankTest, NamesThePeriodInWhichItIsLate) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -171,6 +172,24 @@ TEST_F(JobRelayTest, CarriesWhatTheCommandAndItsProcessesDoToTheHead) {
   EXPECT_EQ(head.lastStep, 11U);
   EXPECT_THAT(warnings, IsEmpty());
   EXPECT_TRUE(std::filesystem::is_empty(folder / "control"));
+}
+
+TEST_F(JobRelayTest, RaisesTheLimitOfOpenFilesForTheProcessesThatAttach) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit low = before;
+  low.rlim_cur = 100;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  {
+    PlayedHead head(nullptr);
+    joined.command = fakeJob({"1", "5"});
+    const auto ended = join(head);
+    EXPECT_TRUE(ended.ok() && ended.value().exitCode == 0) << errors;
+  }
+  rlimit after{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &after), 0);
+  EXPECT_EQ(after.rlim_cur, 140U) << "128, and 12 for each of its processes";
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 TEST_F(JobRelayTest, ARequestForATraceReachesItsProcessesAndTheHeadHearsThatItIsOver) {

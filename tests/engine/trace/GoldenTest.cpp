@@ -57,8 +57,9 @@ TEST_P(GoldenTest, OpensWithItsRows) {
   // A shaped span and a fault; a wait for a core; a phase of the user's own.
   const std::string version = GetParam();
   const std::size_t more = version == "1.0" ? 0 : version < "1.4" ? 2 : version < "1.5" ? 3 : 4;
-  ASSERT_EQ(run.spans.size(), 2 * 3 * 7 + 1 + more);
-  const SpanRow& collective = run.spans.at(3);
+  const std::size_t packed = version < "1.8" ? 0 : 2;  // steps, which come first
+  ASSERT_EQ(run.spans.size(), 2 * 3 * 7 + 1 + more + packed);
+  const SpanRow& collective = run.spans.at(3 + packed);
   EXPECT_EQ(collective.kind, EventKind::kCollective);
   EXPECT_EQ(collective.startTicks, 10'550'000);
   EXPECT_EQ(collective.durationTicks, 200'000);
@@ -73,7 +74,7 @@ TEST_P(GoldenTest, OpensWithItsRows) {
   EXPECT_EQ(run.log.at(0).text, "two ranks started");
   EXPECT_EQ(run.problems.at(0).text, "3 events were dropped");
   const RunSummary summary = readRunSummary(path_).value();
-  EXPECT_EQ(summary.lastStep, 2);
+  EXPECT_EQ(summary.lastStep, 2 + packed);
   EXPECT_EQ(summary.lastMetrics.at("test_accuracy"), 0.75);
 }
 
@@ -86,7 +87,8 @@ TEST_P(GoldenTest, AnswersSqlByItsViews) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, GoldenTest,
-                         testing::Values("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7"),
+                         testing::Values("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7",
+                                         "1.8"),
                          [](const auto& version) {
                            return version.param == "1.0"   ? "OneZero"
                                   : version.param == "1.1" ? "OneOne"
@@ -95,12 +97,13 @@ INSTANTIATE_TEST_SUITE_P(Versions, GoldenTest,
                                   : version.param == "1.4" ? "OneFour"
                                   : version.param == "1.5" ? "OneFive"
                                   : version.param == "1.6" ? "OneSix"
-                                                           : "OneSeven";
+                                  : version.param == "1.7" ? "OneSeven"
+                                                           : "OneEight";
                          });
 
 class LatestGoldenTest : public GoldenTest {
  protected:
-  void SetUp() override { take("1.7"); }
+  void SetUp() override { take("1.8"); }
 };
 
 TEST_P(LatestGoldenTest, HoldsFaultsAndShapedTime) {
@@ -144,7 +147,7 @@ TEST_P(GoldenTest, AnOlderFileHasNoSamples) {
 
 TEST_P(LatestGoldenTest, HoldsSumsOfStepsOnTheTicksOfTheRecordingHost) {
   const RunUpdate run = readAll(*openRun(path_));
-  ASSERT_EQ(run.sums.size(), 2);
+  ASSERT_EQ(run.sums.size(), 4) << "two of them packed";
   const StepSumsRow expected{{200'000, 600'000, 150'000, 400'000, 800'000, 0, 0, 0, 20'000},
                              1,
                              0,
@@ -157,6 +160,28 @@ TEST_P(LatestGoldenTest, HoldsSumsOfStepsOnTheTicksOfTheRecordingHost) {
   other.rank = 1;
   EXPECT_EQ(run.sums[1], other) << "its host's ticks are twice as long";
   EXPECT_EQ(run.info->environment.at(kDetail), "steps");
+}
+
+TEST_P(LatestGoldenTest, HoldsPackedSteps) {
+  const RunUpdate run = readAll(*openRun(path_));
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    const SpanRow& span = run.spans.at(i);
+    EXPECT_EQ(span.id, i + 1);
+    EXPECT_EQ(span.track, 0);
+    EXPECT_EQ(span.kind, EventKind::kStep);
+    EXPECT_EQ(span.step, 3 + i);
+    EXPECT_EQ(span.startTicks, 13'000'000 + i * 1'000'000);
+    EXPECT_EQ(span.durationTicks, 980'032);
+    const StepSumsRow expected{{199'680, 600'064 + 64 * i, 149'760, 399'360, 800'000 + 64 * i,
+                                299'520, 0, 299'520, 299'520},
+                               0,
+                               0,
+                               3 + i,
+                               KeptDetail::kSums,
+                               0};
+    EXPECT_EQ(run.sums.at(2 + i), expected);
+  }
+  EXPECT_EQ(run.spans.at(2).id, 3) << "ids go on behind them";
 }
 
 TEST_P(GoldenTest, AnOlderFileHasNoSums) {
@@ -214,14 +239,14 @@ TEST_P(LatestGoldenTest, IsWhatTodaysWriterWrites) {
   EXPECT_EQ(query(folder_ / "today.lockstep", schema), query(path_, schema));
   for (const char* table : {"spans", "metrics", "kinds", "operations", "startup_stages",
                             "fault_kinds", "bucket_parameters", "ranks", "clocks", "fingerprints",
-                            "sketches", "gradients", "hosts", "step_sums"}) {
+                            "sketches", "gradients", "hosts", "step_sums", "packed_steps"}) {
     const std::string rows = std::string("SELECT * FROM ") + table;
     EXPECT_EQ(query(folder_ / "today.lockstep", rows), query(path_, rows)) << table;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Latest, LatestGoldenTest, testing::Values("1.7"),
-                         [](const auto&) { return "OneSeven"; });
+INSTANTIATE_TEST_SUITE_P(Latest, LatestGoldenTest, testing::Values("1.8"),
+                         [](const auto&) { return "OneEight"; });
 
 }  // namespace
 }  // namespace lockstep::trace

@@ -58,7 +58,7 @@ TEST(RunFileDamageTest, OpensANewerMinorWithTablesAndColumnsItDoesNotKnow) {
   const TemporaryFolder folder;
   makeFinishedRun(folder / "a.lockstep", 12);
   query(folder / "a.lockstep",
-        "PRAGMA user_version=1007; CREATE TABLE novelty(x); ALTER TABLE spans ADD COLUMN y; "
+        "PRAGMA user_version=1009; CREATE TABLE novelty(x); ALTER TABLE spans ADD COLUMN y; "
         "INSERT INTO changes VALUES(99, 1)");
   EXPECT_EQ(readAll(*openRun(folder / "a.lockstep")).spans.size(), 12);
 }

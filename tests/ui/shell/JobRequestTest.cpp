@@ -51,6 +51,15 @@ TEST_F(JobRequestTest, SaysHowOftenReplicasAreCompared) {
   EXPECT_EQ(started().checkReplicas, 20);
 }
 
+TEST_F(JobRequestTest, SaysWhatTheRunFileKeepsAndHowLargeItMayBecome) {
+  EXPECT_EQ(started().detail, "full");
+  EXPECT_EQ(started().limitMb, 0);
+  job_.detail = "outliers";
+  job_.limitMb = 50;
+  EXPECT_EQ(started().detail, "outliers");
+  EXPECT_EQ(started().limitMb, 50);
+}
+
 TEST_F(JobRequestTest, IsNamedForItsScriptOrAsItsUserSays) {
   job_.command = "sh src/train.py";
   EXPECT_EQ(started().name, "train");

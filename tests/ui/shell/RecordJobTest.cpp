@@ -254,6 +254,31 @@ TEST_F(RecordJobTest, ReplicasAreComparedAsOftenAsTheDialogSaysAndNeverByDefault
   input_.key(tests::kKeyEscape);
 }
 
+TEST_F(RecordJobTest, TheRunFileKeepsWhatTheDialogSaysUpToItsLimit) {
+  window();
+  ASSERT_TRUE(waitUntil([this] { return find<QPushButton>("runFirst")->hasFocus(); }));
+  input_.key('r', {tests::kKeyControl});
+  write(field<QComboBox>("recordCommand")->lineEdit(), job("2 20"));
+  write(field<QLineEdit>("recordFolder"), here());
+  auto* detail = field<QComboBox>("recordDetail");
+  EXPECT_EQ(detail->currentText(), "All events");
+  detail->setFocus();
+  input_.key(tests::kKeyDown);
+  EXPECT_TRUE(waitUntil([&] { return detail->currentText() == "Phases and collectives"; }));
+  auto* limit = field<QSpinBox>("recordLimit");
+  EXPECT_EQ(limit->text(), "as large as it gets");
+  write(limit, "50");
+  EXPECT_TRUE(waitUntil([&] { return limit->text() == "at most 50 MiB"; }))
+      << limit->text().toStdString();
+  tests::keep(input_.screenshot(), "record-detail");
+  click(field<QPushButton>("recordGo"));
+  ASSERT_TRUE(waitForState(RunState::kFinished)) << messages().join(' ').toStdString();
+  EXPECT_EQ(window().session()->model()->info().environment.at("detail"), "steps");
+  ASSERT_EQ(ui::Settings().recentJobs().size(), 1U);
+  EXPECT_EQ(ui::Settings().recentJobs().front().detail, "steps");
+  EXPECT_EQ(ui::Settings().recentJobs().front().limitMb, 50);
+}
+
 TEST_F(RecordJobTest, TheLastJobsAreOfferedWithoutTheirSecrets) {
   ui::Settings().addRecentJob({"sh first.sh", {"A=1"}, here(), false, "one"});
   ui::Settings().addRecentJob({"sh second.sh", {"HF_TOKEN=secret"}, here(), true, {}});

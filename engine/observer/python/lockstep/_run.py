@@ -88,7 +88,8 @@ class Run:
                                 reduced_norm of what the hook made of it
         step_sums               of a run of which detail was left out, what a step of a rank comes
                                 to: forward_ns, in_flight_ns, overlap_ns and others, and how much
-                                of it was kept
+                                of it was kept; like spans, it has the steps of packed_steps,
+                                with ids below 0
         parameters_differ       how many variants of a parameter there were among the ranks
         logs, problems          a piece of output: at_ns; a sentence of the list of problems
         meta, environment       facts about the run, and about what a rank ran on
@@ -203,7 +204,7 @@ class Run:
     def _frame(self, query: str, values: Dict[str, Any]) -> "pandas.DataFrame":
         import pandas
 
-        with _run_file.reading(self.path) as file:
+        with _run_file.reading(self.path, unpacked=True) as file:
             cursor = file.execute(query, values)
             frame = pandas.DataFrame(cursor.fetchall(),
                                      columns=[column[0] for column in cursor.description])

@@ -76,13 +76,16 @@ def query(name: str) -> str:
 
 
 @contextlib.contextmanager
-def reading(path: pathlib.Path) -> Iterator["sqlite3.Connection"]:
-    """A connection for one look: between two, nothing holds up the recorder of a live run."""
+def reading(path: pathlib.Path, unpacked: bool = False) -> Iterator["sqlite3.Connection"]:
+    """A connection for one look: between two, nothing holds up the recorder of a live run. With
+    ``unpacked`` its spans and step_sums have the packed steps, too."""
     import sqlite3
 
     connection = None
     try:
         connection = sqlite3.connect(_address(path), uri=True, timeout=_PATIENCE)
+        if unpacked and "packed_steps" in _names(connection):
+            _unpack(connection)
         yield connection
     except sqlite3.Error as error:
         text = str(error)
@@ -91,6 +94,56 @@ def reading(path: pathlib.Path) -> Iterator["sqlite3.Connection"]:
     finally:
         if connection is not None:
             connection.close()
+
+
+# Packed steps as rows, in views of this connection that stand before those of the file. Their ids
+# are below 0, so that they are nobody else's.
+_UNPACKED = """
+CREATE TEMP VIEW step_sums AS SELECT * FROM main.step_sums UNION ALL
+  SELECT id, rank, step, 0, forward, backward, optimizer, in_flight, computing, overlap, off_core,
+    overlap_less, overlap_more, core_wait FROM unpacked;
+CREATE TEMP VIEW spans_ns AS SELECT * FROM main.spans_ns UNION ALL
+  SELECT unpacked.id, unpacked.rank, tracks.name, 'step',
+    zero_ns + CAST(round((start - origin_ticks) * ns_per_tick) AS INTEGER),
+    CAST(round(duration * ns_per_tick) AS INTEGER), step, NULL, 0, 0
+  FROM unpacked JOIN tracks ON tracks.id = track LEFT JOIN ranks ON ranks.rank = unpacked.rank
+    JOIN host_clocks ON host_clocks.host = coalesce(ranks.host, 0);
+"""
+
+
+def _unpack(file: "sqlite3.Connection") -> None:
+    file.execute("CREATE TEMP TABLE unpacked(id, rank, track, step, start, duration, " +
+                 ", ".join(_SUMS) + ")")
+    marks = ", ".join("?" * (6 + len(_SUMS)))
+    rows = file.execute("SELECT rank, track, step, unit, steps FROM packed_steps ORDER BY id")
+    file.executemany(f"INSERT INTO unpacked VALUES ({marks})",
+                     ((-1 - number, *row) for number, row in enumerate(_steps_of(rows.fetchall()))))
+    file.executescript(_UNPACKED)
+
+
+def _steps_of(rows: Sequence[Tuple[int, int, int, int, bytes]]) -> Iterator[Tuple[int, ...]]:
+    """Each step of rows of packed_steps (FORMAT.md): rank, track, step, start, duration, sums."""
+    for rank, track, first, unit, data in rows:
+        numbers = [0] * 12
+        differences = list(_numbers_in(data))
+        for at in range(0, len(differences) - 11, 12):
+            numbers[0] += numbers[1]  # a start is told from the end before
+            numbers = [number + difference
+                       for number, difference in zip(numbers, differences[at:at + 12])]
+            (start, duration, forward, backward, optimizer, exposed, alone, overlap,
+             *rest) = [number * unit for number in numbers]
+            yield (rank, track, first + at // 12, start, duration, forward, backward, optimizer,
+                   exposed + overlap, alone + overlap, overlap, *rest)
+
+
+def _numbers_in(data: bytes) -> Iterator[int]:
+    folded = shift = 0
+    for byte in data:
+        folded |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            yield folded >> 1 ^ -(folded & 1)
+            folded = shift = 0
 
 
 def _address(path: pathlib.Path) -> str:

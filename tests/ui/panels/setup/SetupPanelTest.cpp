@@ -221,6 +221,18 @@ TEST_F(SetupPanelTest, TheFilterShowsMatchingKeysOfEveryGroupAndSaysWhenThereAre
   EXPECT_FALSE(field("capture.ring_events")->isVisible());
 }
 
+TEST_F(SetupPanelTest, WhatTheRunFileKeepsIsChosenAmongTheKeysThatAreShownToAll) {
+  openFile();
+  panel_->findChild<FieldGroup*>("group:Capture")->setOpen(true);
+  EXPECT_TRUE(field("capture.detail")->isVisible());
+  EXPECT_TRUE(field("capture.limit_mb")->isVisible());
+  auto* detail = field("capture.detail")->findChild<QComboBox*>();
+  detail->setCurrentText("outliers");
+  emit detail->textActivated("outliers");
+  EXPECT_EQ(panel_->draft().text().value("capture.detail"), "\"outliers\"");
+  EXPECT_FALSE(field("capture.ring_events")->isVisible()) << "of those who look for more";
+}
+
 TEST_F(SetupPanelTest, AChoiceShowsTheKeysThatHaveAMeaningForIt) {
   openFile();
   EXPECT_TRUE(field("model.layers")->isVisible());

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/experiment/Schema.h"
 #include "ui/chart/Card.h"
 #include "ui/model/Format.h"
 #include "ui/table/TableText.h"
@@ -22,7 +23,11 @@ namespace lockstep::ui {
 namespace {
 
 constexpr int kLookEveryMs = 2000;
-constexpr int kMostToRun = 64;  // ranks of an experiment
+
+/// Ranks of an experiment.
+int mostToRun() {
+  return static_cast<int>(*experiment::findField("processes.world_size")->max);
+}
 
 QLabel* words(const char* name) {
   QLabel* label = wrapped({}, name);
@@ -303,8 +308,9 @@ QString WhatIfView::reasonAgainstRun() const {
   if (ranks == 0) {
     return told_->parts.isEmpty() ? tr("Nothing is changed yet") : QString();
   }
-  if (ranks > kMostToRun) {
-    return tr("An experiment has at most %1 ranks").arg(kMostToRun);
+  if (ranks > mostToRun()) {
+    return tr("An experiment has at most %1 ranks")
+        .arg(formatCount(static_cast<std::uint64_t>(mostToRun())));
   }
   if (curve_ == nullptr || curve_->of(ranks) == nullptr || scalingJob_.busy()) {
     return tr("So many ranks are not simulated yet");

@@ -162,7 +162,7 @@ TEST_F(WhatIfViewTest, MoreRanksArePlottedAndSayThatTheyAreExtrapolated) {
   EXPECT_EQ(forecast.rank, PastForecast::kMeanOfRanks);
   EXPECT_EQ(forecast.change, "on 8 ranks");
   choose(controls().manyRanks(), controls().manyRanks()->count() - 1);
-  EXPECT_TRUE(refuses("An experiment has at most 64 ranks"));
+  EXPECT_TRUE(refuses("An experiment has at most 1,024 ranks"));
   choose(controls().manyRanks(), 2);
   choose(controls().links()->links(), 1);
   ASSERT_TRUE(wait([this] { return !view_.curve()->link.isEmpty(); }));

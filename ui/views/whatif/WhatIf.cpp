@@ -155,6 +155,11 @@ WhatIf whatIf(const WhatIfRun& run, const diagnosis::WantedChange& wanted,
   return told;
 }
 
+QString forecastName(const WhatIf& told) {
+  return said("Forecast, %1")
+      .arg(told.parts.isEmpty() ? said("nothing changed") : told.parts.join(QStringLiteral(", ")));
+}
+
 QStringList outcomeTitles(const WhatIf& told) {
   if (!told.known()) {
     return {};
@@ -172,14 +177,12 @@ std::vector<QStringList> outcomeRows(const WhatIf& told) {
   // error, which the third row has, too.
   const cost::RankForecast& rank = told.spoken();
   const QString ownBuckets = QString::number(told.measured.buckets.size());
-  const QString changed =
-      told.parts.isEmpty() ? said("nothing changed") : told.parts.join(QStringLiteral(", "));
   return {{said("Measured, %1").arg(told.own), ownBuckets, formatDuration(rank.measuredExposedNs),
            formatDuration(rank.measuredStepNs)},
           {said("The same, replayed"), ownBuckets, formatDuration(rank.replayedExposedNs),
            formatDuration(rank.replayedStepNs)},
-          {said("Forecast, %1").arg(changed), QString::number(told.plan.size()),
-           shown(rank.exposedNs), shown(rank.stepNs)}};
+          {forecastName(told), QString::number(told.plan.size()), shown(rank.exposedNs),
+           shown(rank.stepNs)}};
 }
 
 QString outcomesAsHtml(const WhatIf& told) {

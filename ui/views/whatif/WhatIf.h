@@ -63,6 +63,9 @@ WhatIf whatIf(const WhatIfRun& run, const diagnosis::WantedChange& wanted,
 /// "0.48 MiB", whatever its size, as the experiment gives it.
 QString capText(std::uint64_t bytes);
 
+/// "Forecast, cap 8 MiB, 2 in flight", or that nothing is changed.
+QString forecastName(const WhatIf& told);
+
 /// What was measured, the same replayed, and the forecast, one a row: what it is, buckets, exposed
 /// time and length of an iteration, of the rank with the most exposed time.
 std::vector<QStringList> outcomeRows(const WhatIf& told);

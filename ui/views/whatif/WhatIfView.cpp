@@ -230,6 +230,7 @@ void WhatIfView::showTold() {
                     : told_ == nullptr  ? tr("The iterations of this run are being read.")
                                         : assumptions(*told_));
   buckets_->setRows(whatIfRows(told_));
+  sayScaling();
   showInTimeline();
   canvas_->setAccessibleDescription(told_ == nullptr ? QString() : spokenSummary(*told_));
   controls_->blockRun(reasonAgainstRun());
@@ -245,12 +246,21 @@ void WhatIfView::showInTimeline() {
   state_->setForecast(step ? forecastIteration(*told_, step->startNs) : nullptr);
 }
 
-void WhatIfView::showCurve() {
+const ScalingCurve* WhatIfView::shownCurve() const {
+  const bool isSaid = curve_ != nullptr && told_ != nullptr && curve_->repeats(told_->whyNot);
+  return isSaid ? nullptr : curve_.get();
+}
+
+void WhatIfView::sayScaling() {
   const bool live = model_ != nullptr && model_->isLive();
-  say(scaling_, live                 ? tr("More ranks are simulated when the run has ended.")
-                : scalingJob_.busy() ? tr("More ranks are being simulated, up to 4,096.")
-                : curve_ != nullptr  ? scalingWords(*curve_)
-                                     : QString());
+  say(scaling_, live                      ? tr("More ranks are simulated when the run has ended.")
+                : scalingJob_.busy()      ? tr("More ranks are being simulated, up to 4,096.")
+                : shownCurve() != nullptr ? scalingWords(*curve_)
+                                          : QString());
+}
+
+void WhatIfView::showCurve() {
+  sayScaling();
   const int ranks = controls_->ranks();
   say(ranks_, ranks > 0 && curve_ != nullptr ? rankWords(*curve_, ranks) : QString());
   byRanks_->setRows(scalingRows(curve_));
@@ -353,11 +363,11 @@ void WhatIfView::paintCanvas(DisplayList& list, QSizeF size) {
     drawWhatIf(list, QRectF(0, 0, size.width(), top), *told_, colours());
     top += 12;
   }
-  if (curve_ != nullptr) {
+  if (const ScalingCurve* curve = shownCurve(); curve != nullptr) {
     drawScaling(list,
                 {QRectF(0, top, size.width(), std::max(size.height() - top, 0.0)),
                  controls_->ranks(), pointer_},
-                *curve_, colours());
+                *curve, colours());
   }
 }
 

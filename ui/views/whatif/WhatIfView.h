@@ -60,6 +60,9 @@ class WhatIfView : public RunView {
   void showTold();
   void showInTimeline();
   void showCurve();
+  void sayScaling();
+  /// Null: there is none, or it cannot tell for what the forecast says already.
+  [[nodiscard]] const ScalingCurve* shownCurve() const;
   void showHistory();
   void fillHooks();
   void exportShown();

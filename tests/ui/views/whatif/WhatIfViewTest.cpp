@@ -38,6 +38,10 @@ class WhatIfViewTest : public testing::Test {
 
   /// Opens a run, and waits for its forecast.
   void open(std::uint32_t steps = 8, const char* name = "run.lockstep") {
+    show(steps, name);
+    ASSERT_TRUE(wait([this] { return view_.told() != nullptr && view_.told()->known(); }));
+  }
+  void show(std::uint32_t steps, const char* name = "run.lockstep") {
     ASSERT_TRUE(QTest::qWaitForWindowExposed(&view_));
     ASSERT_TRUE(test::writeRun(folder_ / name, test::whatIfSteps(steps).update).ok());
     view_.setRun({});
@@ -45,7 +49,6 @@ class WhatIfViewTest : public testing::Test {
     model_ = std::make_unique<RunModel>(folder_ / name);
     analyser_ = std::make_unique<RunAnalyser>(*model_);
     view_.setRun({model_.get(), &state_, analyser_.get()});
-    ASSERT_TRUE(wait([this] { return view_.told() != nullptr && view_.told()->known(); }));
   }
   template <typename Condition>
   bool wait(const Condition& condition) {
@@ -167,6 +170,16 @@ TEST_F(WhatIfViewTest, MoreRanksArePlottedAndSayThatTheyAreExtrapolated) {
   choose(controls().links()->links(), 1);
   ASSERT_TRUE(wait([this] { return !view_.curve()->link.isEmpty(); }));
   EXPECT_TRUE(refuses("A modelled link carries a ring: choose that to run it"));
+}
+
+// The forecast and the simulation of more ranks lack the same.
+TEST_F(WhatIfViewTest, WhatARunCannotTellIsSaidOnce) {
+  show(5);
+  ASSERT_TRUE(wait([this] { return view_.told() != nullptr && view_.curve() != nullptr; }));
+  EXPECT_TRUE(said("whatIfAssumptions").startsWith("This run cannot tell, because only 4 of its"))
+      << said("whatIfAssumptions").toStdString();
+  ASSERT_EQ(view_.curve()->whyNot, view_.told()->whyNot);
+  EXPECT_TRUE(said("whatIfScaling").isEmpty()) << said("whatIfScaling").toStdString();
 }
 
 TEST_F(WhatIfViewTest, WithoutProgramsTheReasonStandsAtTheButton) {

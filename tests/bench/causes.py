@@ -153,6 +153,9 @@ step = 20
     "a hook that sums": (["train.steps=40"], HOOK.format(name="summing"), "no_average", {}, None),
     "a hook with two results": ([], TWO_RESULTS, "replicas_differ",
                                 {"step": 10, "phase": "backward"}, None),
+    # Each call has its like, so that it shows in what came out of them alone.
+    "two calls of one size swapped": ([], HOOK.format(name="swapping"), "replicas_differ",
+                                      {"phase": "backward"}, None),
     "a call too many": ([], HOOK.format(name="calling"), "failed", {}, None),
     "uneven inputs": (["ddp.join=false"], """
 [[faults]]

@@ -29,6 +29,7 @@ struct WhatIf {
   QStringList parts;       ///< what is changed: "cap 8 MiB", "2 in flight"; empty: nothing
   bool ofCap = false;      ///< nothing else than the cap, if anything
   bool otherLine = false;  ///< something else carries the buckets, or others
+  QString ofHook;          ///< what is taken of a hook that was verified; else empty
   std::size_t steps = 0;   ///< that were replayed
   std::size_t inFlight = 1;
   cost::TransferFit fit;

@@ -283,11 +283,18 @@ void WhatIfView::setOtherRuns(const QStringList& paths) {
   }
 }
 
+void WhatIfView::setVerifiedHooks(std::vector<cost::VerifiedHook> hooks) {
+  if (controls_->setVerifiedHooks(std::move(hooks))) {
+    fillHooks();
+  }
+}
+
 void WhatIfView::fillHooks() {
   QComboBox* hooks = controls_->hooks();
   const QSignalBlocker quiet(hooks);
   const QString before = hooks->currentData().toString();
   offerRuns(*hooks, tr("the hook of the run"), otherRuns_);
+  controls_->offerVerifiedHooks();
   hooks->setCurrentIndex(std::max(0, hooks->findData(before)));
 }
 

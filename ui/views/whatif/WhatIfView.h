@@ -32,6 +32,8 @@ class WhatIfView : public RunView {
 
   /// Run files whose hooks are offered, the latest first.
   void setOtherRuns(const QStringList& paths);
+  /// Hooks that are offered beside those of runs.
+  void setVerifiedHooks(std::vector<cost::VerifiedHook> hooks);
   /// Why no run can be started now; empty: one can.
   void blockRun(const QString& why);
 

@@ -115,6 +115,41 @@ TEST_F(WhatIfViewTest, TheHookOfAnotherRunIsOneOfTheList) {
   EXPECT_EQ(view_.told()->parts, QStringList("hook allreduce"));
 }
 
+/// A hook that sends half of what an allreduce does, and works 10 ns a byte before it.
+cost::VerifiedHook halving(const char* name) {
+  cost::VerifiedHook hook;
+  hook.hook.name = name;
+  cost::VerifiedOnRanks& run = hook.runs.emplace_back();
+  run.ranks = 2;
+  run.sameResult = true;
+  run.elements = 1000;
+  run.bytes = 4000;
+  run.sentBytes = 2000;
+  for (const std::uint64_t bytes : {100u, 400u}) {
+    run.calls.encode.push_back({bytes, 10.0 * static_cast<double>(bytes), false});
+    run.calls.decode.push_back({bytes, 0, false});
+  }
+  return hook;
+}
+
+TEST_F(WhatIfViewTest, HooksThatWereVerifiedAreInTheList) {
+  open();
+  view_.setVerifiedHooks({halving("fp16"), halving("halves")});
+  ASSERT_EQ(controls().hooks()->count(), 3);
+  EXPECT_EQ(controls().hooks()->itemText(2), "halves, as it was verified");
+  choose(controls().hooks(), 2);
+  ASSERT_TRUE(wait([this] { return !view_.told()->known() || !view_.told()->parts.isEmpty(); }));
+  ASSERT_TRUE(view_.told()->known()) << view_.told()->whyNot.toStdString();
+  EXPECT_EQ(view_.told()->parts, QStringList("hook halves"));
+  EXPECT_EQ(view_.told()->experiment->hook.name, "halves");
+  EXPECT_TRUE(said("whatIfAssumptions")
+                  .contains("The hook halves is taken as it was verified on this machine, on 2 "
+                            "ranks: of each 4 bytes it sends 2.00, counted as one allreduce"))
+      << said("whatIfAssumptions").toStdString();
+  view_.setVerifiedHooks({halving("halves")});
+  EXPECT_EQ(controls().hooks()->currentText(), "halves, as it was verified") << "what was chosen";
+}
+
 TEST_F(WhatIfViewTest, WhatRunsIsAskedForWithItsForecastAndEndsBesideIt) {
   open();
   experiment::Experiment asked;

@@ -15,6 +15,7 @@
 #include "engine/base/Try.h"
 #include "engine/plugin/PluginScan.h"
 #include "engine/plugin/ResolveHooks.h"
+#include "engine/plugin/VerifiedHooks.h"
 #include "plugins/abi/include/lockstep/comm_hook.h"
 
 namespace lockstep::cli {
@@ -247,6 +248,12 @@ base::Result<int> verify(const HooksArguments& arguments,
     return verifyInPyTorch(arguments, hooks, refused, timeLimit);
   }
   verifyEach(hooks, timeLimit);
+  for (const VerifiedHook& hook : hooks) {
+    if (hook.passes()) {  // what forecasts of whatif and simulate take
+      plugin::keepVerified(
+          hook.chosen, hook.from == plugin::name(plugin::PluginFolder::Kind::kBuiltIn), hook.runs);
+    }
+  }
   printPlain(arguments.json ? verificationJson(hooks, all) : verificationText(hooks) + refused);
   const bool passes = std::all_of(hooks.begin(), hooks.end(),
                                   [](const VerifiedHook& hook) { return hook.passes(); });
@@ -295,6 +302,7 @@ void addHooks(CLI::App& app, Command& chosen) {
       "  same on all ranks  bit by bit, the gradients of each step and the parameters at the end\n"
       "  state              what it saves; a hook that is loaded with it must go on bit by bit\n"
       "  ms a step          all calls of a step, beside the engine's own allreduce of the same\n"
+      "What it measures of hooks that pass is kept: whatif --hook and simulate --hook take it.\n"
       "With --in pytorch it trains with each hook in PyTorch's DistributedDataParallel, by\n"
       "lockstep.hook(NAME), on 2 ranks for 20 steps, gives the engine the same gradients, and "
       "compares:\n"

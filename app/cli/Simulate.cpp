@@ -15,6 +15,8 @@
 #include "engine/base/NumberText.h"
 #include "engine/base/Try.h"
 #include "engine/cost/ForecastText.h"
+#include "engine/cost/VerifiedHook.h"
+#include "engine/plugin/VerifiedHooks.h"
 #include "engine/simulate/RecordedQuestion.h"
 #include "engine/simulate/ScalingText.h"
 #include "engine/simulate/SimulatedRun.h"
@@ -30,6 +32,7 @@ struct SimulateOptions {
   std::string ranks;
   int ranksPerNode = 0;
   std::string link;
+  std::string hook;  ///< that was verified; empty: none
   std::string hookOf;
   std::string algorithm = "auto";
   std::size_t steps = 64;
@@ -44,8 +47,24 @@ struct SimulateOptions {
 struct Asked {
   simulate::ScalingQuestion question;
   simulate::SimulatedRunFacts facts;
-  std::string hook;  ///< name of the other one
+  std::string hook;    ///< name of the other one
+  std::string ofHook;  ///< a sentence: what is taken of one that was verified
 };
+
+/// Takes a hook as it was verified, on all of these ranks.
+base::Status takeVerifiedHook(const SimulateOptions& options,
+                              const analysis::RecordedSteps& recorded, Asked& asked) {
+  const auto hook = LOCKSTEP_TRY(plugin::verifiedHook(options.hook));
+  auto told =
+      cost::verifiedWork(hook, asked.question.ranks, analysis::meanBucketBytes(recorded.layout));
+  if (!told.ok()) {
+    return cannotTell(options.path, told.error());
+  }
+  asked.question.hook = told.value().work;
+  asked.hook = options.hook;
+  asked.ofHook = std::move(told.value().text);
+  return {};
+}
 
 /// Takes the hook of the run that was named.
 base::Status takeHook(const SimulateOptions& options, const analysis::RecordedSettings& settings,
@@ -63,10 +82,6 @@ base::Status takeHook(const SimulateOptions& options, const analysis::RecordedSe
   }
   asked.question.hook = change.hook;
   asked.hook = hook.value().settings.experiment.hook.name;
-  if (!asked.question.run.hook) {
-    const auto own = analysis::readRecordedHook(options.path);
-    asked.question.run.hook = own.ok() ? std::optional(own.value().work) : std::nullopt;
-  }
   return {};
 }
 
@@ -85,8 +100,14 @@ base::Result<Asked> asked(const SimulateOptions& options) {
   question = simulate::questionOf(recorded, summary.ranks);
   question.ranks = ranks;
   question.link = link;
-  if (!options.hookOf.empty()) {
+  if (!options.hook.empty()) {
+    LOCKSTEP_TRY(takeVerifiedHook(options, recorded, asked));
+  } else if (!options.hookOf.empty()) {
     LOCKSTEP_TRY(takeHook(options, recorded.settings, asked));
+  }
+  if (question.hook && !question.run.hook) {
+    const auto own = analysis::readRecordedHook(options.path);
+    question.run.hook = own.ok() ? std::optional(own.value().work) : std::nullopt;
   }
   if (options.ranksPerNode > 0) {
     question.ranksPerNode = options.ranksPerNode;
@@ -137,7 +158,8 @@ std::string textOf(const Simulated& told) {
       "nine of ten runs are expected. {}\n\n{}\n{}\n",
       scaling.recorded().steps, scaling.recorded().ranks,
       told.hook.empty() ? "" : ", with the hook " + told.hook, scaling.question().steps,
-      scaling.question().seed, cost::costText(scaling.fit()), table.text(),
+      scaling.question().seed,
+      cost::costText(scaling.fit()) + (told.ofHook.empty() ? "" : " " + told.ofHook), table.text(),
       simulate::breakingText(told.breaks, simulate::rowsFromOwn(scaling, told.rows)));
   if (const std::string tail = simulate::tailText(scaling, told.rows); !tail.empty()) {
     text += tail + "\n";
@@ -154,7 +176,8 @@ base::Result<int> printSimulation(const SimulateOptions& options) {
   if (!made.ok()) {
     return cannotTell(options.path, made.error());
   }
-  Simulated told{options.path, std::move(made).value(), {}, {}, what.hook, options.out, {}};
+  Simulated told{
+      options.path, std::move(made).value(), {}, {}, what.hook, what.ofHook, options.out, {}};
   if (!options.out.empty()) {  // first, since it fails sooner than forecasts are made
     told.shown = LOCKSTEP_TRY(simulate::writeSimulatedRun(told.scaling, what.facts));
   }
@@ -181,8 +204,13 @@ void addSimulate(CLI::App& app, Command& chosen) {
   command->add_option("--link", options->link,
                       "The link between nodes: a preset of link.preset, or LATENCY,BANDWIDTH in "
                       "microseconds and Gbit/s; without it that of the run");
-  command->add_option("--hook-of", options->hookOf,
-                      "A run with another hook, of as many ranks: what it sends and works");
+  auto* hookOf =
+      command->add_option("--hook-of", options->hookOf,
+                          "A run with another hook, of as many ranks: what it sends and works");
+  command
+      ->add_option("--hook", options->hook,
+                   "A hook by name, as lockstep hooks NAME --verify measured it on this machine")
+      ->excludes(hookOf);
   command
       ->add_option("--algorithm", options->algorithm,
                    "Of the allreduce; auto: the fastest of the others for each bucket")

@@ -62,6 +62,9 @@ std::string toJson(const Simulated& told) {
            {"algorithm", simulate::name(scaling.question().algorithm)}};
   if (!told.hook.empty()) {
     all["hook"] = {{"name", told.hook}, {"share", *scaling.question().hook->share}};
+    if (!told.ofHook.empty()) {
+      all["hook"]["verified"] = told.ofHook;
+    }
   }
   all.update(fitJson(scaling.fit()));
   all["link"] = linkJson(network.link);

@@ -13,7 +13,8 @@ struct Simulated {
   simulate::Scaling scaling;
   std::vector<simulate::RanksForecast> rows;
   simulate::BreakingPoint breaks;
-  std::string hook;        ///< of another run; empty: its own
+  std::string hook;        ///< another one; empty: its own
+  std::string ofHook;      ///< a sentence: what is taken of one that was verified; else empty
   std::string runFile;     ///< of --out; empty: none was asked for
   std::vector<int> shown;  ///< the ranks whose spans are in it
 };

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "engine/cost/ForecastText.h"
 #include "engine/diagnosis/WantedChange.h"
 #include "engine/experiment/LinkPresets.h"
+#include "engine/plugin/VerifiedHooks.h"
 
 namespace lockstep::cli {
 namespace {
@@ -24,6 +26,7 @@ using diagnosis::WantedChange;
 
 struct WhatIfOptions {
   std::string path;
+  std::string hook;  ///< that was verified; empty: none
   WantedChange wanted;
   bool json = false;
 };
@@ -65,7 +68,12 @@ base::Result<Forecasted> forecastOf(const WhatIfOptions& options) {
   const auto last = LOCKSTEP_TRY(analysis::readLastSteps(options.path));
   const auto recorded = LOCKSTEP_TRY(analysis::recordedSteps(last, options.path));
   LOCKSTEP_TRY(canBeCaps(options.wanted));
-  auto changed = diagnosis::readyChange(options.wanted, recorded, last.data);
+  WantedChange wanted = options.wanted;
+  if (!options.hook.empty()) {
+    auto hook = LOCKSTEP_TRY(plugin::verifiedHook(options.hook));
+    wanted.verifiedHook = std::make_shared<const cost::VerifiedHook>(std::move(hook));
+  }
+  auto changed = diagnosis::readyChange(wanted, recorded, last.data);
   if (!changed.ok()) {
     return changed.error().where.empty() ? cannotTell(options.path, changed.error())
                                          : changed.error();
@@ -123,6 +131,9 @@ std::string jsonOf(const WhatIfOptions& options, const Forecasted& told) {
     if (work.share) {
       all["hook"]["share"] = *work.share;
     }
+    if (!told.ready.ofHook.empty()) {
+      all["hook"]["verified"] = told.ready.ofHook;
+    }
   }
   if (wanted.computeFactor) {
     all["compute_factor"] = *wanted.computeFactor;
@@ -166,6 +177,9 @@ std::string textOf(const WhatIfOptions& options, const Forecasted& told) {
                 told.steps, cost::costText(told.fit));
   if (told.ready.change.link || told.ready.change.inFlight || told.ready.change.hook) {
     text += " " + cost::lineText(told.line);
+  }
+  if (!told.ready.ofHook.empty()) {
+    text += " " + told.ready.ofHook;
   }
   text += "\n\n" + table.text() + "\n";
   for (const cost::RankForecast& of : shown) {
@@ -220,8 +234,13 @@ void addWhatIf(CLI::App& app, Command& chosen) {
   addChecked(
       *command, "--in-flight", wanted.inFlight, CLI::NonNegativeNumber,
       "How many buckets travel at once on a modelled link, as link.in_flight; 0: any number");
-  command->add_option("--hook-of", wanted.hookOf,
-                      "The hook of another run, with the work that it was measured to do there");
+  auto* hookOf = command->add_option(
+      "--hook-of", wanted.hookOf,
+      "The hook of another run, with the work that it was measured to do there");
+  command
+      ->add_option("--hook", options->hook,
+                   "A hook by name, as lockstep hooks NAME --verify measured it on this machine")
+      ->excludes(hookOf);
   addChecked(*command, "--compute-factor", wanted.computeFactor, CLI::PositiveNumber,
              "What forward and backward take, in parts of what they took: 0.5 is twice as fast");
   command->add_option("--without-excess-of", wanted.withoutExcessOf,

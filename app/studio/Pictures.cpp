@@ -74,6 +74,8 @@ int drawPictures(const Options& options) {
       analysed = std::make_shared<ui::AnalysedRun>();
       analysed->data = models.back()->snapshot();
       analysed->analysis = analysis::analyse(analysed->data);
+      analysed->ranks = ui::placesOf(models.back()->ranks());
+      analysed->hosts = models.back()->hosts();
     }
     runs.push_back({models.back().get(), std::move(analysed)});
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/base/Try.h"
+#include "engine/cost/HookCalls.h"
 #include "engine/cost/Sample.h"
 
 namespace lockstep::analysis {
@@ -21,7 +22,7 @@ base::Error noHook(std::string why) {
 
 /// The calls of a hook on buckets of the last layout, and what it does around steps.
 struct HookSamples {
-  std::vector<cost::TransferSample> encode, decode;
+  cost::HookCalls calls;
   std::map<std::pair<int, std::uint32_t>, double> aroundNs;  // by rank and step
 
   HookSamples(const HookTimes& times, const trace::BucketsMessage& layout) {
@@ -32,21 +33,10 @@ struct HookSamples {
         aroundNs[{call.rank, call.step}] += encodeNs + decodeNs;
       } else if (call.step > layout.step && call.bucket < layout.buckets.size()) {
         const std::uint64_t bytes = layout.buckets[call.bucket].bytes;
-        encode.push_back({bytes, encodeNs, false});
-        decode.push_back({bytes, decodeNs, false});
+        calls.encode.push_back({bytes, encodeNs, false});
+        calls.decode.push_back({bytes, decodeNs, false});
       }
     }
-  }
-
-  /// By how much half of the calls are off these lines, at least.
-  [[nodiscard]] double offNs(const cost::HookWork& work) const {
-    std::vector<double> off;
-    for (std::size_t i = 0; i < encode.size(); ++i) {
-      const std::uint64_t bytes = encode[i].bytes;
-      off.push_back(
-          std::abs(encode[i].ns + decode[i].ns - work.encode.ns(bytes) - work.decode.ns(bytes)));
-    }
-    return cost::median(std::move(off)).value_or(0);
   }
 };
 
@@ -87,14 +77,9 @@ base::Result<cost::HookWork> hookWork(const RecordedSteps& recorded, const HookT
     return work;
   }
   const HookSamples samples(times, recorded.layout);
-  const auto encode = cost::lineThrough(samples.encode);
-  const auto decode = cost::lineThrough(samples.decode);
-  if (!encode || !decode) {
+  if (!cost::fitWork(samples.calls, work)) {
     return noHook("the run with that hook recorded nothing of what it does with buckets");
   }
-  work.encode = *encode;
-  work.decode = *decode;
-  work.offNs = samples.offNs(work);
   std::vector<double> around;
   for (const auto& [step, ns] : samples.aroundNs) {
     around.push_back(ns);

@@ -83,6 +83,14 @@ std::size_t linkInFlight(const RecordedSettings& settings, const experiment::Lin
          static_cast<std::size_t>(std::max(settings.experiment.processes.roundRobin, 1));
 }
 
+double meanBucketBytes(const trace::BucketsMessage& layout) {
+  double bytes = 0;
+  for (const auto& bucket : layout.buckets) {
+    bytes += static_cast<double>(bucket.bytes);
+  }
+  return bytes / static_cast<double>(std::max<std::size_t>(layout.buckets.size(), 1));
+}
+
 std::optional<double> shareOf(const std::vector<RecordedStep>& steps) {
   std::optional<double> share = steps.empty() ? std::nullopt : steps.front().share;
   for (const RecordedStep& step : steps) {

@@ -19,6 +19,9 @@ namespace lockstep::analysis {
 /// The caps of an experiment in bytes.
 buckets::BucketCaps capsOf(const experiment::DdpConfig& config);
 
+/// What a bucket of a layout has on the whole.
+double meanBucketBytes(const trace::BucketsMessage& layout);
+
 /// A step for a forecast, and what its collectives carried (allreducedShare).
 struct RecordedStep {
   cost::StepRecord record;

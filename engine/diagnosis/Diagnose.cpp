@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "engine/analysis/Lateness.h"
@@ -15,6 +16,16 @@ namespace {
 
 double costOf(const Finding& finding) {
   return finding.savingMs ? finding.savingMs->mean : 0;
+}
+
+/// Whether it is a note that knows no more than what something takes at most: it may take nothing.
+bool isBound(const Finding& finding) {
+  return finding.weight == Weight::kNote && finding.atMost;
+}
+
+/// Where it stands among the findings; those that are equal stand as their rules do.
+std::tuple<Weight, bool, double> orderOf(const Finding& finding) {
+  return {finding.weight, isBound(finding), -costOf(finding)};
 }
 
 std::string savingText(const Finding& finding) {
@@ -93,10 +104,7 @@ Diagnosis diagnose(const Evidence& evidence) {
       diagnosis.findings.push_back(std::move(finding));
     }
   }
-  std::stable_sort(diagnosis.findings.begin(), diagnosis.findings.end(),
-                   [](const Finding& a, const Finding& b) {
-                     return a.weight != b.weight ? a.weight < b.weight : costOf(a) > costOf(b);
-                   });
+  std::ranges::stable_sort(diagnosis.findings, {}, orderOf);
   if (diagnosis.findings.empty()) {
     diagnosis.nothing = nothingOf(evidence);
   }

@@ -11,10 +11,11 @@ namespace lockstep::diagnosis {
 
 // Note [Findings]
 // Every rule looks at the same evidence and says what it found. What is wrong comes first, then
-// what costs time, the most first, then notes. A rule speaks only beyond chance, and beyond its own
-// share of the step (Rule::threshold). Two rules may see one cause from two sides, and then both
-// are told: where a rank has no core, it is late and its transfers take long, too. The one that
-// costs most stands first.
+// what costs time, the most first, then notes; of these last the ones that say what something
+// takes at most. A rule speaks only beyond chance, and beyond its own share of the step
+// (Rule::threshold). Two rules may see one cause from two sides, and then both are told: where a
+// rank has no core, it is late and its transfers take long, too. The one that costs most stands
+// first.
 //
 // Nothing found is a finding, of which there are two kinds: a run of which enough is known, in
 // which nothing stands out, and a run that cannot tell, with the reason.

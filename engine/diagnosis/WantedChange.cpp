@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/analysis/HookTimes.h"
 #include "engine/analysis/RecordedHook.h"
@@ -84,6 +85,27 @@ void nameLink(const WantedChange& wanted, ReadyChange& ready) {
   }
 }
 
+base::Status changeHook(const WantedChange& wanted, const analysis::RecordedSteps& recorded,
+                        ReadyChange& ready) {
+  if (wanted.verifiedHook != nullptr) {
+    auto verified =
+        LOCKSTEP_TRY(cost::verifiedWork(*wanted.verifiedHook, {recorded.settings.worldSize},
+                                        analysis::meanBucketBytes(recorded.layout)));
+    ready.change.hook = verified.work;
+    ready.ofHook = std::move(verified.text);
+    ready.experiment->hook = wanted.verifiedHook->hook;
+  } else if (!wanted.hookOf.empty()) {
+    const auto hook = LOCKSTEP_TRY(analysis::readRecordedHook(wanted.hookOf));
+    LOCKSTEP_TRY(analysis::changeHook(recorded.settings, hook, ready.change));
+    ready.experiment->hook = hook.settings.experiment.hook;
+  } else {
+    return {};
+  }
+  ready.hook = ready.experiment->hook.name;
+  ready.parts.push_back("hook " + ready.hook);
+  return {};
+}
+
 base::Status changeRank(int rank, const analysis::RecordedSteps& recorded,
                         const analysis::RunData& data, ReadyChange& ready) {
   if (rank < 0 || rank >= recorded.settings.worldSize) {
@@ -109,13 +131,7 @@ base::Result<ReadyChange> readyChange(const WantedChange& wanted,
   nameLink(wanted, ready);
   LOCKSTEP_TRY(analysis::changeLink(recorded.settings, link, ready.change));
   ready.experiment->link = link;
-  if (!wanted.hookOf.empty()) {
-    const auto hook = LOCKSTEP_TRY(analysis::readRecordedHook(wanted.hookOf));
-    LOCKSTEP_TRY(analysis::changeHook(recorded.settings, hook, ready.change));
-    ready.experiment->hook = hook.settings.experiment.hook;
-    ready.hook = ready.experiment->hook.name;
-    ready.parts.push_back("hook " + ready.hook);
-  }
+  LOCKSTEP_TRY(changeHook(wanted, recorded, ready));
   if (wanted.computeFactor) {
     ready.change.computeFactor = *wanted.computeFactor;
     ready.parts.push_back(fmt::format("computing x {:g}", *wanted.computeFactor));

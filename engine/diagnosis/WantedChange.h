@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/base/Result.h"
 #include "engine/cost/StepChange.h"
+#include "engine/cost/VerifiedHook.h"
 #include "engine/experiment/Experiment.h"
 
 namespace lockstep::diagnosis {
@@ -20,7 +22,8 @@ struct WantedChange {
   std::optional<double> bandwidthGbps;
   std::optional<double> latencyUs;
   std::optional<int> inFlight;
-  std::string hookOf;  ///< a run file
+  std::string hookOf;                                      ///< a run file
+  std::shared_ptr<const cost::VerifiedHook> verifiedHook;  ///< in place of that of a run
   std::optional<double> computeFactor;
   std::optional<int> withoutExcessOf;  ///< a rank
 
@@ -32,6 +35,7 @@ struct ReadyChange {
   cost::StepChange change;
   std::vector<std::string> parts;  ///< "cap 4 MiB", "10 Gbit/s", "2 in flight"
   std::string hook;                ///< name of the other one
+  std::string ofHook;  ///< a sentence: what is taken of one that was verified; else empty
   /// The run's with what is changed, named after it; none: no setting makes it so.
   std::optional<experiment::Experiment> experiment;
 };

@@ -1,27 +1,21 @@
 #include "engine/plugin/PluginScan.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "engine/base/PlainText.h"
 #include "engine/base/ShippedFiles.h"
+#include "engine/plugin/detail/Cache.h"
 #include "engine/plugin/detail/Child.h"
-#include "plugins/abi/include/lockstep/comm_hook.h"
 
 namespace lockstep::plugin {
 
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 
 // Note [Code of others]
@@ -38,55 +32,9 @@ using nlohmann::json;
 // of the output, tells how far the process had come: programs write down what they are about to
 // call. A description is kept in a cache by path, size and time of the file; a refusal is not.
 
-/// What a library's description depends on: "border size mtime".
-std::string stamp(const std::string& path) {
-  struct stat facts {};
-  if (stat(path.c_str(), &facts) != 0) {
-    return "";
-  }
-  // With the border's version: a newer Lockstep may ask for more.
-  return fmt::format("{}.{} {} {}.{:09}", LOCKSTEP_ABI_MAJOR, LOCKSTEP_ABI_MINOR, facts.st_size, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
-}
-
-std::string cacheFile(const ScanOptions& options) {
-  if (!options.cache.empty()) {
-    return options.cache;
-  }
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  if (cache != nullptr && *cache != '\0') {
-    return std::string(cache) + "/lockstep/hooks.json";
-  }
-  return home == nullptr ? std::string() : std::string(home) + "/.cache/lockstep/hooks.json";
-}
-
-/// A cache that cannot be read is empty, one that cannot be written is not kept.
-json readCache(const std::string& file) {
-  std::ifstream in(file);
-  json cache = json::parse(in, nullptr, false);
-  return cache.is_object() ? cache : json::object();
-}
-
-void keep(const std::string& file, const FoundLibrary& found, const std::string& stamp) {
-  std::error_code ignored;
-  fs::create_directories(fs::path(file).parent_path(), ignored);
-  // Read again: another process may have added to it since. Of two that write at once one loses its
-  // entry, and that library is described once more next time.
-  json cache = readCache(file);
-  json& entry = cache[found.path];
-  entry["stamp"] = stamp;
-  entry["info"] = toJson(found.info);
-  const std::string draft = fmt::format("{}.{}", file, getpid());
-  if (std::ofstream(draft) << cache.dump() << std::flush) {
-    fs::rename(draft, file, ignored);
-  } else {
-    fs::remove(draft, ignored);
-  }
-}
-
 std::optional<FoundLibrary> remembered(const std::string& file, const std::string& path,
                                        PluginFolder::Kind from, const std::string& stamp) {
-  const json cache = readCache(file);
+  const json cache = detail::readCache(file);
   const auto entry = cache.find(path);
   if (entry == cache.end() || entry->value("stamp", "") != stamp) {
     return std::nullopt;
@@ -158,17 +106,17 @@ FoundLibrary describe(const std::string& path, PluginFolder::Kind from,
 
 FoundLibrary scanLibrary(const std::string& path, PluginFolder::Kind from,
                          const ScanOptions& options) {
-  const std::string now = stamp(path);
+  const std::string now = detail::stamp(path);
   if (now.empty()) {
     return {path, from, {}, "there is no such file"};
   }
-  const std::string file = cacheFile(options);
+  const std::string file = detail::cacheFile(options.cache, "hooks.json");
   if (auto known = remembered(file, path, from, now)) {
     return *std::move(known);
   }
   FoundLibrary found = describe(path, from, options);
   if (!file.empty() && found.error.empty()) {
-    keep(file, found, now);
+    detail::keepInCache(file, path, {{"stamp", now}, {"info", toJson(found.info)}});
   }
   return found;
 }

@@ -9,6 +9,15 @@
 
 namespace lockstep::plugin {
 
+/// A call of a hook on one bucket, of one rank.
+struct TimedCall {
+  std::uint64_t bytes = 0;  ///< of the bucket
+  double encodeMs = 0;      ///< its own time before anything travels
+  double decodeMs = 0;      ///< and after
+
+  bool operator==(const TimedCall&) const = default;
+};
+
 /// What came out when one hook was verified on a number of ranks.
 struct Verification {
   int ranks = 0;
@@ -29,6 +38,11 @@ struct Verification {
   double stepMs = 0;             ///< of all its calls of a step, the median; 0: was not measured
   double allreduceMs = 0;        ///< of the engine's own allreduce of the same tensors
   std::uint64_t sentBytes = 0;   ///< in a step, by the rank that sent most
+  // What those steps were of, and how long rank 0's hook itself worked in them.
+  std::uint64_t elements = 0;       ///< of the gradients of a step
+  std::uint64_t gradientBytes = 0;  ///< of them
+  double aroundStepMs = 0;          ///< beside its calls on buckets, in the middle
+  std::vector<TimedCall> calls;     ///< empty: was not measured
 
   bool operator==(const Verification&) const = default;
 };

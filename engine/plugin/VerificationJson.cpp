@@ -15,12 +15,19 @@ std::string textOf(const Outcome& outcome) {
 }  // namespace
 
 // Note [Fields of JSON]
+template <typename A, base::Like<TimedCall> M>
+void fields(A& a, M& m) {
+  a("bytes", m.bytes, "encode_ms", m.encodeMs, "decode_ms", m.decodeMs);
+}
+
 template <typename A, base::Like<Verification> M>
 void fields(A& a, M& m) {
   a("ranks", m.ranks, "problems", m.problems, "refusal", m.refusal, "notes", m.notes, "optimizer",
     m.optimizer, "owns_update", m.ownsUpdate, "gradients_same", m.gradientsSame, "parameters_same",
     m.parametersSame, "mean_error", m.meanError, "state_bytes", m.stateBytes, "step_ms", m.stepMs,
-    "allreduce_ms", m.allreduceMs, "sent_bytes", m.sentBytes);
+    "allreduce_ms", m.allreduceMs, "sent_bytes", m.sentBytes,
+    "elements", m.elements, "gradient_bytes", m.gradientBytes, "around_step_ms", m.aroundStepMs,
+    "calls", m.calls);
 }
 
 template <typename A, base::Like<PyTorchComparison> M>

@@ -5,6 +5,7 @@
 #include "app/cli/SimulateOptions.h"
 #include "tests/app/CommandLine.h"
 #include "tests/app/SleepingRun.h"
+#include "tests/app/VerifiedHalves.h"
 
 namespace lockstep::cli {
 namespace {
@@ -128,8 +129,28 @@ TEST_F(SimulateTest, TakesTheHookOfAnotherRun) {
   EXPECT_EQ(lockstep({"info", "big.lockstep"}).exitCode, 0);
 }
 
+TEST_F(SimulateTest, TakesAHookAsItWasVerified) {
+  environment["XDG_CACHE_HOME"] = folder.string();
+  keepVerifiedHalves(folder);
+  const std::string plain = written();
+  const std::vector<std::string> words{plain,  "--ranks",     "2,32", "--hook",
+                                       "fp16", "--algorithm", "ring"};
+  const Json told = simulated(words);
+  EXPECT_EQ(told["hook"]["name"], "fp16");
+  EXPECT_NEAR(told["ranks"][0]["step_ms"]["value"].get<double>(), 20.7229, 1e-2)
+      << "as of a run with it";
+  EXPECT_NEAR(told["ranks"][1]["step_ms"]["value"].get<double>(), 51.8765, 1e-2);
+  EXPECT_THAT(told["hook"]["verified"].get<std::string>(),
+              StartsWith("The hook fp16 is taken as it was verified on this machine, on 2 ranks"));
+  EXPECT_THAT(lockstep({"simulate", plain, "--ranks", "32", "--hook", "fp16"}).out,
+              HasSubstr("The hook fp16 is taken as it was verified on this machine"));
+}
+
 TEST_F(SimulateTest, AHookThatIsNotKnownIsRefused) {
   const std::string plain = written();
+  environment["XDG_CACHE_HOME"] = folder.string();
+  EXPECT_THAT(refusal({plain, "--ranks", "8", "--hook", "fp16"}),
+              HasSubstr("the hook \"fp16\" was not verified on this machine"));
   EXPECT_THAT(refusal({plain, "--ranks", "8", "--hook-of", "nowhere.lockstep"}),
               HasSubstr("nowhere.lockstep"));
 }

@@ -69,6 +69,22 @@ TEST_P(BuiltInHook, KeepsItsContractOn2AndOn4Ranks) {
 INSTANTIATE_TEST_SUITE_P(Hooks, BuiltInHook, testing::ValuesIn(kBuiltIn),
                          [](const auto& info) { return info.param; });
 
+TEST_F(VerifyHooksTest, WhatIsMeasuredOfOneThatPassesIsKeptForForecasts) {
+  environment["XDG_CACHE_HOME"] = (folder / "cache").string();
+  ASSERT_EQ(verify({"fp16"}).exitCode, 0);
+  std::ifstream file(folder / "cache/lockstep/verified.json");
+  const auto kept = Json::parse(file);
+  ASSERT_EQ(kept.size(), 1U);
+  const Json& entry = *kept.begin();
+  EXPECT_EQ(entry["hook"], "fp16");
+  EXPECT_EQ(entry["built_in"], true);
+  ASSERT_EQ(entry["runs"].size(), 2U);
+  for (const auto& run : entry["runs"]) {
+    EXPECT_EQ(run["elements"], 101091);
+    EXPECT_EQ(run["calls"].size(), 36U);
+  }
+}
+
 TEST_F(VerifyHooksTest, AreTriedOnEveryHookThatLockstepBrings) {
   const auto ended = lockstep({"hooks", "--json"});
   ASSERT_EQ(ended.exitCode, 0) << ended.err;

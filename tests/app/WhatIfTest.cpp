@@ -7,6 +7,7 @@
 #include "tests/app/CommandLine.h"
 #include "tests/app/GoldenRun.h"
 #include "tests/app/SleepingRun.h"
+#include "tests/app/VerifiedHalves.h"
 
 namespace lockstep::cli {
 namespace {
@@ -244,6 +245,27 @@ TEST_F(WhatIfTest, ForecastsTheHookOfAnotherRunAndBack) {
   const Json back = changed(halves, {"--hook-of", plain});
   EXPECT_NEAR(back["ranks"][0]["measured_step_ms"].get<double>(), 20.7229, 1e-3);
   EXPECT_NEAR(step(back), 22.1401, 1e-2);
+}
+
+TEST_F(WhatIfTest, ForecastsAHookAsItWasVerified) {
+  environment["XDG_CACHE_HOME"] = folder.string();
+  const std::string plain = written();
+  EXPECT_THAT(refusalOf(plain, {"--hook", "fp16"}),
+              HasSubstr("--hook: the hook \"fp16\" was not verified on this machine, as lockstep "
+                        "hooks fp16 --verify does it; no other was"));
+  keepVerifiedHalves(folder);
+  const Json told = changed(plain, {"--hook", "fp16"});
+  EXPECT_EQ(told["hook"]["name"], "fp16");
+  EXPECT_NEAR(told["hook"]["share"].get<double>(), 0.5, 1e-3);
+  EXPECT_NEAR(exposed(told), 1.4729, 1e-3) << "as of a run with it";
+  EXPECT_NEAR(step(told), 20.7229, 1e-3);
+  const std::string sentence =
+      "The hook fp16 is taken as it was verified on this machine, on 2 ranks: of each 4 bytes it "
+      "sends 2.00, counted as one allreduce, and it works 750 µs on a bucket of ";
+  EXPECT_THAT(told["hook"]["verified"].get<std::string>(), StartsWith(sentence));
+  EXPECT_THAT(lockstep({"whatif", plain, "--hook", "fp16"}).out,
+              AllOf(HasSubstr(sentence), HasSubstr("forecast, hook fp16")));
+  EXPECT_THAT(refusalOf(plain, {"--hook", "fp16", "--hook-of", plain}), HasSubstr("--hook"));
 }
 
 TEST_F(WhatIfTest, ChangesCombine) {

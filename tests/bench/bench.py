@@ -78,8 +78,8 @@ def parse(arguments):
     parser.add_argument("--only", type=lambda text: text.split(","), metavar="A,B",
                         help="of healthy: these experiments, as first_steps/mnist_mlp; of "
                              "forecasts and tune: these models, of forecasts these kinds, "
-                             "too; of simulate: these settings; of replay: these experiments, or "
-                             "folders of them")
+                             "too; of causes and remedies: these causes; of simulate: these "
+                             "settings; of replay: these experiments, or folders of them")
     parser.add_argument("--busy", type=int, metavar="N",
                         help="of healthy: beside so many busy loops, in place of none and then 4")
     parser.add_argument("--list", action="store_true", help="name the benchmarks")

@@ -19,8 +19,9 @@ ROUNDS = 3
 STEPS = 40
 FIRST_MEASURED = 2  # buckets are rebuilt behind the first
 FIGURES = {"exposed": 10, "step": 5}  # the most that half of the forecasts may be off by, in %
+SAME_STEP = 2  # the same of steps of the same settings, run once more
 STEP_OF_OTHERS = 8  # the same of steps with another link, number in flight, or hook
-HELD_OF_OTHERS = 85  # % of their intervals with what was measured
+HELD_OF_OTHERS = 85  # % of their intervals, and of those, with what was measured
 WORTH_SPEAKING_OF = 0.1  # of a step: an interval so narrow says something, whatever its value
 OTHERS_MAY_WORK = 4  # % of all cores while a run is measured
 TRIES = 3
@@ -277,6 +278,12 @@ def report(rows, refusals, busy=()):
         ask(result, f"median error of {figure} time", error, "%", most)
         ask(result, f"intervals of {figure} time with what was measured", within, "%", 90, True)
         result.setdefault("ours", error)
+        if figure == "step":
+            ask(result, "median error of step time, same settings", middle(map(error_percent, same)),
+                "%", SAME_STEP)
+            ask(result, "intervals of step time with what was measured, same settings",
+                100 * statistics.mean(map(is_within, same)) if same else None, "%",
+                HELD_OF_OTHERS, True)
         if of and same:
             two = [100 * abs(row["measured_ms"] - row["own_ms"]) / row["own_ms"] for row in same]
             result["lines"].append(

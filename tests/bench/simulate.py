@@ -1,9 +1,11 @@
-"""What simulate says of more ranks, from a run of 2 and one of 4, against runs that have them."""
+"""What simulate says of more ranks, from a run of 2 and one of 4, against runs that have them; and
+how long it takes."""
 
 import json
 import pathlib
 import statistics
 import tempfile
+import time
 
 import forecasts
 from figures import ask
@@ -52,7 +54,7 @@ steps = {steps}
 seed = {seed}
 evaluate_at_end = false
 [ddp]
-bucket_cap_mb = 0.25
+bucket_cap_mb = {cap}
 first_bucket_mb = 0.0625
 [link]
 {link}
@@ -67,12 +69,19 @@ jitter_ms = {ms}
 """
 
 
-def shapes(folder):
-    """The path of the layers, as model.file takes them."""
-    path = pathlib.Path(folder) / "layers.json"
+# What is timed: a bucket a layer, and as many steps as are simulated.
+MANY_RANKS, MANY_BUCKETS, MANY_STEPS = 4096, 200, 64
+MOST_S = 20
+TIMES = 3
+
+
+def shapes(folder, layers=LAYERS):
+    """The path of the layers, as model.file takes them; of more than usual each is shorter."""
+    path = pathlib.Path(folder) / f"layers.{layers}.json"
     path.write_text(json.dumps({"layers": [
-        {"name": f"layers.{number}.weight", "shape": SHAPE, "forward_us": FORWARD_US,
-         "backward_us": BACKWARD_US} for number in range(LAYERS)]}))
+        {"name": f"layers.{number}.weight", "shape": SHAPE,
+         "forward_us": FORWARD_US * LAYERS // layers, "backward_us": BACKWARD_US * LAYERS // layers}
+        for number in range(layers)]}))
     return path
 
 
@@ -81,7 +90,7 @@ def measure(bench, name, ranks, seed):
     over the ranks."""
     link, ms = SETTINGS[name]
     text = EXPERIMENT.format(file=shapes(bench.folder), ranks=ranks, steps=STEPS, seed=seed,
-                             link=toml(link))
+                             cap=0.25, link=toml(link))
     if ms:
         text += "".join(JITTER.format(rank=rank, ms=ms) for rank in range(ranks))
     run, by_rank = bench.steps(f"{name}.{ranks}.{seed}", text)
@@ -165,4 +174,30 @@ def simulate(options):
                   before.get("busy", []) + bench.busy)
 
 
-BENCHMARKS = {"simulate": simulate}
+def simulate_4096(options):
+    """What simulate takes for 4,096 ranks, 200 buckets and 64 steps, from 2 sleeping ranks, its run
+    file written: the best of three, --rounds N of N."""
+    with tempfile.TemporaryDirectory() as folder:
+        bench = forecasts.Workbench(options, folder)
+        run, _ = bench.steps("many_buckets", EXPERIMENT.format(
+            file=shapes(folder, MANY_BUCKETS), ranks=2, steps=MANY_STEPS + STEPS, seed=1,
+            cap=0.0625, link=toml({"bandwidth_gbps": 1, "latency_us": 20})))
+        seconds = []
+        for number in range(options.rounds or TIMES):
+            begin = time.monotonic()
+            said = bench.output("simulate", run, "--ranks", MANY_RANKS, "--steps", MANY_STEPS,
+                                "--out", bench.folder / f"simulated.{number}.lockstep", "--json")
+            seconds.append(time.monotonic() - begin)
+            if said is None:
+                break
+        told = json.loads(bench.output("whatif", run, "--compute-factor", 1, "--json"))
+    result = {"name": "simulate_4096", "title": "simulating 4,096 ranks", "unit": "s",
+              "ours": min(seconds), "seconds": seconds,
+              "lines": [f"{told['own_buckets']} buckets", *bench.refusals]}
+    if told["own_buckets"] != MANY_BUCKETS:
+        raise SystemExit(f"bench: the run has {told['own_buckets']} buckets, not {MANY_BUCKETS}")
+    ask(result, "simulating and writing", None if bench.refusals else min(seconds), "s", MOST_S)
+    return result
+
+
+BENCHMARKS = {"simulate": simulate, "simulate_4096": simulate_4096}

@@ -16,10 +16,13 @@ ROOT = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(ROOT / "tests/bench"))
 
 import figures  # noqa: E402  (its folder is known only now)
+import causes  # noqa: E402
 import forecasts  # noqa: E402
+import replay  # noqa: E402
 import simulate  # noqa: E402
 import steps  # noqa: E402
 import table  # noqa: E402
+import tune  # noqa: E402
 from contestants import Contestant, alternate  # noqa: E402
 
 MACHINE = {"processor": "a processor", "cores": 2, "memory_gb": 8, "kernel": "6.1", "load": 0.1,
@@ -55,6 +58,13 @@ class Forecasts(unittest.TestCase):
         self.assertTrue(any("two runs of the same settings differ by 25.0 %" in line
                             and "0 % of their intervals" in line for line in result["lines"]))
 
+    def test_a_run_of_the_same_settings_is_asked_for_by_itself(self):
+        again = forecast_row(20.0, 18.0, 20.0, 22.0, 20.2, "a model again") | {"figure": "step"}
+        found, _ = self.asked([forecast_row(20.0, 8.0, 11.0, 12.0, 10.0) | {"figure": "step"}, again])
+        self.assertAlmostEqual(found["median error of step time"], 10)
+        self.assertAlmostEqual(found["median error of step time, same settings"], 100 * 0.2 / 20.2)
+        self.assertEqual(found["intervals of step time with what was measured, same settings"], 100)
+
     def test_an_interval_may_not_be_wider_than_what_it_is_of(self):
         found, _ = self.asked([forecast_row(20.0, 1.0, 10.0, 19.0, 10.0),
                                forecast_row(0.2, 0.0, 0.1, 0.5, 0.1)])
@@ -83,6 +93,53 @@ class Simulations(unittest.TestCase):
 
     def test_without_simulations_nothing_is_known(self):
         self.assertIsNone(simulate.report([], [])["asked"][0]["value"])
+
+
+class Tunes(unittest.TestCase):
+    CAPS = {"cap 1": [10.0, 10.2, 9.9], "cap 4": [12.0, 12.1, 12.2]}
+
+    def asked(self, *of_tuner):
+        rows = [{"model": "a", "step_ms": {tune.OWN: [11.0, 11.1, 11.2], **self.CAPS,
+                                           **({tune.TUNER: times} if times else {})}}
+                for times in of_tuner]
+        return [one["value"] for one in tune.report(rows)["asked"]]
+
+    def test_faster_is_by_5_percent_and_slower_is_beyond_noise(self):
+        faster, level, slower = [9.0, 9.1, 9.0], [10.1, 10.0, 10.0], [11.0, 11.2, 11.1]
+        self.assertEqual(self.asked(faster, faster, level, level, slower), [1, 2])
+
+    def test_without_advice_the_run_stays_as_it_was(self):
+        self.assertEqual(self.asked(None)[0], 1)
+
+    def test_of_some_of_the_models_nobody_asks_how_many_are_faster(self):
+        self.assertEqual(self.asked([9.0, 9.1, 9.0]), [0, None])
+
+    def test_there_are_12_caps_and_5_models_one_with_a_late_half(self):
+        self.assertEqual((len(tune.CAPS), len(tune.MODELS)), (12, 5))
+        first, *rest = json.loads(tune.late_embedding())["layers"]
+        numel = [one["shape"][0] * one["shape"][1] for one in (first, *rest)]
+        self.assertEqual(2 * numel[0], sum(numel))
+
+
+class Causes(unittest.TestCase):
+    FINDING = {"rule": "late_rank", "place": {"rank": 1, "phase": "data"}, "settings": {},
+               "remedy": "Make it faster."}
+
+    def test_a_cause_is_named_with_its_place_and_a_remedy(self):
+        self.assertTrue(causes.holds(self.FINDING, "late_rank", {"rank": 1}, None))
+        self.assertFalse(causes.holds(self.FINDING, "late_rank", {"rank": 0}, None))
+        self.assertFalse(causes.holds(self.FINDING | {"remedy": ""}, "late_rank", {}, None))
+        self.assertFalse(causes.holds(self.FINDING, "late_rank", {}, "ddp.bucket_cap_mb"))
+
+    def test_there_are_at_least_24_and_a_twelfth_of_them_may_be_missed(self):
+        self.assertGreaterEqual(len(causes.CAUSES), 24)
+
+
+class Replays(unittest.TestCase):
+    def test_what_one_rank_misses_the_other_does_not_make_good(self):
+        self.assertAlmostEqual(replay.error_percent(
+            [{"measured_step_ms": 10.0, "replayed_step_ms": 9.0},
+             {"measured_step_ms": 10.0, "replayed_step_ms": 11.0}]), 10)
 
 
 class Arithmetic(unittest.TestCase):

@@ -59,10 +59,13 @@ void RunAnalyser::begin() {
   sinceBegin_.start();
   inBackground(
       this,
-      [growing = growing_, live = model_.isLive(), data = model_.snapshot()]() mutable {
+      [growing = growing_, live = model_.isLive(), data = model_.snapshot(),
+       ranks = placesOf(model_.ranks()), hosts = model_.hosts()]() mutable {
         auto analysed = std::make_shared<AnalysedRun>();
         analysed->analysis = growing->refresh(data, live);
         analysed->data = std::move(data);
+        analysed->ranks = std::move(ranks);
+        analysed->hosts = std::move(hosts);
         return std::shared_ptr<const AnalysedRun>(std::move(analysed));
       },
       [this](std::shared_ptr<const AnalysedRun> result) { take(std::move(result)); });

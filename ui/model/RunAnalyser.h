@@ -5,20 +5,13 @@
 #include <memory>
 
 #include "engine/analysis/GrowingAnalysis.h"
-#include "engine/analysis/RunAnalysis.h"
-#include "engine/analysis/RunData.h"
+#include "ui/model/AnalysedRun.h"
 
 class QTimer;
 
 namespace lockstep::ui {
 
 class RunModel;
-
-/// A run's analysis and what it was made of; never changed once made, so any thread may read it.
-struct AnalysedRun {
-  analysis::RunData data;
-  analysis::RunAnalysis analysis;
-};
 
 /// Analyses one run on a thread of the pool, for all views that need it: once when the run is
 /// loaded and once more when it has ended; while it is live every two seconds, more seldom when it

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/experiment/Schema.h"
+#include "engine/plugin/VerifiedHooks.h"
 #include "ui/shell/CurrentRun.h"
 #include "ui/shell/FindingPlace.h"
 #include "ui/shell/Frame.h"
@@ -31,6 +32,12 @@ void linkViews(Frame& frame) {
                    leadsTo(QStringLiteral("buckets")));
   QObject::connect(views.buckets, &BucketsView::whatIfRequested, frame.pages,
                    leadsTo(QStringLiteral("whatif")));
+  // What the command line verified meanwhile comes with the next look at the runs.
+  const auto offerVerified = [whatIf = views.whatIf] {
+    whatIf->setVerifiedHooks(plugin::verifiedHooks());
+  };
+  QObject::connect(frame.panels.hooks, &HookManagerPanel::verified, views.whatIf, offerVerified);
+  QObject::connect(frame.panels.runs, &RunsPanel::refreshed, views.whatIf, offerVerified);
   QObject::connect(views.hooks, &HooksView::loadHookRequested, frame.panels.hooks, [&frame] {
     frame.docks.bring(frame.panels.hooks);
     frame.panels.hooks->chooseLibrary();

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "engine/base/Try.h"
-#include "engine/diagnosis/UnlikeRanks.h"
 #include "ui/model/ViewState.h"
 #include "ui/views/buckets/BucketsPicture.h"
 #include "ui/views/compare/ComparePicture.h"
@@ -109,9 +108,7 @@ base::Result<Picture> viewPicture(const QString& view, const std::vector<Picture
   PicturedRanks pictured;
   const bool named = view == kTimeline && model.rankCount() > static_cast<int>(kFewRanks);
   if (runs[0].analysed != nullptr && (named || ranks.outliers)) {
-    pictured.unlike =
-        diagnosis::rankLikeness(runs[0].analysed->analysis, model.ranks(), model.hosts())
-            .outliers();
+    pictured.unlike = runs[0].analysed->likeness().outliers();
   }
   pictured.shown = LOCKSTEP_TRY(exports::ranksOf(ranks, model.rankCount(), pictured.unlike));
   return view == kTimeline ? timelinePicture(*runs[0].model, size, theme, range, pictured)

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/hooks/AllreduceHook.h"
 #include "engine/hooks/HookError.h"
@@ -15,6 +18,7 @@
 #include "engine/hooks/plugin/detail/Buffers.h"
 #include "engine/hooks/verify/LocalRanks.h"
 #include "engine/hooks/verify/Trial.h"
+#include "engine/hooks/verify/TrialPhases.h"
 #include "engine/hooks/verify/TrialRecord.h"
 #include "engine/plugin/PluginLibrary.h"
 #include "engine/plugin/VerifyHook.h"
@@ -113,7 +117,7 @@ class Verifier {
   /// Runs `body` on all ranks. Returns what they recorded. When a rank failed, returns nothing and
   /// adds a problem, with `how` at the end of its sentence.
   std::optional<TrialRecord> onRanks(const Dtype& dtype, CheckMode check, const std::string& how,
-                                     const Body& body) {
+                                     const Body& body, trace::Tracer* tracerOfRank0 = nullptr) {
     TrialRecord record(options_.ranks);
     LocalRanksOptions options;
     options.world = options_.ranks;
@@ -121,6 +125,7 @@ class Verifier {
     options.timeout = options_.timeLimit;
     options.hookTimeout = options_.timeLimit + kGrace;
     options.check = check;
+    options.tracerOfRank0 = tracerOfRank0;
     // The hook is made before there is a Trial that would watch: ended when the body begins.
     options.beforeHook = [this](int rank) { watch_.begin(rank, "create"); };
     const auto errors = runLocalRanks(options, [&](LocalRank& rank) {
@@ -213,9 +218,22 @@ class Verifier {
     return true;
   }
 
-  /// Loads the saved state into new hooks and takes the steps after it once more.
-  std::optional<TrialRecord> again(const Dtype& dtype, bool timed) {
-    return onRanks(dtype, CheckMode::kOff, "", [&](Trial& trial, LocalRank& rank, RankRecord& own) {
+  /// Of those in the steps after the state was saved.
+  static std::vector<std::uint64_t> bytesOfBuckets(const Dtype& dtype) {
+    const TrialModel model(dtype.type);
+    std::vector<std::uint64_t> bytes;
+    for (const auto& bucket : TrialModel::buckets(Trial::layoutOf(kSaved))) {
+      const auto lengths = model.places(bucket).lengths;
+      const auto elements = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+      bytes.push_back(static_cast<std::uint64_t>(elements) * c10::elementSize(dtype.type));
+    }
+    return bytes;
+  }
+
+  /// Loads the saved state into new hooks and takes the steps after it once more; `timed`: beside
+  /// allreduces of the same, with what rank 0's hook does recorded there.
+  std::optional<TrialRecord> again(const Dtype& dtype, trace::Tracer* timed) {
+    const auto steps = [&](Trial& trial, LocalRank& rank, RankRecord& own) {
       const RankRecord& before = first_.of(rank.rank);
       trial.model().setTo(before.saved);
       if (!before.state.empty()) {
@@ -227,14 +245,15 @@ class Verifier {
         const Trial::Step outcome = trial.step(number, rank.world);
         own.keep(number, outcome.results);
         own.stepTimes.push_back(outcome.inHook);
-        if (timed) {
+        if (timed != nullptr) {
           own.allreduceTimes.push_back(allreduce(trial, rank, number));
         }
       }
       own.sentBytes = (rank.sentBytes() - sent) / kAfter;
       own.trained = trial.model().copies();
       trial.endOfRun(kSaved + kAfter);
-    });
+    };
+    return onRanks(dtype, CheckMode::kOff, "", steps, timed);
   }
 
   /// The engine's own allreduce of the same buckets.
@@ -262,10 +281,15 @@ class Verifier {
   }
 
   bool goOn(const Dtype& dtype) {
-    const auto second = again(dtype, true);
+    TrialPhases phases;
+    const auto second = again(dtype, &phases.tracer());
     if (!second) {
       return false;
     }
+    const auto bytes = bytesOfBuckets(dtype);
+    phases.tell(kSaved, kSaved + kAfter, bytes, verification_);
+    verification_.gradientBytes = std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
+    verification_.elements = verification_.gradientBytes / c10::elementSize(dtype.type);
     verification_.stepMs = second->medianMs(&RankRecord::stepTimes);
     verification_.allreduceMs = second->medianMs(&RankRecord::allreduceTimes);
     verification_.sentBytes = second->mostSent();
@@ -275,7 +299,7 @@ class Verifier {
     }
     // A third time tells whether a hook differs from run to run by itself: then nothing can be said
     // of its state.
-    const auto third = again(dtype, false);
+    const auto third = again(dtype, nullptr);
     if (!third) {
       return false;
     }

@@ -21,10 +21,11 @@ struct VerifierOptions {
 // First a hook is trained with for 110 steps, so that those that begin late have begun, over groups
 // that compare the calls of all ranks. Its state is saved, and twelve more steps are taken. Then a
 // new hook is loaded with the state and takes the same steps over plain groups: they must give the
-// same bits. These are the steps that are timed. Results are compared on all ranks in every step
-// where the hook says that they are the same, and with the mean where it promises something of it.
-// Last come a few steps for each other dtype that it takes, and, where it can do with ranks that
-// have run out of inputs, some with such a rank.
+// same bits. These are the steps that are timed, and in which rank 0's hook says what it itself
+// does, for forecasts (Note [A hook that was verified]). Results are compared on all ranks in every
+// step where the hook says that they are the same, and with the mean where it promises something of
+// it. Last come a few steps for each other dtype that it takes, and, where it can do with ranks
+// that have run out of inputs, some with such a rank.
 
 /// Tries a hook, without any inside it, on threads of this process, against what it says of
 /// itself. A hook that crashes takes the process with it; base::CrashNote knows where it was.

@@ -61,12 +61,10 @@ int bench(const std::string& path) {
       analysis::landscape(run.analysis, analysis::allSteps(run.analysis));
   const double landscapeMs = msSince(clock);
   clock.restart();
-  const diagnosis::RankLikeness likeness =
-      diagnosis::rankLikeness(run.analysis, summary.value().ranks, {});
+  run.ranks = placesOf(summary.value().ranks);
+  const diagnosis::RankLikeness& likeness = run.likeness();
   const double likenessMs = msSince(clock);
-  RanksOfRun ranks;
-  ranks.ranks = summary.value().ranks;
-  const auto content = ranksContent(run, ranks);
+  const auto content = ranksContent(run, RanksOfRun());
   QImage image(1280, 640, QImage::Format_ARGB32_Premultiplied);
   double worst = 0;
   double foldMs = 0;

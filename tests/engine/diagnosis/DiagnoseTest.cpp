@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/engine/diagnosis/MadeEvidence.h"
+
 namespace lockstep::diagnosis {
 namespace {
+
+using test::addSpan;
+using test::healthy;
 
 TEST(DiagnoseTest, TellsWhatIsWrongFirstAndThenWhatCostsMost) {
   Evidence evidence;
@@ -26,6 +31,22 @@ TEST(DiagnoseTest, TellsWhatIsWrongFirstAndThenWhatCostsMost) {
       << text;
   EXPECT_EQ(headlineOf(diagnosis.findings[1]),
             "rank 2 is late: at most 9.00 ms a step (8.00 to 10.00)");
+}
+
+// A search of 1 ms a step is needless; copies of at most 4 ms are what DDP does by default.
+TEST(DiagnoseTest, NotesTheLeastCertainLast) {
+  Evidence evidence = healthy();
+  evidence.experiment->ddp.findUnusedParameters = true;
+  for (std::uint32_t step = 1; step <= 20; ++step) {
+    for (const std::int32_t track : {0, 10}) {
+      addSpan(evidence, trace::EventKind::kSearchUnused, step, step * 100'000, 1'000, track);
+      addSpan(evidence, trace::EventKind::kCopyOut, step, step * 100'000 + 50'000, 4'000, track);
+    }
+  }
+  const Diagnosis diagnosis = diagnose(evidence);
+  ASSERT_EQ(diagnosis.findings.size(), 2u);
+  EXPECT_EQ(diagnosis.findings[0].rule, "search_unused");
+  EXPECT_EQ(diagnosis.findings[1].rule, "copies");
 }
 
 TEST(DiagnoseTest, OfAShortRunSaysThatItCannotTell) {

@@ -297,6 +297,7 @@ void HookManagerPanel::takeVerdicts(const QString& library,
   } else {
     say(tr("%1 keeps what it promises").arg(name));
   }
+  emit verified();
   changed();
 }
 

@@ -61,6 +61,8 @@ class HookManagerPanel : public QWidget {
   void useRequested(const QString& hook);
   /// Ids that the setup form offers: usable and not disabled. After each scan and change.
   void offeredChanged(const QStringList& hooks);
+  /// The hooks of a library were verified, whatever came of it.
+  void verified();
 
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;

@@ -42,7 +42,8 @@ const char* whyOf(diagnosis::Unlikeness kind) {
 
 // Those that are unlike the rest, the one with the most exposed time, and the middle one of all to
 // set them against.
-void addExamples(OverlapContent& content, const analysis::RunAnalysis& run) {
+void addExamples(OverlapContent& content, const AnalysedRun& of) {
+  const analysis::RunAnalysis& run = of.analysis;
   const auto add = [&](int rank, const char* why) {
     const bool shown = std::ranges::find(content.examples, rank, &OverlapContent::Example::rank) !=
                        content.examples.end();
@@ -50,10 +51,11 @@ void addExamples(OverlapContent& content, const analysis::RunAnalysis& run) {
       content.examples.push_back({rank, why});
     }
   };
-  // By themselves: which host they are on changes nothing of what they do.
-  for (const diagnosis::UnlikeRanks& unlike : diagnosis::rankLikeness(run, {}, {}).unlike) {
-    if (content.examples.size() < kUnlikeExamples) {
-      add(unlike.ranks.front(), whyOf(unlike.kind));
+  for (const diagnosis::UnlikeRanks& unlike : of.likeness().unlike) {
+    for (const int rank : unlike.ranks) {  // of a host several
+      if (content.examples.size() < kUnlikeExamples) {
+        add(rank, whyOf(unlike.kind));
+      }
     }
   }
   if (run.exposedRank) {
@@ -237,7 +239,7 @@ std::shared_ptr<const OverlapContent> GrowingOverlapContent::refresh(const Analy
   if (content.ranks.size() > kFewRanks) {
     content.spreads = std::move(parts.spreads);
     content.spreadMs = std::max(1e-6, parts.mostExposed * kRoomAbove);
-    addExamples(content, run.analysis);
+    addExamples(content, run);
   }
   return std::make_shared<const OverlapContent>(std::move(content));
 }

@@ -138,9 +138,6 @@ RanksOfRun ranksOfRun(const RunModel& model) {
   of.hosts = model.hosts();
   const std::string resident(trace::name(trace::CounterId::kResidentBytes));
   for (const trace::RankInfo& rank : model.ranks()) {
-    trace::RankInfo& place = of.ranks.emplace_back();
-    place.rank = rank.rank;
-    place.host = rank.host;
     for (const MetricPoint& point : model.metric(resident, rank.rank)) {
       of.memory.push_back({rank.rank, point.step, static_cast<float>(point.value / base::kMiB)});
     }
@@ -161,7 +158,7 @@ std::shared_ptr<const RanksContent> ranksContent(const AnalysedRun& run, const R
       table.add(RankFigure::kMemory, *index, memory.step, memory.mib);
     }
   }
-  content->likeness = diagnosis::rankLikeness(run.analysis, ranks.ranks, ranks.hosts);
+  content->likeness = run.likeness();
   content->hostNumbers = content->likeness.hosts;
   for (const int host : content->hostNumbers) {
     content->hosts.push_back(hostName(ranks.hosts, host));

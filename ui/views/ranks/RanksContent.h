@@ -54,7 +54,6 @@ struct RanksOfRun {
     std::uint32_t step = 0;
     float mib = 0;
   };
-  std::vector<trace::RankInfo> ranks;  ///< number and host alone
   std::vector<trace::HostState> hosts;
   std::vector<Memory> memory;
 };

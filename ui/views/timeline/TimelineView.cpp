@@ -3,7 +3,6 @@
 #include <QScrollBar>
 #include <cmath>
 
-#include "engine/diagnosis/UnlikeRanks.h"
 #include "engine/trace/Event.h"
 #include "ui/model/Format.h"
 #include "ui/model/SpanFacts.h"
@@ -154,8 +153,8 @@ void TimelineView::lookForUnlike() {
     return;
   }
   unlikeJob_.start(
-      [latest = analyser_->latest(), ranks = model_->ranks(), hosts = model_->hosts()] {
-        const auto likeness = diagnosis::rankLikeness(latest->analysis, ranks, hosts);
+      [latest = analyser_->latest()] {
+        const diagnosis::RankLikeness& likeness = latest->likeness();
         std::vector<std::vector<int>> unlike;
         for (const int rank : likeness.outliers()) {
           unlike.push_back(likeness.besides(rank));

@@ -126,6 +126,7 @@ WhatIf whatIf(const WhatIfRun& run, const diagnosis::WantedChange& wanted,
   }
   told.ofCap = told.parts.size() <= 1 && wanted.capListMb.empty() &&
                wanted.capMb.has_value() == !told.parts.isEmpty();
+  told.ofHook = QString::fromStdString(ready.value().ofHook);
   told.otherLine = change.link || change.inFlight || change.hook;
   told.experiment = std::move(ready.value().experiment);
   told.line = made.lineOf(change).value();
@@ -155,6 +156,11 @@ WhatIf whatIf(const WhatIfRun& run, const diagnosis::WantedChange& wanted,
   return told;
 }
 
+QString forecastName(const WhatIf& told) {
+  return said("Forecast, %1")
+      .arg(told.parts.isEmpty() ? said("nothing changed") : told.parts.join(QStringLiteral(", ")));
+}
+
 QStringList outcomeTitles(const WhatIf& told) {
   if (!told.known()) {
     return {};
@@ -172,14 +178,12 @@ std::vector<QStringList> outcomeRows(const WhatIf& told) {
   // error, which the third row has, too.
   const cost::RankForecast& rank = told.spoken();
   const QString ownBuckets = QString::number(told.measured.buckets.size());
-  const QString changed =
-      told.parts.isEmpty() ? said("nothing changed") : told.parts.join(QStringLiteral(", "));
   return {{said("Measured, %1").arg(told.own), ownBuckets, formatDuration(rank.measuredExposedNs),
            formatDuration(rank.measuredStepNs)},
           {said("The same, replayed"), ownBuckets, formatDuration(rank.replayedExposedNs),
            formatDuration(rank.replayedStepNs)},
-          {said("Forecast, %1").arg(changed), QString::number(told.plan.size()),
-           shown(rank.exposedNs), shown(rank.stepNs)}};
+          {forecastName(told), QString::number(told.plan.size()), shown(rank.exposedNs),
+           shown(rank.stepNs)}};
 }
 
 QString outcomesAsHtml(const WhatIf& told) {
@@ -210,15 +214,17 @@ QString assumptions(const WhatIf& told) {
   if (!told.known()) {
     return told.whyNot;
   }
-  return said(
-             "Medians over %1 iterations; in brackets, where a run with this %2 is expected in "
-             "nine cases of ten. Assumes that gradients become ready when they did. %3 Not in it: "
-             "that communication slows computing. How far the second row is from the first says "
-             "how far to trust the third.")
-      .arg(told.steps)
-      .arg(told.ofCap ? said("cap") : said("change"),
-           QString::fromStdString(cost::costText(told.fit) +
-                                  (told.otherLine ? " " + cost::lineText(told.line) : "")));
+  const QString text =
+      said(
+          "Medians over %1 iterations; in brackets, where a run with this %2 is expected in "
+          "nine cases of ten. Assumes that gradients become ready when they did. %3 Not in it: "
+          "that communication slows computing. How far the second row is from the first says "
+          "how far to trust the third.")
+          .arg(told.steps)
+          .arg(told.ofCap ? said("cap") : said("change"),
+               QString::fromStdString(cost::costText(told.fit) +
+                                      (told.otherLine ? " " + cost::lineText(told.line) : "")));
+  return told.ofHook.isEmpty() ? text : text + QLatin1Char(' ') + told.ofHook;
 }
 
 QString spokenSummary(const WhatIf& told) {

@@ -29,6 +29,7 @@ struct WhatIf {
   QStringList parts;       ///< what is changed: "cap 8 MiB", "2 in flight"; empty: nothing
   bool ofCap = false;      ///< nothing else than the cap, if anything
   bool otherLine = false;  ///< something else carries the buckets, or others
+  QString ofHook;          ///< what is taken of a hook that was verified; else empty
   std::size_t steps = 0;   ///< that were replayed
   std::size_t inFlight = 1;
   cost::TransferFit fit;
@@ -62,6 +63,9 @@ WhatIf whatIf(const WhatIfRun& run, const diagnosis::WantedChange& wanted,
 
 /// "0.48 MiB", whatever its size, as the experiment gives it.
 QString capText(std::uint64_t bytes);
+
+/// "Forecast, cap 8 MiB, 2 in flight", or that nothing is changed.
+QString forecastName(const WhatIf& told);
 
 /// What was measured, the same replayed, and the forecast, one a row: what it is, buckets, exposed
 /// time and length of an iteration, of the rank with the most exposed time.

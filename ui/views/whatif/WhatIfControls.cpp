@@ -32,6 +32,11 @@ QComboBox* choices(const char* name, const QString& called, const QString& tip) 
   return box;
 }
 
+/// What a verified hook is in the list of hooks, where runs are paths.
+QString entryOf(const std::shared_ptr<const cost::VerifiedHook>& hook) {
+  return QStringLiteral("hook:") + QString::fromStdString(hook->hook.name);
+}
+
 }  // namespace
 
 WhatIfControls::WhatIfControls(QWidget* parent)
@@ -42,9 +47,10 @@ WhatIfControls::WhatIfControls(QWidget* parent)
       tuned_(named(new QCheckBox(tr("the tuner's &list")), "whatIfTuned", {},
                    tr("Buckets that end where lockstep tune would end them"))),
       links_(new WhatIfLinks),
-      hooks_(
-          choices("whatIfHook", tr("Hook to forecast"),
-                  tr("The hook of another run, with the work that it was measured to do there"))),
+      hooks_(choices(
+          "whatIfHook", tr("Hook to forecast"),
+          tr("The hook of another run, with the work that it was measured to do there, or one "
+             "that was verified on this machine, with what that measured"))),
       computing_(named(new QSlider(Qt::Horizontal), "whatIfComputing",
                        tr("Computing to forecast, in parts of what it took"),
                        tr("What forward and backward take; the optimizer, data and waiting take "
@@ -178,6 +184,21 @@ void WhatIfControls::showState() {
   algorithms_->setEnabled(manyRanks_->isEnabled());
 }
 
+bool WhatIfControls::setVerifiedHooks(std::vector<cost::VerifiedHook> hooks) {
+  const auto before = std::exchange(verified_, {});
+  for (cost::VerifiedHook& hook : hooks) {
+    verified_.push_back(std::make_shared<const cost::VerifiedHook>(std::move(hook)));
+  }
+  return !std::ranges::equal(before, verified_, {}, entryOf, entryOf);
+}
+
+void WhatIfControls::offerVerifiedHooks() {
+  for (const auto& hook : verified_) {
+    hooks_->addItem(tr("%1, as it was verified").arg(QString::fromStdString(hook->hook.name)),
+                    entryOf(hook));
+  }
+}
+
 void WhatIfControls::blockRun(const QString& why) {
   run_->setEnabled(why.isEmpty());
   run_->setToolTip(why.isEmpty() ? tr("Runs a copy of the experiment with this, and sets what it "
@@ -197,7 +218,13 @@ diagnosis::WantedChange WhatIfControls::wanted() const {
   } else if (capChosen_) {
     wanted.capMb = static_cast<double>(capBytes()) / base::kMiB;
   }
-  wanted.hookOf = hooks_->currentData().toString().toStdString();
+  const QString hook = hooks_->currentData().toString();
+  const auto verified = std::ranges::find(verified_, hook, entryOf);
+  if (verified != verified_.end()) {
+    wanted.verifiedHook = *verified;
+  } else {
+    wanted.hookOf = hook.toStdString();
+  }
   if (computing_->value() != kAsItWas) {
     wanted.computeFactor = computing_->value() / 100.0;
   }

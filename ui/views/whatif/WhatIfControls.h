@@ -2,7 +2,9 @@
 
 #include <QWidget>
 #include <memory>
+#include <vector>
 
+#include "engine/cost/VerifiedHook.h"
 #include "engine/diagnosis/WantedChange.h"
 #include "engine/simulate/CollectiveModel.h"
 #include "ui/views/whatif/WhatIfRun.h"
@@ -37,6 +39,12 @@ class WhatIfControls : public QWidget {
   /// Of the allreduce among more ranks.
   [[nodiscard]] simulate::Algorithm algorithm() const;
 
+  /// Returns whether there are others than before: then the list of hooks is to be filled anew, by
+  /// offerVerifiedHooks(), too.
+  bool setVerifiedHooks(std::vector<cost::VerifiedHook> hooks);
+  /// Adds them to the list.
+  void offerVerifiedHooks();
+
   /// Why what is chosen cannot be run; empty: it can.
   void blockRun(const QString& why);
 
@@ -62,6 +70,7 @@ class WhatIfControls : public QWidget {
   void fillRanks();
 
   std::shared_ptr<const WhatIfRun> of_;
+  std::vector<std::shared_ptr<const cost::VerifiedHook>> verified_;
   bool capChosen_ = false;
 
   QSlider* cap_;

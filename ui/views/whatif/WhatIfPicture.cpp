@@ -22,10 +22,12 @@ Picture whatIfPicture(const RunModel& model, std::shared_ptr<const AnalysedRun> 
   const auto made = whatIfRun(std::move(run), model.info(), model.ranks(), model.path());
   const WhatIf told = whatIf(*made, {});
   const ScalingCurve curve = scalingCurve(*made, {});
+  const bool hasCurve = !curve.repeats(told.whyNot);
   const double strips = told.known() ? whatIfHeight(told) : kRefusalHeight;
   Picture picture;
   picture.title = titleOfRun(model);
-  picture.size = QSizeF(size.width(), size.height() > 0 ? size.height() : strips + kScalingHeight);
+  picture.size = QSizeF(
+      size.width(), size.height() > 0 ? size.height() : strips + (hasCurve ? kScalingHeight : 0));
   picture.list.fill(QRectF(QPointF(0, 0), picture.size), palette.background);
   const QRectF upper(0, 0, picture.size.width(), strips);
   if (told.known()) {
@@ -34,8 +36,10 @@ Picture whatIfPicture(const RunModel& model, std::shared_ptr<const AnalysedRun> 
     drawMessage(picture.list, upper, QStringLiteral("What if"), told.whyNot, palette.textMuted,
                 palette);
   }
-  const QRectF lower(0, strips, picture.size.width(), picture.size.height() - strips);
-  drawScaling(picture.list, {lower, 0, std::nullopt}, curve, palette);
+  if (hasCurve) {
+    const QRectF lower(0, strips, picture.size.width(), picture.size.height() - strips);
+    drawScaling(picture.list, {lower, 0, std::nullopt}, curve, palette);
+  }
   return picture;
 }
 

@@ -109,8 +109,7 @@ void drawWhatIf(DisplayList& list, const QRectF& area, const WhatIf& told, const
   drawStrip(list, first, axis, told, told.measured, told.measuredLane,
             QStringLiteral("Measured, %1").arg(told.own), palette);
   const QRectF second(area.left(), area.top() + 2 * kGap + high, area.width(), high);
-  drawStrip(list, second, axis, told, told.wanted, told.wantedLane,
-            QStringLiteral("Forecast, %1").arg(told.parts.join(QStringLiteral(", "))), palette);
+  drawStrip(list, second, axis, told, told.wanted, told.wantedLane, forecastName(told), palette);
   drawWhisker(list, QRectF(second.left(), second.bottom() - kRow, second.width(), kRow), axis, told,
               palette);
   list.unclip();

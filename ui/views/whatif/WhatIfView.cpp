@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/experiment/Schema.h"
 #include "ui/chart/Card.h"
 #include "ui/model/Format.h"
 #include "ui/table/TableText.h"
@@ -22,7 +23,11 @@ namespace lockstep::ui {
 namespace {
 
 constexpr int kLookEveryMs = 2000;
-constexpr int kMostToRun = 64;  // ranks of an experiment
+
+/// Ranks of an experiment.
+int mostToRun() {
+  return static_cast<int>(*experiment::findField("processes.world_size")->max);
+}
 
 QLabel* words(const char* name) {
   QLabel* label = wrapped({}, name);
@@ -225,6 +230,7 @@ void WhatIfView::showTold() {
                     : told_ == nullptr  ? tr("The iterations of this run are being read.")
                                         : assumptions(*told_));
   buckets_->setRows(whatIfRows(told_));
+  sayScaling();
   showInTimeline();
   canvas_->setAccessibleDescription(told_ == nullptr ? QString() : spokenSummary(*told_));
   controls_->blockRun(reasonAgainstRun());
@@ -240,12 +246,21 @@ void WhatIfView::showInTimeline() {
   state_->setForecast(step ? forecastIteration(*told_, step->startNs) : nullptr);
 }
 
-void WhatIfView::showCurve() {
+const ScalingCurve* WhatIfView::shownCurve() const {
+  const bool isSaid = curve_ != nullptr && told_ != nullptr && curve_->repeats(told_->whyNot);
+  return isSaid ? nullptr : curve_.get();
+}
+
+void WhatIfView::sayScaling() {
   const bool live = model_ != nullptr && model_->isLive();
-  say(scaling_, live                 ? tr("More ranks are simulated when the run has ended.")
-                : scalingJob_.busy() ? tr("More ranks are being simulated, up to 4,096.")
-                : curve_ != nullptr  ? scalingWords(*curve_)
-                                     : QString());
+  say(scaling_, live                      ? tr("More ranks are simulated when the run has ended.")
+                : scalingJob_.busy()      ? tr("More ranks are being simulated, up to 4,096.")
+                : shownCurve() != nullptr ? scalingWords(*curve_)
+                                          : QString());
+}
+
+void WhatIfView::showCurve() {
+  sayScaling();
   const int ranks = controls_->ranks();
   say(ranks_, ranks > 0 && curve_ != nullptr ? rankWords(*curve_, ranks) : QString());
   byRanks_->setRows(scalingRows(curve_));
@@ -268,11 +283,18 @@ void WhatIfView::setOtherRuns(const QStringList& paths) {
   }
 }
 
+void WhatIfView::setVerifiedHooks(std::vector<cost::VerifiedHook> hooks) {
+  if (controls_->setVerifiedHooks(std::move(hooks))) {
+    fillHooks();
+  }
+}
+
 void WhatIfView::fillHooks() {
   QComboBox* hooks = controls_->hooks();
   const QSignalBlocker quiet(hooks);
   const QString before = hooks->currentData().toString();
   offerRuns(*hooks, tr("the hook of the run"), otherRuns_);
+  controls_->offerVerifiedHooks();
   hooks->setCurrentIndex(std::max(0, hooks->findData(before)));
 }
 
@@ -303,8 +325,9 @@ QString WhatIfView::reasonAgainstRun() const {
   if (ranks == 0) {
     return told_->parts.isEmpty() ? tr("Nothing is changed yet") : QString();
   }
-  if (ranks > kMostToRun) {
-    return tr("An experiment has at most %1 ranks").arg(kMostToRun);
+  if (ranks > mostToRun()) {
+    return tr("An experiment has at most %1 ranks")
+        .arg(formatCount(static_cast<std::uint64_t>(mostToRun())));
   }
   if (curve_ == nullptr || curve_->of(ranks) == nullptr || scalingJob_.busy()) {
     return tr("So many ranks are not simulated yet");
@@ -347,11 +370,11 @@ void WhatIfView::paintCanvas(DisplayList& list, QSizeF size) {
     drawWhatIf(list, QRectF(0, 0, size.width(), top), *told_, colours());
     top += 12;
   }
-  if (curve_ != nullptr) {
+  if (const ScalingCurve* curve = shownCurve(); curve != nullptr) {
     drawScaling(list,
                 {QRectF(0, top, size.width(), std::max(size.height() - top, 0.0)),
                  controls_->ranks(), pointer_},
-                *curve_, colours());
+                *curve, colours());
   }
 }
 

@@ -32,6 +32,8 @@ class WhatIfView : public RunView {
 
   /// Run files whose hooks are offered, the latest first.
   void setOtherRuns(const QStringList& paths);
+  /// Hooks that are offered beside those of runs.
+  void setVerifiedHooks(std::vector<cost::VerifiedHook> hooks);
   /// Why no run can be started now; empty: one can.
   void blockRun(const QString& why);
 
@@ -60,6 +62,9 @@ class WhatIfView : public RunView {
   void showTold();
   void showInTimeline();
   void showCurve();
+  void sayScaling();
+  /// Null: there is none, or it cannot tell for what the forecast says already.
+  [[nodiscard]] const ScalingCurve* shownCurve() const;
   void showHistory();
   void fillHooks();
   void exportShown();

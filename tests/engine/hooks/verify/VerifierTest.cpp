@@ -46,6 +46,29 @@ TEST(Verifier, FindsNothingWrongWithWhatKeepsItsContract) {
   EXPECT_NEAR(static_cast<double>(verification.sentBytes) / (101091 * 4 * 4 / 3.0), 1, 0.03);
 }
 
+// It narrows each number to half of its bytes before it sends: of the three buckets of the rebuilt
+// layout, twelve times.
+TEST(Verifier, MeasuresWhatAForecastOfTheHookAsksFor) {
+  const Verification fp16 = verified({built("hooks/fp16.so"), "fp16", {}});
+  EXPECT_THAT(fp16.problems, IsEmpty());
+  EXPECT_EQ(fp16.elements, 101091u);
+  EXPECT_EQ(fp16.gradientBytes, 4 * 101091u);
+  EXPECT_NEAR(static_cast<double>(fp16.sentBytes) / (2 * 101091), 1, 0.03);
+  ASSERT_EQ(fp16.calls.size(), 36u);
+  EXPECT_EQ(fp16.calls[0].bytes, 4 * (33 * 65 + 1 + 384u));
+  EXPECT_EQ(fp16.calls[1].bytes, 4 * (8 * 3 * 3 * 3 + 384 * 256u));
+  double encodeMs = 0;
+  double decodeMs = 0;
+  for (const plugin::TimedCall& call : fp16.calls) {
+    encodeMs += call.encodeMs;
+    decodeMs += call.decodeMs;
+  }
+  EXPECT_GT(encodeMs, 0);
+  EXPECT_GT(decodeMs, 0);
+  EXPECT_LT(encodeMs + decodeMs, 12 * 1000) << "milliseconds, and not ticks";
+  EXPECT_EQ(plugin::verificationFromJson(plugin::toJson(fp16)).value(), fp16);
+}
+
 struct Lie {
   const char* lie;
   const char* sentence;

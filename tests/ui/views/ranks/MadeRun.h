@@ -30,15 +30,18 @@ inline void writePlanted(const std::filesystem::path& path, std::uint32_t steps 
 inline std::shared_ptr<const RanksContent> contentOf(const std::filesystem::path& path) {
   auto data = analysis::readRunData(path);
   EXPECT_TRUE(data.ok());
-  AnalysedRun run{data.value(), analysis::analyse(data.value())};
+  AnalysedRun run;
+  run.data = data.value();
+  run.analysis = analysis::analyse(run.data);
   RanksOfRun of;
   const auto summary = trace::readRunSummary(path);
   EXPECT_TRUE(summary.ok());
-  of.ranks = summary.value().ranks;
+  run.ranks = placesOf(summary.value().ranks);
   for (int host = 0; host < 8; ++host) {
     of.hosts.push_back({{host, "node" + std::to_string(host), "", "tsc"}, {}});
   }
-  for (const trace::RankInfo& rank : of.ranks) {
+  run.hosts = of.hosts;
+  for (const trace::RankInfo& rank : run.ranks) {
     of.memory.push_back({rank.rank, 3, 100.0f + static_cast<float>(rank.rank)});
   }
   return ranksContent(run, of);

@@ -5,6 +5,7 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QSlider>
+#include <algorithm>
 #include <memory>
 
 #include "tests/ui/views/whatif/WhatIfRuns.h"
@@ -174,6 +175,10 @@ TEST_F(WhatIfTest, DrawsBothStripsWithinTheirArea) {
             : 0;
   }
   EXPECT_EQ(bars, 5) << "three measured buckets and two of the forecast";
+  EXPECT_TRUE(std::ranges::count(list.texts(), QString("Forecast, cap 0.0003815 MiB")));
+  DisplayList same;
+  drawWhatIf(same, area, this->told({}), Palette::of(Theme::kDark));
+  EXPECT_TRUE(std::ranges::count(same.texts(), QString("Forecast, nothing changed")));
 }
 
 class WhatIfControlsTest : public WhatIfTest {

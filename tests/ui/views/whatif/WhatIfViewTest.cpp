@@ -38,6 +38,10 @@ class WhatIfViewTest : public testing::Test {
 
   /// Opens a run, and waits for its forecast.
   void open(std::uint32_t steps = 8, const char* name = "run.lockstep") {
+    show(steps, name);
+    ASSERT_TRUE(wait([this] { return view_.told() != nullptr && view_.told()->known(); }));
+  }
+  void show(std::uint32_t steps, const char* name = "run.lockstep") {
     ASSERT_TRUE(QTest::qWaitForWindowExposed(&view_));
     ASSERT_TRUE(test::writeRun(folder_ / name, test::whatIfSteps(steps).update).ok());
     view_.setRun({});
@@ -45,7 +49,6 @@ class WhatIfViewTest : public testing::Test {
     model_ = std::make_unique<RunModel>(folder_ / name);
     analyser_ = std::make_unique<RunAnalyser>(*model_);
     view_.setRun({model_.get(), &state_, analyser_.get()});
-    ASSERT_TRUE(wait([this] { return view_.told() != nullptr && view_.told()->known(); }));
   }
   template <typename Condition>
   bool wait(const Condition& condition) {
@@ -112,6 +115,41 @@ TEST_F(WhatIfViewTest, TheHookOfAnotherRunIsOneOfTheList) {
   EXPECT_EQ(view_.told()->parts, QStringList("hook allreduce"));
 }
 
+/// A hook that sends half of what an allreduce does, and works 10 ns a byte before it.
+cost::VerifiedHook halving(const char* name) {
+  cost::VerifiedHook hook;
+  hook.hook.name = name;
+  cost::VerifiedOnRanks& run = hook.runs.emplace_back();
+  run.ranks = 2;
+  run.sameResult = true;
+  run.elements = 1000;
+  run.bytes = 4000;
+  run.sentBytes = 2000;
+  for (const std::uint64_t bytes : {100u, 400u}) {
+    run.calls.encode.push_back({bytes, 10.0 * static_cast<double>(bytes), false});
+    run.calls.decode.push_back({bytes, 0, false});
+  }
+  return hook;
+}
+
+TEST_F(WhatIfViewTest, HooksThatWereVerifiedAreInTheList) {
+  open();
+  view_.setVerifiedHooks({halving("fp16"), halving("halves")});
+  ASSERT_EQ(controls().hooks()->count(), 3);
+  EXPECT_EQ(controls().hooks()->itemText(2), "halves, as it was verified");
+  choose(controls().hooks(), 2);
+  ASSERT_TRUE(wait([this] { return !view_.told()->known() || !view_.told()->parts.isEmpty(); }));
+  ASSERT_TRUE(view_.told()->known()) << view_.told()->whyNot.toStdString();
+  EXPECT_EQ(view_.told()->parts, QStringList("hook halves"));
+  EXPECT_EQ(view_.told()->experiment->hook.name, "halves");
+  EXPECT_TRUE(said("whatIfAssumptions")
+                  .contains("The hook halves is taken as it was verified on this machine, on 2 "
+                            "ranks: of each 4 bytes it sends 2.00, counted as one allreduce"))
+      << said("whatIfAssumptions").toStdString();
+  view_.setVerifiedHooks({halving("halves")});
+  EXPECT_EQ(controls().hooks()->currentText(), "halves, as it was verified") << "what was chosen";
+}
+
 TEST_F(WhatIfViewTest, WhatRunsIsAskedForWithItsForecastAndEndsBesideIt) {
   open();
   experiment::Experiment asked;
@@ -162,11 +200,21 @@ TEST_F(WhatIfViewTest, MoreRanksArePlottedAndSayThatTheyAreExtrapolated) {
   EXPECT_EQ(forecast.rank, PastForecast::kMeanOfRanks);
   EXPECT_EQ(forecast.change, "on 8 ranks");
   choose(controls().manyRanks(), controls().manyRanks()->count() - 1);
-  EXPECT_TRUE(refuses("An experiment has at most 64 ranks"));
+  EXPECT_TRUE(refuses("An experiment has at most 1,024 ranks"));
   choose(controls().manyRanks(), 2);
   choose(controls().links()->links(), 1);
   ASSERT_TRUE(wait([this] { return !view_.curve()->link.isEmpty(); }));
   EXPECT_TRUE(refuses("A modelled link carries a ring: choose that to run it"));
+}
+
+// The forecast and the simulation of more ranks lack the same.
+TEST_F(WhatIfViewTest, WhatARunCannotTellIsSaidOnce) {
+  show(5);
+  ASSERT_TRUE(wait([this] { return view_.told() != nullptr && view_.curve() != nullptr; }));
+  EXPECT_TRUE(said("whatIfAssumptions").startsWith("This run cannot tell, because only 4 of its"))
+      << said("whatIfAssumptions").toStdString();
+  ASSERT_EQ(view_.curve()->whyNot, view_.told()->whyNot);
+  EXPECT_TRUE(said("whatIfScaling").isEmpty()) << said("whatIfScaling").toStdString();
 }
 
 TEST_F(WhatIfViewTest, WithoutProgramsTheReasonStandsAtTheButton) {

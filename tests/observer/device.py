@@ -262,7 +262,7 @@ class Native:
         self.open = {}
         self.backwards = []
         self.after_calls = []
-        self.busy = self.expect = self.first = self.hook_begins = self.hook_returns = None
+        self.busy = self.expect = self.waited = self.hook_begins = self.hook_returns = None
 
     def set_step(self, step):
         self.step = step

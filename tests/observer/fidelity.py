@@ -17,7 +17,8 @@ import time
 
 from recorded import Recorded, Wrong, check
 
-LIMITS = {"launched": 100, "ended": 200, "ready": 200}  # us, at the 95th percentile
+LIMITS = {"launched": 100, "began": 200, "ended": 200, "ready": 200}  # us, at the 95th percentile
+HEARD = ("2.15",)  # versions of PyTorch of which Gloo's threads are heard; of others it is derived
 SUITE = {what: 20_000 for what in LIMITS}               # of the medians
 WORLD = 2
 BEFORE = 3  # steps: the buckets are rebuilt
@@ -169,11 +170,13 @@ def compare(run_, rank, steps, buckets):
                                 for (mine, _, _), theirs in zip(launched, launches)]
         worked = seen(WORK)
         if worked:
-            ended = sorted(at for at, bucket, _ in instants(
-                run_, rank, "collective", step, "start_ns + duration_ns") if bucket is not None)
-            check(len(worked) == len(ended), f"{len(ended)} ends, the profiler saw {len(worked)}")
-            off["ended"] += [mine - theirs for mine, theirs in
-                             zip(ended, sorted(span[1] for span in worked))]
+            for side, (what, when) in enumerate((("began", "start_ns"),
+                                                 ("ended", "start_ns + duration_ns"))):
+                mine = sorted(at for at, bucket, _ in instants(
+                    run_, rank, "collective", step, when) if bucket is not None)
+                check(len(worked) == len(mine), f"{len(mine)} {what}, the profiler saw {len(worked)}")
+                off[what] += [ours - theirs for ours, theirs in
+                              zip(mine, sorted(span[side] for span in worked))]
     return {what: [ns / 1000 for ns in values] for what, values in off.items()}
 
 
@@ -205,7 +208,7 @@ def measure(options):
         print(f"  {what}: {median:+.0f} us at the median, nine of ten from "
               f"{quantile(values, 0.05):+.0f} to {quantile(values, 0.95):+.0f}, {most:.0f} us off at the "
               f"95th percentile of {len(values)}")
-        if figure > limit:
+        if figure > limit and (what != "began" or version.startswith(HEARD)):
             missed.append(f"{what}: {figure:.0f} us, and {limit} are allowed")
     check(not missed, "; ".join(missed))
 

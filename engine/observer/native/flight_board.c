@@ -11,8 +11,17 @@ enum {
   kHookDecode = 52,
   kCollectiveQueued = 70,
   kCollective = 71,
-  kDerived = 0x4000
+  kDerived = 0x4000,
+  kLongestStartNs = 1000000000 /* of an idle thread of Gloo's with what is queued */
 };
+
+static void lock(lk_board* board) {
+  pthread_mutex_lock(&board->mutex);
+}
+
+static void unlock(lk_board* board) {
+  pthread_mutex_unlock(&board->mutex);
+}
 
 static uint64_t collective(const lk_flight* flight) {
   return (uint64_t)(flight->sequence & 0xFFFFFFu) << 40 | (flight->bytes & UINT64_C(0xFFFFFFFFFF));
@@ -40,20 +49,44 @@ void lk_board_make(lk_board* board, lk_observer* observer, const char* name, int
   for (int i = 0; i < kOpen; ++i) {
     board->open[i].key = -1;
   }
+  pthread_mutex_init(&board->mutex, NULL);
 }
 
-lk_flight* lk_board_place(lk_board* board, long long key) {
+static lk_flight* free_flight(lk_board* board) {
   for (int i = 0; i < kOpen; ++i) {
     if (board->open[i].key < 0) {
-      board->open[i].key = key;
+      board->used = i < board->used ? board->used : i + 1;
       return &board->open[i];
     }
   }
   return NULL;
 }
 
+/* How many threads are heard to be at work. */
+static int count_begun(const lk_board* board) {
+  int count = 0;
+  for (int i = 0; i < board->used; ++i) {
+    const lk_flight* flight = &board->open[i];
+    count += flight->key >= 0 && flight->heard && flight->began != 0;
+  }
+  return count;
+}
+
+/* Gloo takes what is queued first in, first out. */
+static lk_flight* next_heard(lk_board* board) {
+  lk_flight* next = NULL;
+  for (int i = 0; i < board->used; ++i) {
+    lk_flight* flight = &board->open[i];
+    const int waits = flight->key >= 0 && flight->heard && flight->began == 0;
+    if (waits && (next == NULL || (int32_t)(flight->sequence - next->sequence) < 0)) {
+      next = flight;
+    }
+  }
+  return next;
+}
+
 lk_flight* lk_board_find(lk_board* board, long long key) {
-  for (int i = 0; i < kOpen; ++i) {
+  for (int i = 0; i < board->used; ++i) {
     if (board->open[i].key == key) {
       return &board->open[i];
     }
@@ -69,7 +102,7 @@ int lk_board_bucket_of(const lk_board* board, long operation, uint64_t elements)
 
 static void tell_oldest(lk_board* board) {
   const lk_flight* oldest = NULL;
-  for (int i = 0; i < kOpen && board->open_count > 0; ++i) {
+  for (int i = 0; i < board->used && board->open_count > 0; ++i) {
     const lk_flight* flight = &board->open[i];
     if (flight->key >= 0 && (oldest == NULL || flight->queued < oldest->queued)) {
       oldest = flight;
@@ -83,11 +116,32 @@ static void tell_oldest(lk_board* board) {
   }
 }
 
-void lk_board_begin(lk_board* board, lk_flight* flight, uint8_t operation, uint64_t bytes,
-                    int bucket) {
+int lk_board_hears(const lk_board* board, long operation) {
+  return board->hears && operation == kAllreduce && board->followed == 0;
+}
+
+int lk_board_follows(const lk_board* board) {
+  return board->followed > 0;
+}
+
+void lk_board_expect(lk_board* board, const uint64_t* elements, int count) {
+  lock(board);
+  board->expected_count = count < kBuckets ? count : kBuckets;
+  for (int i = 0; i < board->expected_count; ++i) {
+    board->expected[i] = elements[i];
+  }
+  board->next = 0;
+  unlock(board);
+}
+
+static void begin(lk_board* board, lk_flight* flight, uint8_t operation, uint64_t bytes,
+                  int bucket) {
   flight->operation = operation;
   flight->bytes = bytes;
   flight->step = board->step;
+  flight->heard = lk_board_hears(board, operation);
+  board->followed += flight->heard ? 0 : 1;
+  flight->began = 0;
   flight->sequence = board->sequence++;
   flight->latest = 0;
   flight->bucket = LK_NO_BUCKET;
@@ -152,11 +206,13 @@ static void free_place(lk_board* board, lk_flight* flight, uint64_t ended) {
     tell_call(board, call);
   }
   flight->key = -1;
+  board->followed -= flight->heard ? 0 : 1;
   --board->open_count;
   tell_oldest(board);
 }
 
-void lk_board_flew(lk_board* board, const lk_flight* flight, uint64_t queued, uint64_t ended) {
+/* `queued`: or, where that was heard, when it began. */
+static void flew(lk_board* board, const lk_flight* flight, uint64_t queued, uint64_t ended) {
   int lane = 0;
   for (int i = 1; i < board->lane_count; ++i) {
     lane = board->free_from[i] < board->free_from[lane] ? i : lane;
@@ -168,21 +224,95 @@ void lk_board_flew(lk_board* board, const lk_flight* flight, uint64_t queued, ui
                collective(flight), detail(board, flight));
 }
 
-void lk_board_end(lk_board* board, lk_flight* flight) {
+static void end(lk_board* board, lk_flight* flight) {
   uint64_t ended = lk_observer_ticks(board->observer);
   /* Who waited for it may have gone on before this thread got the interpreter. */
   if (flight->latest != 0 && flight->latest < ended) {
     ended = flight->latest;
   }
-  lk_board_flew(board, flight, flight->queued, ended);
+  flew(board, flight, flight->began != 0 ? flight->began : flight->queued, ended);
   free_place(board, flight, ended);
 }
 
-void lk_board_land(lk_board* board, lk_flight* flight) {
-  free_place(board, flight, lk_observer_ticks(board->observer));
+/* Nobody tells of what was to be heard: from now on futures do. */
+static void give_up_hearing(lk_board* board) {
+  board->hears = 0;
+  for (lk_flight* flight = next_heard(board); flight != NULL; flight = next_heard(board)) {
+    end(board, flight);
+  }
 }
 
-int lk_board_hook_begins(lk_board* board, int bucket, uint64_t bytes) {
+/* A collective is queued while a thread of Gloo's is free that should have begun with another. */
+static void doubt_silence(lk_board* board, uint64_t now) {
+  const lk_flight* next = board->hears && board->open_count > 0 ? next_heard(board) : NULL;
+  if (next == NULL || count_begun(board) >= board->lane_count) {
+    return;
+  }
+  const uint64_t longest = lk_observer_ticks_of(board->observer, kLongestStartNs);
+  if (longest != 0 && now - next->queued > longest) { /* 0: the clock's rate is not known yet */
+    give_up_hearing(board);
+  }
+}
+
+lk_flight* lk_board_begin(lk_board* board, long long key, uint64_t queued, uint8_t operation,
+                          uint64_t bytes, int bucket) {
+  lock(board);
+  doubt_silence(board, queued);
+  lk_flight* flight = free_flight(board);
+  if (flight != NULL) {
+    flight->key = key;
+    flight->queued = queued;
+    begin(board, flight, operation, bytes, bucket);
+  }
+  unlock(board);
+  return flight;
+}
+
+void lk_board_flew(lk_board* board, const lk_flight* flight, uint64_t queued, uint64_t ended) {
+  lock(board);
+  flew(board, flight, queued, ended);
+  unlock(board);
+}
+
+void lk_board_end(lk_board* board, lk_flight* flight) {
+  lock(board);
+  end(board, flight);
+  unlock(board);
+}
+
+void lk_board_land(lk_board* board, lk_flight* flight) {
+  lock(board);
+  free_place(board, flight, lk_observer_ticks(board->observer));
+  unlock(board);
+}
+
+void lk_board_hear(lk_board* board, int hears) {
+  lock(board);
+  board->hears = hears;
+  unlock(board);
+}
+
+int lk_board_heard_begin(lk_board* board, uint32_t* life) {
+  lock(board);
+  lk_flight* flight = next_heard(board);
+  if (flight != NULL) {
+    flight->began = lk_observer_ticks(board->observer);
+    *life = flight->life;
+  }
+  unlock(board);
+  return flight == NULL ? -1 : (int)(flight - board->open);
+}
+
+void lk_board_heard_end(lk_board* board, int place, uint32_t life) {
+  lock(board);
+  lk_flight* flight = &board->open[place];
+  if (flight->key >= 0 && flight->heard && flight->life == life) {
+    end(board, flight);
+  }
+  unlock(board);
+}
+
+static int hook_begins(lk_board* board, int bucket, uint64_t bytes) {
   int place = 0;
   while (place < kOpen && board->calls[place].given != 0) {
     ++place;
@@ -204,37 +334,69 @@ int lk_board_hook_begins(lk_board* board, int bucket, uint64_t bytes) {
   return place;
 }
 
+int lk_board_hook_begins(lk_board* board, int bucket, uint64_t bytes) {
+  lock(board);
+  const int place = hook_begins(board, bucket, bytes);
+  unlock(board);
+  return place;
+}
+
 void lk_board_hook_returns(lk_board* board, int call, int failed) {
+  lock(board);
   board->hooking = -1;
-  if (!failed || call < 0) {
-    return;
+  if (failed && call >= 0) {
+    board->calls[call].given = 0;
+    for (int i = 0; i < board->used; ++i) { /* of another call in this place they are none */
+      board->open[i].call = board->open[i].call == call ? -1 : board->open[i].call;
+    }
   }
-  board->calls[call].given = 0;
-  for (int i = 0; i < kOpen; ++i) { /* of another call in this place they are none */
-    board->open[i].call = board->open[i].call == call ? -1 : board->open[i].call;
-  }
+  unlock(board);
 }
 
 void lk_board_hook_done(lk_board* board, int call, uint32_t life) {
+  lock(board);
   lk_hook_call* done = &board->calls[call];
   if (done->life == life && done->given != 0 && done->done == 0) {
     done->done = lk_observer_ticks(board->observer);
     tell_call(board, done);
   }
+  unlock(board);
+}
+
+/* The flight of a bucket, where it is under way as far as we know; else NULL. */
+static lk_flight* flight_of(lk_board* board, int bucket) {
+  const lk_flown* flown = &board->flown[bucket];
+  lk_flight* flight = &board->open[flown->place];
+  return flown->ended == 0 && flight->key >= 0 && flight->life == flown->life ? flight : NULL;
+}
+
+void lk_board_waited(lk_board* board) {
+  lock(board);
+  const uint64_t now = lk_observer_ticks(board->observer);
+  for (int bucket = 0; bucket < board->next; ++bucket) {
+    lk_flight* flight = flight_of(board, bucket);
+    if (flight != NULL) {
+      flight->latest = now;
+    }
+  }
+  unlock(board);
 }
 
 void lk_board_tell_buckets(lk_board* board, lk_lane* lane, const uint64_t* ready, uint64_t last,
                            uint64_t end) {
   /* DDP waits for its buckets in order, once the last one is under way. */
+  lock(board);
   uint64_t until = last;
+  int is_silent = 0;
   for (int bucket = 0; bucket < board->next; ++bucket) {
     until = board->flown[bucket].queued > until ? board->flown[bucket].queued : until;
   }
   for (int bucket = 0; bucket < board->next; ++bucket) {
     const lk_flown* flown = &board->flown[bucket];
-    lk_flight* flight = &board->open[flown->place];
-    if (flown->ended == 0 && flight->key >= 0 && flight->life == flown->life) {
-      flight->latest = end; /* DDP had waited for it by then */
+    lk_flight* flight = flight_of(board, bucket);
+    if (flight != NULL) {
+      flight->latest = flight->latest != 0 ? flight->latest : end;
+      is_silent |= flight->heard && flight->began == 0;
     }
     const uint64_t ended = flown->ended != 0 ? flown->ended : end;
     const uint16_t of = (uint16_t)bucket;
@@ -249,4 +411,8 @@ void lk_board_tell_buckets(lk_board* board, lk_lane* lane, const uint64_t* ready
       until = ended;
     }
   }
+  if (is_silent) {
+    give_up_hearing(board);
+  }
+  unlock(board);
 }

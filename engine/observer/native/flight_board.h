@@ -2,7 +2,10 @@
 #define LOCKSTEP_OBSERVER_FLIGHT_BOARD_H
 
 /* The collectives of one process group that are under way, and what becomes of a backward's
- * buckets. No Python in it; one caller at a time, as Python's lock brings about. */
+ * buckets. No Python in it. Flights begin, and are followed, by one thread at a time, as Python's
+ * lock brings about; threads of Gloo's tell of theirs without that lock. */
+
+#include <pthread.h>
 
 #include "observer.h"
 
@@ -15,12 +18,14 @@ enum { kLanes = 2, kOpen = 256, kBuckets = 4096, kAllreduce = 2 };
 typedef struct {
   long long key; /* c10d's number of the operation; -1: free */
   uint64_t queued;
+  uint64_t began;  /* where that was heard; else 0 */
   uint64_t latest; /* it had ended by then, whenever we hear of it; 0: not known */
   uint64_t bytes;
   uint32_t step;
   uint32_t sequence;
   uint16_t bucket;
   uint8_t operation;
+  uint8_t heard; /* the thread that does it tells of it: nobody follows a future */
   uint32_t life; /* so that who was told of an earlier flight of this place is not heard */
   int call;      /* place of the hook's call that queued it; -1: none */
 } lk_flight;
@@ -50,6 +55,7 @@ typedef struct {
 } lk_hook_call;
 
 typedef struct {
+  pthread_mutex_t mutex;
   lk_observer* observer;
   lk_lane* queue;
   lk_lane* lanes[kLanes];
@@ -59,7 +65,10 @@ typedef struct {
   uint32_t step;
   uint32_t sequence;
   lk_flight open[kOpen];
+  int used; /* places that ever were: one behind the last of them */
   int open_count;
+  int followed;                /* of those under way, that are not heard */
+  int hears;                   /* allreduces are */
   uint64_t expected[kBuckets]; /* elements of the buckets whose allreduces come, in their order */
   lk_flown flown[kBuckets];
   int expected_count;
@@ -74,9 +83,6 @@ typedef struct {
 void lk_board_make(lk_board* board, lk_observer* observer, const char* name, int lanes,
                    unsigned group, const char* own_lane);
 
-/* A place for a flight with this key; NULL where hundreds are under way: it is not told of. */
-lk_flight* lk_board_place(lk_board* board, long long key);
-
 /* That of the flight under way with this key; NULL where there is none. */
 lk_flight* lk_board_find(lk_board* board, long long key);
 
@@ -84,9 +90,20 @@ lk_flight* lk_board_find(lk_board* board, long long key);
  * n-th bucket's number of elements; -1: none. */
 int lk_board_bucket_of(const lk_board* board, long operation, uint64_t elements);
 
-/* It was queued now. `bucket`: -1 for none. */
-void lk_board_begin(lk_board* board, lk_flight* flight, uint8_t operation, uint64_t bytes,
-                    int bucket);
+/* The buckets that a backward will reduce have so many elements, in their order. */
+void lk_board_expect(lk_board* board, const uint64_t* elements, int count);
+
+/* Whether the next flight of this operation will be heard: then its key is asked for by nobody.
+ * What else is under way may queue allreduces of its own, so that these would be taken for it. */
+int lk_board_hears(const lk_board* board, long operation);
+
+/* Whether a flight is under way that somebody has to follow. */
+int lk_board_follows(const lk_board* board);
+
+/* A flight with this key that was queued then. `bucket`: -1 for none. NULL where hundreds are under
+ * way: it is not told of. */
+lk_flight* lk_board_begin(lk_board* board, long long key, uint64_t queued, uint8_t operation,
+                          uint64_t bytes, int bucket);
 
 /* It has ended now, as far as we hear. */
 void lk_board_end(lk_board* board, lk_flight* flight);
@@ -97,6 +114,14 @@ void lk_board_land(lk_board* board, lk_flight* flight);
 /* What landed flew so, by the clock of its device. */
 void lk_board_flew(lk_board* board, const lk_flight* flight, uint64_t queued, uint64_t ended);
 
+/* From now on the threads that do allreduces tell of them, or no longer. */
+void lk_board_hear(lk_board* board, int hears);
+
+/* By such a thread: it begins with the oldest that is heard and has not begun. Returns its place,
+ * -1 where there is none. And: it has ended. */
+int lk_board_heard_begin(lk_board* board, uint32_t* life);
+void lk_board_heard_end(lk_board* board, int place, uint32_t life);
+
 /* The user's hook is given a bucket: what is queued until it returns is about that. Returns the
  * place of the call, -1 where hundreds are under way: it is not told of. */
 int lk_board_hook_begins(lk_board* board, int bucket, uint64_t bytes);
@@ -106,6 +131,9 @@ void lk_board_hook_returns(lk_board* board, int call, int failed);
 
 /* The result of the call that had this life is there. */
 void lk_board_hook_done(lk_board* board, int call, uint32_t life);
+
+/* DDP has waited for all buckets that are under way, whenever we hear that they have ended. */
+void lk_board_waited(lk_board* board);
 
 /* What a backward that ended at `end` did with its buckets: `ready` is when the last gradient of
  * each was, 0 where it is not known, and `last` when the last of all was. */

@@ -1,6 +1,7 @@
 #include "flights.h"
 
 #include "flight_futures.h"
+#include "gloo_threads.h"
 
 enum { kGradientReady = 30, kFinalize = 36 };
 
@@ -64,20 +65,23 @@ static PyObject* flights_before(PyObject* object, PyObject* args) {
   uint64_t bytes = 0;
   const int known = tensors != NULL && size_of(tensors, &elements, &bytes);
   Py_XDECREF(tensors);
-  const long long key = key_of(args);
-  lk_flight* flight = known && key >= 0 ? lk_board_place(&self->board, key) : NULL;
+  const long long key = lk_board_hears(&self->board, operation) ? 0 : key_of(args);
+  lk_flight* flight = known && key >= 0
+                          ? lk_board_begin(&self->board, key, now, (uint8_t)operation, bytes,
+                                           lk_board_bucket_of(&self->board, operation, elements))
+                          : NULL;
   if (flight == NULL) {
     return nothing();
   }
-  flight->queued = now;
-  lk_board_begin(&self->board, flight, (uint8_t)operation, bytes,
-                 lk_board_bucket_of(&self->board, operation, elements));
   lk_core_wait_look(lk_core_wait_of(self->memory));
   return PyLong_FromLong((long)(flight - self->board.open));
 }
 
 static PyObject* flights_after(PyObject* object, PyObject* args) {
   lk_flights* self = (lk_flights*)object;
+  if (!lk_board_follows(&self->board)) {
+    Py_RETURN_NONE;
+  }
   const long long key = key_of(args);
   lk_flight* flight = key < 0 ? NULL : lk_board_find(&self->board, key);
   PyObject* work = flight == NULL ? NULL : PyObject_GetAttr(args, s_work);
@@ -85,8 +89,10 @@ static PyObject* flights_after(PyObject* object, PyObject* args) {
     return nothing();
   }
   PyObject* future = work == Py_None ? NULL : PyObject_CallMethodObjArgs(work, s_get_future, NULL);
-  /* A reduce-scatter's work may have none: then it ends, as far as we know, where it was issued. */
+  /* A reduce-scatter's work may have none: then it ends, as far as we know, where it was issued.
+   * What it does from there on may be an allreduce, which is not to be taken for another. */
   if (future == NULL || !lk_end_with(self, flight, future)) {
+    lk_board_hear(&self->board, 0);
     lk_board_end(&self->board, flight);
   }
   Py_XDECREF(future);
@@ -103,12 +109,11 @@ static PyObject* flights_begin(PyObject* object, PyObject* args) {
   if (!PyArg_ParseTuple(args, "iKO", &bucket, &bytes, &tensor)) {
     return NULL;
   }
-  lk_flight* flight = lk_board_place(&self->board, 0);
+  const uint64_t now = lk_observer_ticks(self->board.observer);
+  const lk_flight* flight = lk_board_begin(&self->board, 0, now, kAllreduce, bytes, bucket);
   if (flight == NULL) {
     return PyLong_FromLong(-1);
   }
-  flight->queued = lk_observer_ticks(self->board.observer);
-  lk_board_begin(&self->board, flight, kAllreduce, bytes, bucket);
   lk_core_wait_look(lk_core_wait_of(self->memory));
   return PyLong_FromLong((long)(flight - self->board.open));
 }
@@ -190,11 +195,12 @@ static PyObject* flights_expect(PyObject* object, PyObject* elements) {
   if (count < 0) {
     return NULL;
   }
-  board->expected_count = (int)(count < kBuckets ? count : kBuckets);
-  for (int i = 0; i < board->expected_count; ++i) {
-    board->expected[i] = PyLong_AsUnsignedLongLong(PyList_GetItem(elements, i));
+  static uint64_t expected[kBuckets]; /* one thread at a time has the interpreter */
+  const int known = (int)(count < kBuckets ? count : kBuckets);
+  for (int i = 0; i < known; ++i) {
+    expected[i] = PyLong_AsUnsignedLongLong(PyList_GetItem(elements, i));
   }
-  board->next = 0;
+  lk_board_expect(board, expected, known);
   return PyErr_Occurred() != NULL ? NULL : (Py_INCREF(Py_None), Py_None);
 }
 
@@ -276,6 +282,35 @@ static PyObject* flights_tell_backward(PyObject* object, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+/* listen(at::addGlobalCallback, at::RecordFunction::name): Note [Recorded functions] */
+static PyObject* flights_listen(PyObject* object, PyObject* args) {
+  unsigned long long add_callback = 0;
+  unsigned long long name_of = 0;
+  if (!PyArg_ParseTuple(args, "KK", &add_callback, &name_of)) {
+    return NULL;
+  }
+  lk_gloo_listen(&((lk_flights*)object)->board, (void*)(uintptr_t)add_callback,
+                 (void*)(uintptr_t)name_of);
+  return PyUnicode_FromString(LK_GLOO_PROBE);
+}
+
+static PyObject* flights_probes(PyObject* object, PyObject* unused) {
+  (void)object;
+  (void)unused;
+  return PyLong_FromLong(lk_gloo_probes());
+}
+
+static PyObject* flights_hear(PyObject* object, PyObject* hears) {
+  lk_board_hear(&((lk_flights*)object)->board, PyObject_IsTrue(hears) == 1);
+  Py_RETURN_NONE;
+}
+
+static PyObject* flights_waited(PyObject* object, PyObject* unused) {
+  (void)unused;
+  lk_board_waited(&((lk_flights*)object)->board);
+  Py_RETURN_NONE;
+}
+
 static PyObject* flights_set_step(PyObject* object, PyObject* step) {
   ((lk_flights*)object)->board.step = (uint32_t)PyLong_AsUnsignedLong(step);
   return PyErr_Occurred() != NULL ? NULL : (Py_INCREF(Py_None), Py_None);
@@ -337,7 +372,13 @@ static PyMethodDef methods[] = {
     {"hook_returns", flights_hook_returns, METH_VARARGS, "hook_returns(call, future or None)"},
     {"tell_backward", flights_tell_backward, METH_VARARGS,
      "tell_backward(lane, origin, end, ns, buckets, tells_buckets)"},
+    {"waited", flights_waited, METH_NOARGS, "waited(): DDP has, for all buckets"},
     {"set_step", flights_set_step, METH_O, "set_step(step)"},
+    {"listen", flights_listen, METH_VARARGS,
+     "listen(address of at::addGlobalCallback, of at::RecordFunction::name) -> name of a probe"},
+    {"probes", flights_probes, METH_NOARGS,
+     "probes() -> how often the probe was heard to begin or end"},
+    {"hear", flights_hear, METH_O, "hear(whether threads of Gloo's are heard from now on)"},
     {"busy", flights_busy, METH_NOARGS, "busy() -> whether its threads need the interpreter"},
     {NULL, NULL, 0, NULL}};
 

@@ -1,4 +1,5 @@
-// What the board tells of a communication hook, in whatever order the threads come that tell it.
+// What the board tells of a communication hook, in whatever order the threads come that tell it,
+// and of collectives whose threads tell themselves when they begin and end.
 
 #include "engine/observer/native/flight_board.h"
 
@@ -38,18 +39,31 @@ class FlightBoard : public testing::Test {
   void hookDone(int call, std::uint32_t life) { lk_board_hook_done(board_.get(), call, life); }
 
   lk_flight* allreduceBegins(long long key) {
-    lk_flight* flight = lk_board_place(board_.get(), key);
-    flight->queued = lk_observer_ticks(observer_.get());
-    lk_board_begin(board_.get(), flight, kAllreduce, 4096, -1);
-    return flight;
+    return lk_board_begin(board_.get(), key, lk_observer_ticks(observer_.get()), kAllreduce, 4096,
+                          -1);
   }
   void ends(lk_flight* flight) { lk_board_end(board_.get(), flight); }
 
-  // The phases of the hook that have been told since the last call.
-  std::vector<trace::Event> phases() {
+  // A thread of Gloo's begins with what is next, and ends it later.
+  struct Heard {
+    int place = -1;
+    std::uint32_t life = 0;
+  };
+  Heard heardBegin() {
+    Heard heard;
+    heard.place = lk_board_heard_begin(board_.get(), &heard.life);
+    return heard;
+  }
+  void heardEnd(const Heard& heard) { lk_board_heard_end(board_.get(), heard.place, heard.life); }
+
+  // The phases of the hook, or the collectives, that have been told since the last call.
+  std::vector<trace::Event> phases() { return told("hook"); }
+  std::vector<trace::Event> collectives() { return told("gloo 0"); }
+
+  std::vector<trace::Event> told(const std::string& name) {
     std::vector<trace::Event> events;
     for (std::uint32_t lane = 0; lane < reader_.lanes(); ++lane) {
-      if (reader_.laneName(lane) == "hook") {
+      if (reader_.laneName(lane) == name) {
         reader_.drainLane(lane, [&](const trace::Event& event) { events.push_back(event); });
       }
     }
@@ -165,6 +179,56 @@ TEST_F(FlightBoard, CallsBeyondThoseThatHaveAPlaceAreNotToldOf) {
   hookReturns(-1);
   hookDone(calls[5], lifeOf(calls[5]));
   EXPECT_EQ(hookBegins(kOpen), calls[5]);
+}
+
+TEST_F(FlightBoard, AHeardAllreduceStandsFromWhereItsThreadBeganToWhereItEnded) {
+  lk_board_hear(board_.get(), 1);
+  const lk_flight* first = allreduceBegins(0);
+  allreduceBegins(0);
+  EXPECT_FALSE(lk_board_follows(board_.get())) << "nobody has to follow a future";
+  const std::uint64_t queued = first->queued;
+  const Heard one = heardBegin();
+  const Heard other = heardBegin();
+  ASSERT_NE(one.place, other.place);
+  heardEnd(other);
+  heardEnd(one);
+  const std::vector<trace::Event> told = collectives();
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[0].value >> 40, 1u) << "the second was over first";
+  EXPECT_EQ(told[1].value >> 40, 0u);
+  EXPECT_GT(told[0].startTicks, queued);
+  EXPECT_EQ(heardBegin().place, -1) << "nothing is queued";
+}
+
+TEST_F(FlightBoard, WhileAnotherCollectiveIsFollowedAnAllreduceIsFollowedToo) {
+  lk_board_hear(board_.get(), 1);
+  EXPECT_TRUE(lk_board_hears(board_.get(), kAllreduce));
+  lk_flight* broadcast =
+      lk_board_begin(board_.get(), 5, lk_observer_ticks(observer_.get()), 1, 64, -1);
+  EXPECT_TRUE(lk_board_follows(board_.get()));
+  EXPECT_FALSE(lk_board_hears(board_.get(), kAllreduce)) << "it may queue an allreduce of its own";
+  lk_flight* allreduce = allreduceBegins(6);
+  EXPECT_EQ(heardBegin().place, -1);
+  ends(broadcast);
+  EXPECT_FALSE(lk_board_hears(board_.get(), kAllreduce));
+  ends(allreduce);
+  EXPECT_TRUE(lk_board_hears(board_.get(), kAllreduce));
+}
+
+TEST_F(FlightBoard, ThreadsThatTellNothingOfABackwardAreNotReliedOnAnyMore) {
+  lk_board_hear(board_.get(), 1);
+  const std::uint64_t elements[] = {1024};
+  lk_board_expect(board_.get(), elements, 1);
+  const std::uint64_t queued = lk_observer_ticks(observer_.get());
+  lk_board_begin(board_.get(), 0, queued, kAllreduce, 4096,
+                 lk_board_bucket_of(board_.get(), kAllreduce, 1024));
+  const std::uint64_t end = lk_observer_ticks(observer_.get());
+  const std::uint64_t ready[] = {0};
+  lk_board_tell_buckets(board_.get(), lk_observer_lane(observer_.get(), "ddp"), ready, queued, end);
+  const std::vector<trace::Event> told = collectives();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(endOf(told[0]), end) << "DDP had waited for it";
+  EXPECT_FALSE(lk_board_hears(board_.get(), kAllreduce));
 }
 
 }  // namespace

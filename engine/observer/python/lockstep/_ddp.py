@@ -173,6 +173,8 @@ class Watch:
 
     def backward_ends(self, began: Any, tensors: Any) -> None:
         synchronised = bool(self.model.require_backward_grad_sync)
+        if synchronised:
+            self.flights.waited()  # before a thread may tell of an end
         step = self.steps.number
         end = self.steps.backward_ends(began, synchronised)
         origin, self._origin = self._origin, 0

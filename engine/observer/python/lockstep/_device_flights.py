@@ -29,6 +29,7 @@ class DeviceFlights:
         self._step = 0
         self.busy = flights.busy
         self.expect = flights.expect
+        self.waited = flights.waited
         self.hook_begins = flights.hook_begins
         self.hook_returns = flights.hook_returns
 

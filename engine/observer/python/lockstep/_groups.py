@@ -9,7 +9,7 @@ import time
 import zlib
 from typing import Any, Dict, List, Optional, Tuple
 
-from lockstep import _collectives, _group_methods
+from lockstep import _collectives, _gloo_threads, _group_methods
 from lockstep._guard import guarded
 
 # Of an event eight bits are a group's number. c10d names most groups by counting them; those that
@@ -35,6 +35,7 @@ class Groups:
         self._hooks: List[_collectives.GroupHooks] = []
         self._checks: List[Any] = []                             # of gradients, by hooks of groups
         self._untold: List[Tuple[int, Any]] = []
+        self._heard: Any = None                                  # flights that threads of Gloo's tell of
         atexit.register(self._settle)
         atexit.register(self.close)
         self.seen = False  # whether all collectives are, without a communication hook
@@ -142,9 +143,22 @@ class Groups:
         self._add(group)
 
     def _add(self, group: Any) -> None:
+        import torch.distributed as dist
+
         if _collectives.has_hooks(group):
-            self._hooks.append(_collectives.GroupHooks(self.flights_of(group), group))
+            flights = self.flights_of(group)
+            self._hooks.append(_collectives.GroupHooks(flights, group))
             self._untold.append((self._number(group), group))
+            self._hear(flights, str(dist.get_backend(group)))
+
+    def _hear(self, flights: Any, backend: str) -> None:
+        """While the job has one group, threads of Gloo's tell of it: of several they do not say whose
+        they are."""
+        if self._heard is not None:
+            self._heard.hear(False)
+        elif len(self._flights) == 1 and backend == "gloo":
+            self._heard = flights
+            _gloo_threads.listen(flights)
 
     def _number(self, group: Any) -> int:
         name = _collectives.name_of(group)

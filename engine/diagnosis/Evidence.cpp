@@ -26,6 +26,27 @@ void measure(Evidence& evidence) {
   evidence.stepMs = count == 0 ? 0 : ms / count;
 }
 
+/// Takes the causes of exposed time out of the steps: of a run of many ranks the tails are most of
+/// what these hold.
+void takeTails(Evidence& evidence) {
+  using analysis::TailCause;
+  evidence.causes = analysis::tailReasons(evidence.steps, evidence.run.warmUp.firstMeasured);
+  for (analysis::StepOverlap& step : evidence.steps) {
+    const std::vector<analysis::TailItem> tail = std::exchange(step.tail, {});
+    if (!evidence.isMeasured(step.times) || !trace::isTypical(step.times.kept)) {
+      continue;
+    }
+    auto& [ms, ranks] = evidence.exposedTransfers[step.times.step];
+    ranks += 1;
+    for (const analysis::TailItem& item : tail) {
+      ms += item.cause == TailCause::kMuchTransfer || item.cause == TailCause::kSlowLink ||
+                    item.cause == TailCause::kLateBucket
+                ? item.ms
+                : 0;
+    }
+  }
+}
+
 }  // namespace
 
 StepValues::StepValues(const std::map<std::uint32_t, double>& byStep) {
@@ -85,7 +106,7 @@ Evidence evidenceOf(Recording recording, const std::filesystem::path& path) {
   evidence.steps = recording.analysis
                        ? analysis::stepOverlaps(data, evidence.run)
                        : analysis::stepOverlaps(data, evidence.run, std::move(activity));
-  evidence.causes = analysis::tailReasons(evidence.steps, first);
+  takeTails(evidence);
   evidence.divergence = analysis::divergence(data);
   evidence.calls = analysis::callSequences(data, analysis::recordedToItsEnd(evidence.info));
   evidence.work = rankWork(data, first);

@@ -40,17 +40,24 @@ struct StepValues {
 /// What is known of a run, as a rule looks at it: the rows, and what `analysis` makes of them, once
 /// for all rules. Never changed once made. [any-thread]
 struct Evidence {
+  /// What of a step's transfers was exposed, over the ranks that tell.
+  struct ExposedTransfers {
+    double ms = 0;
+    int ranks = 0;
+  };
+
   trace::RunInfo info;
   std::vector<trace::RankInfo> ranks;
   analysis::RunData data;
 
   analysis::RunAnalysis run;
-  std::vector<analysis::StepOverlap> steps;
+  std::vector<analysis::StepOverlap> steps;  ///< their tails are in what follows
   std::vector<analysis::TailReason> causes;  ///< of exposed time, the largest first
+  std::map<std::uint32_t, ExposedTransfers> exposedTransfers;  ///< by measured step
   analysis::Divergence divergence;
   std::vector<analysis::CallSequence> calls;
   std::vector<RankWork> work;  ///< of the measured steps, by rank
-  analysis::HookTimes hook;  ///< empty where the engine's own hook ran: nothing is said of that
+  analysis::HookTimes hook;    ///< empty where the engine's own hook ran: nothing is said of that
 
   /// None: it was no experiment of the engine's, or cannot be read.
   std::optional<experiment::Experiment> experiment;

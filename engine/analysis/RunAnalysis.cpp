@@ -12,7 +12,7 @@ namespace {
 /// The values of those entries that end within some ticks, where `valueOf` has one.
 template <typename T, typename EndOf, typename ValueOf>
 std::vector<double> valuesWithin(const run::Grown<T>& entries, const Interval& within, EndOf endOf,
-                             ValueOf valueOf) {
+                                 ValueOf valueOf) {
   std::vector<double> values;
   for (std::size_t i = *std::ranges::partition_point(
            std::views::iota(std::size_t{0}, entries.size()),
@@ -40,8 +40,8 @@ WarmUp warmUp(const std::vector<trace::BucketsMessage>& layouts, std::uint32_t f
 }
 
 bool RunAnalysis::isLate(int rank) const {
-  return std::any_of(lateness.begin(), lateness.end(),
-                     [rank](const RankLateness& of) { return of.rank == rank && of.late; });
+  const auto of = std::ranges::lower_bound(lateness, rank, {}, &RankLateness::rank);
+  return of != lateness.end() && of->rank == rank && of->late;
 }
 
 RunAnalysis analyse(const RunData& data) {

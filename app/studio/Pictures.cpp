@@ -52,11 +52,10 @@ base::Status load(ui::RunModel& model) {
 }  // namespace
 
 int drawPictures(const Options& options) {
-  // A timeline needs the events alone. All other views show what is worked out of them, which takes
-  // seconds for a long run.
+  // What is worked out of the events takes seconds for a long run.
   const bool analyses =
       options.ranks.outliers || std::ranges::any_of(options.pictures, [](const auto& picture) {
-        return picture.first != "timeline";
+        return ui::pictureNeedsAnalysis(QString::fromStdString(picture.first));
       });
   std::vector<std::unique_ptr<ui::RunModel>> models;
   std::vector<ui::PicturedRun> runs;

@@ -57,24 +57,29 @@ class Table {
   template <typename Record>
   void lay(const std::vector<Record>& records) {
     const std::size_t columns = sequence_.ranks.size();
-    std::vector<SpanRow> calls;
+    std::vector<SpanRow> calls;  // of one row
+    const auto end = [&] {
+      for (const SpanRow& call : calls) {
+        sequence_.calls.push_back(call);
+      }
+      calls.assign(columns, SpanRow());
+    };
+    std::size_t column = 0;
     for (const Record& record : records) {
       if (rows_.empty() || rows_.back().sequence != record.sequence) {
+        end();
         rows_.push_back({record.sequence, CallMismatch::kNone});
-        calls.resize(rows_.size() * columns);
+        column = 0;
       }
-      const auto column = static_cast<std::size_t>(
-          std::lower_bound(sequence_.ranks.begin(), sequence_.ranks.end(), record.rank) -
-          sequence_.ranks.begin());
+      while (sequence_.ranks[column] != record.rank) {  // they ascend, as the records of a row do
+        ++column;
+      }
       // The first record of a cell stays: the one that was carried out.
-      SpanRow& call = calls[(rows_.size() - 1) * columns + column];
-      if (call.kind == CallSequence::kNoCall) {
-        call = record.span;
+      if (calls[column].kind == CallSequence::kNoCall) {
+        calls[column] = record.span;
       }
     }
-    for (const SpanRow& call : calls) {
-      sequence_.calls.push_back(call);
-    }
+    end();
   }
 
   void judge() {
@@ -337,22 +342,16 @@ std::optional<std::vector<CallSequence>> GrowingCallSequences::look(const RunDat
   }
   std::vector<CallSequence> sequences;
   for (auto& [key, stream] : streams_) {
-    // SequenceNumbers asks for the order of time, over all ranks.
-    std::sort(stream.open.begin(), stream.open.end(), [](const Record& a, const Record& b) {
-      return std::tie(a.span.startTicks, a.span.id) < std::tie(b.span.startTicks, b.span.id);
-    });
-    run::SequenceNumbers numbers = stream.numbers;
-    for (Record& record : stream.open) {
-      record.sequence = numbers(trace::collectiveSequence(record.span.value));
-    }
-    std::vector<Record> records = stream.open;
+    number(stream);
     // A call that was only queued gives way to the same call once it was carried out.
-    std::stable_sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
+    std::sort(stream.open.begin(), stream.open.end(), [](const Record& a, const Record& b) {
       const auto orderOf = [](const Record& of) {
-        return std::tuple(of.sequence, of.rank, of.span.kind == EventKind::kCollectiveQueued);
+        return std::tuple(of.sequence, of.rank, of.span.kind == EventKind::kCollectiveQueued,
+                          of.span.startTicks, of.span.id);
       };
       return orderOf(a) < orderOf(b);
     });
+    const std::vector<Record>& records = stream.open;
     CallSequence& closed = stream.closed;
     std::tie(closed.group, closed.checks) = key;
     // All ranks are in the default group, also one that made no call; of another group only those
@@ -372,6 +371,23 @@ std::optional<std::vector<CallSequence>> GrowingCallSequences::look(const RunDat
   }
   next_ = run.closed.next;
   return sequences;
+}
+
+void GrowingCallSequences::number(Stream& stream) {
+  const auto numberOf = [](const Record& of) { return trace::collectiveSequence(of.span.value); };
+  const auto [least, most] = std::ranges::minmax_element(stream.open, {}, numberOf);
+  const bool mayWrap =
+      !stream.closed.rows.empty() ||
+      (least != most && numberOf(*most) - numberOf(*least) > run::SequenceNumbers::kOutOfOrder);
+  if (mayWrap) {
+    // SequenceNumbers asks for the order of time, over all ranks.
+    std::ranges::sort(stream.open, {},
+                      [](const Record& of) { return std::pair(of.span.startTicks, of.span.id); });
+  }
+  run::SequenceNumbers numbers = stream.numbers;
+  for (Record& record : stream.open) {
+    record.sequence = mayWrap ? numbers(numberOf(record)) : numberOf(record);
+  }
 }
 
 /// Keeps the first rows, so many, and forgets what they were made of.

@@ -109,6 +109,7 @@ class GrowingCallSequences : private GrowingFigure {
   std::optional<std::vector<CallSequence>> look(const RunData& data, const RunAnalysis& run,
                                                 bool complete);
   bool add(int rank, const trace::SpanRow& span);
+  static void number(Stream& stream);
   static void close(Stream& stream, const CallSequence& sequence, std::size_t rows);
 
   std::map<std::pair<std::uint8_t, bool>, Stream>

@@ -47,6 +47,33 @@ void measure(CollectiveTimes& collective, std::size_t ranks, const trace::ClockD
 
 }  // namespace
 
+void PeersByStep::add(const CollectiveTimes& collective) {
+  auto& ranks = steps_[collective.step];
+  std::size_t at = 0;  // arrivals are by rank, too
+  for (const Arrival& arrival : collective.arrivals) {
+    while (at < ranks.size() && ranks[at].first < arrival.rank) {
+      ++at;
+    }
+    if (at == ranks.size() || ranks[at].first != arrival.rank) {
+      ranks.emplace(ranks.begin() + static_cast<std::ptrdiff_t>(at), arrival.rank, PeerTicks());
+    }
+    PeerTicks& sum = ranks[at].second;
+    sum.waiting += arrival.waitingTicks;
+    sum.transfer += arrival.transferTicks;
+    sum.known = sum.known && collective.complete;
+  }
+}
+
+const PeerTicks* PeersByStep::of(int rank, std::uint32_t step) const {
+  const auto ranks = steps_.find(step);
+  if (ranks == steps_.end()) {
+    return nullptr;
+  }
+  const auto at =
+      std::ranges::lower_bound(ranks->second, rank, {}, &std::pair<int, PeerTicks>::first);
+  return at == ranks->second.end() || at->first != rank ? nullptr : &at->second;
+}
+
 bool CollectiveSpans::add(int rank, const SpanRow& span) {
   const bool call = span.kind == calls_;
   const bool part = calls_ == EventKind::kCollective &&
@@ -58,6 +85,17 @@ bool CollectiveSpans::add(int rank, const SpanRow& span) {
   const std::uint8_t group = trace::groupOf(span.detail);
   const bool isNewRank = call && ranksOf_[group].insert(rank).second;
   return span.step >= next_ && !(isNewRank && forgotten_.contains(group));
+}
+
+void CollectiveSpans::add(CollectiveSpans other) {
+  if (parts_.empty()) {
+    parts_ = std::move(other.parts_);
+  } else {
+    parts_.insert(parts_.end(), other.parts_.begin(), other.parts_.end());
+  }
+  for (const auto& [group, ranks] : other.ranksOf_) {
+    ranksOf_[group].insert(ranks.begin(), ranks.end());
+  }
 }
 
 std::vector<CollectiveTimes> CollectiveSpans::gather(const trace::ClockDoubt& doubt,

@@ -49,21 +49,34 @@ struct PeerTicks {
   std::uint64_t transfer = 0;
   bool known = true;  ///< false: one of them has a rank without a record
 };
-using PeersByStep = std::map<std::pair<int, std::uint32_t>, PeerTicks>;  // by rank and step
 
-template <typename Collectives>
-PeersByStep peersByStep(const Collectives& collectives) {
-  PeersByStep sums;
-  for (const CollectiveTimes& collective : collectives) {
-    for (const Arrival& arrival : collective.arrivals) {
-      PeerTicks& sum = sums[{arrival.rank, collective.step}];
-      sum.waiting += arrival.waitingTicks;
-      sum.transfer += arrival.transferTicks;
-      sum.known = sum.known && collective.complete;
+/// The same of all ranks and steps of some collectives.
+class PeersByStep {
+ public:
+  template <typename Collectives>
+  explicit PeersByStep(const Collectives& collectives) {
+    for (const CollectiveTimes& collective : collectives) {
+      add(collective);
     }
   }
-  return sums;
-}
+
+  /// Null: the rank has no collective of the step.
+  [[nodiscard]] const PeerTicks* of(int rank, std::uint32_t step) const;
+  /// Calls `take` with rank, step and what they cost, by step, then rank.
+  template <typename Take>
+  void each(const Take& take) const {
+    for (const auto& [step, ranks] : steps_) {
+      for (const auto& [rank, ticks] : ranks) {
+        take(rank, step, ticks);
+      }
+    }
+  }
+
+ private:
+  void add(const CollectiveTimes& collective);
+
+  std::map<std::uint32_t, std::vector<std::pair<int, PeerTicks>>> steps_;  // by rank
+};
 
 /// The spans of the calls of all ranks, as they come: of collectives, or of the comparisons of
 /// those that are checked. The waiting of a comparison is no cost of the check, since the call
@@ -76,6 +89,8 @@ class CollectiveSpans {
 
   /// Returns false where the span changes a call that was forgotten.
   bool add(int rank, const trace::SpanRow& span);
+  /// Adds those of another, of which nothing was forgotten.
+  void add(CollectiveSpans other);
   /// Returns the calls that are not forgotten, by group and sequence; of one rank, too.
   std::vector<CollectiveTimes> gather(const trace::ClockDoubt& doubt, double nsPerTick);
   /// Says whether gather() met a span that belongs to a call that was forgotten.

@@ -83,11 +83,11 @@ using SumByStep = std::map<std::pair<int, std::uint32_t>, std::optional<double>>
 /// record of one of them.
 SumByStep ofPeers(const RunAnalysis& run, Metric metric) {
   SumByStep sums;
-  for (const auto& [key, of] : peersByStep(run.collectives)) {
+  PeersByStep(run.collectives).each([&](int rank, std::uint32_t step, const PeerTicks& of) {
     const std::uint64_t ticks = metric == Metric::kWaiting ? of.waiting : of.transfer;
-    sums[key] =
+    sums[{rank, step}] =
         of.known ? std::optional(static_cast<double>(ticks) * run.nsPerTick / 1e6) : std::nullopt;
-  }
+  });
   return sums;
 }
 

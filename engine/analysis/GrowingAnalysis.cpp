@@ -1,8 +1,11 @@
 #include "engine/analysis/GrowingAnalysis.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
+#include "engine/analysis/SpansByRank.h"
+#include "engine/base/InHalves.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
@@ -33,10 +36,12 @@ RunAnalysis GrowingAnalysis::refresh(const RunData& data, bool more,
 /// Nothing where what is closed is not right any more.
 std::optional<RunAnalysis> GrowingAnalysis::goOn(const RunData& data, bool more,
                                                  std::vector<RankActivity>* activity) {
-  if (!take(data)) {
+  const bool allAtOnce = !more && !spans_.any();
+  if (!allAtOnce && !take(data)) {
     return std::nullopt;
   }
-  StepStretch open = gather(data, activity);
+  StepStretch open =
+      allAtOnce ? gatherAll(data, clocksOf(data).nsPerTick, activity) : gather(data, activity);
   for (const StepTicks& step : open.steps) {
     firstStep_ = std::min(firstStep_.value_or(step.step), step.step);
     std::uint64_t& latest = ranks_[step.rank].latestEnd;
@@ -108,6 +113,67 @@ StepStretch GrowingAnalysis::gather(const RunData& data, std::vector<RankActivit
   open.collectives = calls_.gather(data.doubt, data.clock.nsPerTick);
   open.checks = checks_.gather(data.doubt, data.clock.nsPerTick);
   return open;
+}
+
+/// The same of all spans, of which none is kept: of one rank after the other, so that what is made
+/// of a rank's on the way is there of no more than two at a time.
+StepStretch GrowingAnalysis::gatherAll(const RunData& data, double nsPerTick,
+                                       std::vector<RankActivity>* activity) {
+  struct Calls {
+    CollectiveSpans calls{trace::EventKind::kCollective};
+    CollectiveSpans checks{trace::EventKind::kChecked};
+  };
+  const SpansByRank spans(data);
+  std::map<int, std::vector<const trace::StepSumsRow*>> sumsOf;
+  for (const trace::StepSumsRow& sums : data.sums) {
+    sumsOf[sums.rank].push_back(&sums);
+  }
+  std::vector<RankActivity> activities(spans.size());
+  std::vector<std::vector<StepTicks>> steps(spans.size());
+  std::array<Calls, 2> halves;
+  const auto measure = [&](std::size_t place, Calls& calls) {
+    const int number = spans.rank(place);
+    OfRank rank;
+    spans.eachOf(
+        place, [](trace::EventKind) { return true; }, 0,
+        [&](const trace::SpanRow& span) {
+          rank.activity.add(span, nsPerTick);
+          rank.steps.add(span);
+          calls.calls.add(number, span);
+          calls.checks.add(number, span);
+        });
+    if (const auto sums = sumsOf.find(number); sums != sumsOf.end()) {
+      for (const trace::StepSumsRow* of : sums->second) {
+        rank.steps.add(*of);
+      }
+    }
+    RankActivity of = rank.activity.activity(number);
+    steps[place] = rank.steps.measure(of);
+    if (activity != nullptr) {
+      activities[place] = std::move(of);
+    }
+  };
+  base::inHalves(spans.size(), 2, [&](std::size_t from, std::size_t to) {
+    Calls& calls = halves[from == 0 ? 0 : 1];
+    for (std::size_t place = from; place < to; ++place) {
+      measure(place, calls);
+    }
+  });
+  StepStretch all;
+  for (std::vector<StepTicks>& of : steps) {
+    all.steps.insert(all.steps.end(), of.begin(), of.end());
+    of = {};
+  }
+  if (activity != nullptr) {
+    *activity = std::move(activities);
+  }
+  Calls& calls = halves.front();
+  calls.calls.add(std::move(halves.back().calls));
+  calls.checks.add(std::move(halves.back().checks));
+  all.collectives = std::exchange(calls.calls, CollectiveSpans(trace::EventKind::kCollective))
+                        .gather(data.doubt, data.clock.nsPerTick);
+  all.checks = calls.checks.gather(data.doubt, data.clock.nsPerTick);
+  return all;
 }
 
 /// The first step that has to stay open.

@@ -54,6 +54,8 @@ class GrowingAnalysis {
   bool take(const RunData& data);
   void takeSpan(OfRank& rank, int number, const trace::SpanRow& span);
   StepStretch gather(const RunData& data, std::vector<RankActivity>* activity);
+  static StepStretch gatherAll(const RunData& data, double nsPerTick,
+                               std::vector<RankActivity>* activity);
   [[nodiscard]] std::uint32_t firstOpen(const StepStretch& open, double nsPerTick) const;
   void close(StepStretch& open, std::uint32_t next);
 

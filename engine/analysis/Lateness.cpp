@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "engine/analysis/MissedArrivals.h"
 
@@ -11,7 +12,7 @@ namespace lockstep::analysis {
 namespace {
 
 /// What each rank waited for cores in each step, in ticks; only of steps that all ranks have whole.
-using CoreWaits = std::map<std::uint32_t, std::map<int, double>>;
+using CoreWaits = std::map<std::uint32_t, std::vector<std::pair<int, double>>>;  // by rank
 
 CoreWaits coreWaits(const std::vector<StepTicks>& steps, std::uint32_t firstMeasured) {
   CoreWaits waits;
@@ -20,7 +21,11 @@ CoreWaits coreWaits(const std::vector<StepTicks>& steps, std::uint32_t firstMeas
     if (step.step < firstMeasured || step.incomplete) {
       left.insert(step.step);
     }
-    waits[step.step][step.rank] += step.coreWait;
+    auto& ranks = waits[step.step];  // the steps are by rank
+    if (ranks.empty() || ranks.back().first != step.rank) {
+      ranks.emplace_back(step.rank, 0);
+    }
+    ranks.back().second += step.coreWait;
   }
   // A step that one rank has not whole is left out for all: peers are compared within a step.
   std::erase_if(waits, [&](const auto& step) { return left.contains(step.first); });
@@ -34,23 +39,28 @@ void LatenessSamples::add(const std::vector<StepTicks>& steps,
   const CoreWaits waits = coreWaits(steps, firstMeasured_);
   for (const auto& [number, ofStep] : collectivesByStep(collectives)) {
     const auto waited = waits.find(number);
-    const auto missed = waited == waits.end() ? std::nullopt
-                                              : missedArrivals(ofStep, Doubtful::kLeftOut);
+    const auto missed =
+        waited == waits.end() ? std::nullopt : missedArrivals(ofStep, Doubtful::kLeftOut);
     if (!missed || missed->size() < 2) {
       continue;
     }
-    std::map<int, double> late;
+    std::vector<std::pair<int, double>> late;
     double sum = 0;
+    auto core = waited->second.begin();
     for (const auto& [rank, missedTicks] : *missed) {
+      while (core != waited->second.end() && core->first < rank) {
+        ++core;
+      }
+      const bool known = core != waited->second.end() && core->first == rank;
       const auto ticks = static_cast<double>(missedTicks);
-      const auto core = waited->second.find(rank);
-      late[rank] = std::max(0.0, ticks - (core == waited->second.end() ? 0 : core->second));
-      sum += late[rank];
+      late.emplace_back(rank, std::max(0.0, ticks - (known ? core->second : 0)));
+      sum += late.back().second;
     }
     for (const auto& [rank, ticks] : late) {
       const double against = ticks - (sum - ticks) / static_cast<double>(late.size() - 1);
-      ranks_[rank].ticks.push_back(against);
-      ranks_[rank].sum += against;
+      OfRank& of = ranks_[rank];
+      of.ticks.push_back(against);
+      of.sum += against;
     }
   }
   for (const auto& [step, ranks] : waits) {

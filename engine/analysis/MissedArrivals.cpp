@@ -15,9 +15,9 @@ struct Missed {
 
 }  // namespace
 
-std::optional<std::map<int, std::uint64_t>> missedArrivals(
+std::optional<std::vector<std::pair<int, std::uint64_t>>> missedArrivals(
     const std::vector<const CollectiveTimes*>& ofStep, Doubtful doubtful) {
-  std::map<int, Missed> ranks;
+  std::vector<std::pair<int, Missed>> ranks;  // by rank
   for (const CollectiveTimes* collective : ofStep) {
     if (!collective->complete) {
       return std::nullopt;
@@ -28,9 +28,16 @@ std::optional<std::map<int, std::uint64_t>> missedArrivals(
     const auto first = std::min_element(
         collective->arrivals.begin(), collective->arrivals.end(),
         [](const Arrival& a, const Arrival& b) { return a.startTicks < b.startTicks; });
+    std::size_t at = 0;  // arrivals are by rank, too
     for (const Arrival& arrival : collective->arrivals) {
+      while (at < ranks.size() && ranks[at].first < arrival.rank) {
+        ++at;
+      }
+      if (at == ranks.size() || ranks[at].first != arrival.rank) {
+        ranks.emplace(ranks.begin() + static_cast<std::ptrdiff_t>(at), arrival.rank, Missed());
+      }
       const Interval missed{first->startTicks, arrival.startTicks};
-      Missed& rank = ranks[arrival.rank];
+      Missed& rank = ranks[at].second;
       if (collective->bucket == trace::kNoBucket) {
         rank.calls.push_back(missed);
       } else if (missed.end - missed.begin > rank.bucket.end - rank.bucket.begin) {
@@ -38,11 +45,15 @@ std::optional<std::map<int, std::uint64_t>> missedArrivals(
       }
     }
   }
-  std::map<int, std::uint64_t> ticks;
+  std::vector<std::pair<int, std::uint64_t>> ticks;
+  ticks.reserve(ranks.size());
   for (auto& [rank, missed] : ranks) {
-    missed.calls.push_back(missed.bucket);
     // Collectives overlap, and what was missed of several at once counts once: hence the union.
-    ticks[rank] = length(unite(std::move(missed.calls)));
+    if (!missed.calls.empty()) {
+      missed.calls.push_back(missed.bucket);
+    }
+    ticks.emplace_back(rank, missed.calls.empty() ? missed.bucket.end - missed.bucket.begin
+                                                  : length(unite(std::move(missed.calls))));
   }
   return ticks;
 }

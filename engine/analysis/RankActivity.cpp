@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <unordered_map>
 #include <utility>
 
+#include "engine/analysis/SpansByRank.h"
+#include "engine/base/InHalves.h"
 #include "engine/run/KindFacts.h"
 #include "engine/trace/DeviceTimed.h"
 #include "engine/trace/Event.h"
@@ -150,14 +150,17 @@ void ActivityPieces::forget(std::uint64_t before) {
 }
 
 std::vector<RankActivity> rankActivity(const RunData& data) {
-  std::map<int, ActivityPieces> ranks;
-  data.eachSpan(
-      [&](int rank, const SpanRow& span) { ranks[rank].add(span, data.clock.nsPerTick); });
-  std::vector<RankActivity> all;
-  for (auto& [number, rank] : ranks) {
-    all.push_back(rank.activity(number));
-    rank = {};
-  }
+  const SpansByRank spans(data);
+  std::vector<RankActivity> all(spans.size());
+  base::inHalves(spans.size(), 2, [&](std::size_t from, std::size_t to) {
+    for (std::size_t place = from; place < to; ++place) {
+      ActivityPieces pieces;
+      spans.eachOf(
+          place, [](EventKind) { return true; }, 0,
+          [&](const SpanRow& span) { pieces.add(span, data.clock.nsPerTick); });
+      all[place] = pieces.activity(spans.rank(place));
+    }
+  });
   return all;
 }
 

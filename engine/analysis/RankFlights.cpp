@@ -12,7 +12,6 @@ namespace {
 
 using trace::EventKind;
 using trace::SpanRow;
-using Ranks = std::map<int, RankFlights>;
 
 /// Of calls that a rank came to at one moment, the first by group and number.
 auto orderOf(const Flight& flight) {
@@ -39,22 +38,43 @@ void orderFlights(RankFlights& rank) {
   }
 }
 
+Flight flightOf(const CollectiveTimes& collective, const Arrival& arrival) {
+  return {&collective, arrival.startTicks, arrival.allThereTicks, arrival.endTicks, 0};
+}
+
+/// The first entry of a sorted list whose key is at least this.
+template <typename Entries, typename Key>
+auto firstFrom(const Entries& entries, const Key& key) {
+  return std::ranges::lower_bound(entries, key, {}, &Entries::value_type::first);
+}
+
 }  // namespace
 
-const BucketsTime* RankFlights::bucket(std::uint32_t step, std::uint16_t bucket) const {
-  const auto at = buckets.find({step, bucket});
+RankMoments::RankMoments(const Buckets& buckets, const run::Grown<StepTicks>* steps,
+                         std::size_t first, double nsPerTick)
+    : buckets_(buckets.begin(), buckets.end()) {
+  std::map<std::uint32_t, double> waits;
+  for (std::size_t i = first; steps != nullptr && i < steps->size(); ++i) {
+    waits[(*steps)[i].step] = (*steps)[i].coreWait * nsPerTick / 1e6;
+  }
+  coreWaits_.assign(waits.begin(), waits.end());
+}
+
+const BucketsTime* RankMoments::bucket(std::uint32_t step, std::uint16_t bucket) const {
+  const BucketKey key{step, bucket};
+  const auto at = firstFrom(buckets_, key);
   // Ticks are never 0: an instant that was dropped has left its 0.
-  const bool whole =
-      at != buckets.end() && at->second.readyTicks != 0 && at->second.launchedTicks != 0;
+  const bool whole = at != buckets_.end() && at->first == key && at->second.readyTicks != 0 &&
+                     at->second.launchedTicks != 0;
   return whole ? &at->second : nullptr;
 }
 
-std::optional<std::uint16_t> RankFlights::ahead(std::uint32_t step, std::uint16_t bucket) const {
+std::optional<std::uint16_t> RankMoments::ahead(std::uint32_t step, std::uint16_t bucket) const {
   std::optional<std::uint16_t> found;
-  std::uint64_t latest = buckets.at({step, bucket}).readyTicks;
+  const auto end = firstFrom(buckets_, BucketKey{step, bucket});
+  std::uint64_t latest = end->second.readyTicks;
   // Buckets are launched in their order, as c10d does it: only one of a lower number stands ahead.
-  for (auto at = buckets.lower_bound({step, 0});
-       at != buckets.end() && at->first < BucketKey{step, bucket}; ++at) {
+  for (auto at = firstFrom(buckets_, BucketKey{step, std::uint16_t{0}}); at != end; ++at) {
     if (at->second.readyTicks > latest) {
       latest = at->second.readyTicks;
       found = at->first.second;
@@ -63,64 +83,108 @@ std::optional<std::uint16_t> RankFlights::ahead(std::uint32_t step, std::uint16_
   return found;
 }
 
+std::optional<double> RankMoments::coreWaitMs(std::uint32_t step) const {
+  const auto at = firstFrom(coreWaits_, step);
+  return at == coreWaits_.end() || at->first != step ? std::nullopt : std::optional(at->second);
+}
+
 std::uint64_t endOfStepsBelow(const run::Grown<StepTicks>& steps, std::uint32_t next) {
   const std::size_t open = firstOfStep(steps, next);
   return open == 0 ? 0 : steps[open - 1].endTicks;
 }
 
-bool FlightPieces::wants(EventKind kind) {
+bool RankPieces::wants(EventKind kind) {
   return run::factsOf(kind).value != run::ValueIs::kParameter && !run::has(kind, run::kHookPhase) &&
          !run::has(kind, run::kOfCall);
 }
 
-bool FlightPieces::add(int number, const SpanRow& span) {
-  if (!wants(span.kind)) {
-    return true;
-  }
-  OfRank& rank = ranks_[number];
+void RankPieces::add(const SpanRow& span) {
   const Interval interval{span.startTicks, span.startTicks + span.durationTicks};
   if (countedAs(span).copies()) {
-    rank.copies.push_back(interval);
+    copies.push_back(interval);
   }
   switch (span.kind) {
     case EventKind::kForward:
-      rank.forward.push_back(interval);
+      forward.push_back(interval);
       break;
     case EventKind::kBackward:
-      rank.backward.push_back(interval);
+      backward.push_back(interval);
       break;
     case EventKind::kWait:
-      rank.waits.push_back(interval);
+      waits.push_back(interval);
       break;
     case EventKind::kBucketReady:
-      rank.buckets[{span.step, span.bucket}].readyTicks = span.startTicks;
-      return span.step >= next_;
+      buckets[{span.step, span.bucket}].readyTicks = span.startTicks;
+      break;
     case EventKind::kBucketLaunched:
-      rank.buckets[{span.step, span.bucket}].launchedTicks = span.startTicks;
-      return span.step >= next_;
+      buckets[{span.step, span.bucket}].launchedTicks = span.startTicks;
+      break;
     default:
       break;
   }
-  return true;
 }
 
-std::map<int, RankFlights> FlightPieces::gather(const RunAnalysis& run, double nsPerTick,
-                                                std::vector<RankActivity> activities) const {
-  Ranks ranks;
+RankFlights RankPieces::flights(RankActivity activity, std::vector<Flight> flights) const {
+  RankFlights rank;
+  rank.inFlight = std::move(activity.inFlight);
+  rank.computing = std::move(activity.computing);
+  rank.offCore = std::move(activity.offCore);
+  rank.forward = unite(forward);
+  rank.backward = unite(backward);
+  rank.waits = unite(waits);
+  rank.copies = unite(copies);
+  rank.flights = std::move(flights);
+  orderFlights(rank);
+  // What is in flight and not in here is a send, a receive, or a collective that some rank has no
+  // record of: nobody can tell its waiting from its transfer.
+  std::vector<Interval> known = rank.copies;
+  for (const Flight& flight : rank.flights) {
+    known.push_back({flight.arrivedTicks, flight.endTicks});
+  }
+  rank.known = unite(std::move(known));
+  return rank;
+}
+
+FlightsByRank::FlightsByRank(const RunAnalysis& run) {
+  for (const CollectiveTimes& collective : run.collectives) {
+    if (collective.complete) {
+      collectives_.push_back(&collective);
+    }
+  }
+  next_.resize(collectives_.size());
+}
+
+std::vector<Flight> FlightsByRank::of(int rank) {
+  std::vector<Flight> flights;
+  for (std::size_t i = 0; i < collectives_.size(); ++i) {
+    const std::vector<Arrival>& arrivals = collectives_[i]->arrivals;  // by rank
+    std::size_t& next = next_[i];
+    for (; next < arrivals.size() && arrivals[next].rank <= rank; ++next) {
+      if (arrivals[next].rank == rank) {
+        flights.push_back(flightOf(*collectives_[i], arrivals[next]));
+      }
+    }
+  }
+  return flights;
+}
+
+bool FlightPieces::add(int number, const SpanRow& span) {
+  if (!RankPieces::wants(span.kind)) {
+    return true;
+  }
+  ranks_[number].add(span);
+  const bool ofBucket =
+      span.kind == EventKind::kBucketReady || span.kind == EventKind::kBucketLaunched;
+  return !ofBucket || span.step >= next_;
+}
+
+FlightPieces::Gathered FlightPieces::gather(const RunAnalysis& run, double nsPerTick,
+                                            std::vector<RankActivity> activities) const {
+  std::map<int, RankActivity> activityOf;
   for (RankActivity& activity : activities) {
-    RankFlights& rank = ranks[activity.rank];
-    rank.inFlight = std::move(activity.inFlight);
-    rank.computing = std::move(activity.computing);
-    rank.offCore = std::move(activity.offCore);
+    activityOf[activity.rank] = std::move(activity);
   }
-  for (const auto& [number, pieces] : ranks_) {
-    RankFlights& rank = ranks[number];
-    rank.forward = unite(pieces.forward);
-    rank.backward = unite(pieces.backward);
-    rank.waits = unite(pieces.waits);
-    rank.copies = unite(pieces.copies);
-    rank.buckets = pieces.buckets;
-  }
+  std::map<int, std::vector<Flight>> flightsOf;
   for (const auto& [group, collectives] : run.collectives.lists()) {
     const auto needed = needed_.find(group);
     for (std::size_t i = needed == needed_.end() ? 0 : needed->second; i < collectives.size();
@@ -128,30 +192,29 @@ std::map<int, RankFlights> FlightPieces::gather(const RunAnalysis& run, double n
       const CollectiveTimes& collective = collectives[i];
       for (std::size_t j = 0; collective.complete && j < collective.arrivals.size(); ++j) {
         const Arrival& arrival = collective.arrivals[j];
-        ranks[arrival.rank].flights.push_back(
-            {&collective, arrival.startTicks, arrival.allThereTicks, arrival.endTicks, 0});
+        flightsOf[arrival.rank].push_back(flightOf(collective, arrival));
       }
     }
   }
+  Gathered gathered;
+  const RankPieces none;
   for (const auto& [number, steps] : run.stepRows.lists()) {
-    for (std::size_t i = firstOfStep(steps, firstStep_); i < steps.size(); ++i) {
-      ranks[number].coreWaitMs[steps[i].step] = steps[i].coreWait * nsPerTick / 1e6;
-    }
+    const auto pieces = ranks_.find(number);
+    const RankPieces& of = pieces == ranks_.end() ? none : pieces->second;
+    gathered.ranks.emplace(number,
+                           of.flights(std::move(activityOf[number]), std::move(flightsOf[number])));
+    gathered.moments.emplace(
+        number, RankMoments(of.buckets, &steps, firstOfStep(steps, firstStep_), nsPerTick));
   }
-  for (auto& [number, rank] : ranks) {
-    orderFlights(rank);
-    // What is in flight and not in here is a send, a receive, or a collective that some rank has no
-    // record of: nobody can tell its waiting from its transfer.
-    std::vector<Interval> known = rank.copies;
-    for (const Flight& flight : rank.flights) {
-      known.push_back({flight.arrivedTicks, flight.endTicks});
-    }
-    rank.known = unite(std::move(known));
+  // A rank that has not ended a step yet may have been the last of a collective all the same.
+  for (const auto& [number, pieces] : ranks_) {
+    gathered.moments.try_emplace(number, pieces.buckets, nullptr, 0, nsPerTick);
   }
-  return ranks;
+  return gathered;
 }
 
-void FlightPieces::forget(std::uint32_t next, const RunAnalysis& run, const Ranks& flights) {
+void FlightPieces::forget(std::uint32_t next, const RunAnalysis& run,
+                          const std::map<int, RankFlights>& flights) {
   next_ = next;
   // A flight is needed that reaches into a step or the transfer of a flight that is open.
   std::map<int, std::uint64_t> neededFrom;
@@ -161,7 +224,7 @@ void FlightPieces::forget(std::uint32_t next, const RunAnalysis& run, const Rank
     for (const Flight& flight : flights.at(number).flights) {
       from = flight.collective->step < next ? from : std::min(from, flight.allThereTicks);
     }
-    OfRank& rank = ranks_[number];
+    RankPieces& rank = ranks_[number];
     for (auto* pieces : {&rank.forward, &rank.backward, &rank.waits, &rank.copies}) {
       std::erase_if(*pieces, [before](const Interval& piece) { return piece.end <= before; });
     }

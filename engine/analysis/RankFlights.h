@@ -34,10 +34,32 @@ struct BucketsTime {
   std::uint64_t launchedTicks = 0;
 };
 
+/// What of one rank tells how long others waited for it, over a run or the part of it that is
+/// looked at.
+struct RankMoments {
+  using BucketKey = std::pair<std::uint32_t, std::uint16_t>;  ///< step, bucket
+  using Buckets = std::map<BucketKey, BucketsTime>;
+
+  RankMoments() = default;
+  /// `steps`: of the rank, from the `first` of them on.
+  RankMoments(const Buckets& buckets, const run::Grown<StepTicks>* steps, std::size_t first,
+              double nsPerTick);
+
+  /// None: events of it may be lost.
+  [[nodiscard]] const BucketsTime* bucket(std::uint32_t step, std::uint16_t bucket) const;
+  /// The earlier bucket that `bucket`, which is known, stood behind: it became ready after it, and
+  /// last of all.
+  [[nodiscard]] std::optional<std::uint16_t> ahead(std::uint32_t step, std::uint16_t bucket) const;
+  /// StepTimes::coreWaitMs of a step; none: it is not known.
+  [[nodiscard]] std::optional<double> coreWaitMs(std::uint32_t step) const;
+
+ private:
+  std::vector<std::pair<BucketKey, BucketsTime>> buckets_;   // by key
+  std::vector<std::pair<std::uint32_t, double>> coreWaits_;  // by step
+};
+
 /// What one rank did, over a run or the part of it that is looked at.
 struct RankFlights {
-  using BucketKey = std::pair<std::uint32_t, std::uint16_t>;  ///< step, bucket
-
   Intervals inFlight;
   Intervals computing;
   Intervals offCore;
@@ -48,42 +70,57 @@ struct RankFlights {
   Intervals known;                        ///< in flight and of a known kind
   std::vector<Flight> flights;            ///< by arrival
   std::vector<std::uint64_t> latestEnds;  ///< of the flights up to each
-  std::map<BucketKey, BucketsTime> buckets;
-  std::map<std::uint32_t, double> coreWaitMs;  ///< StepTimes::coreWaitMs by step
-
-  /// None: events of it may be lost.
-  [[nodiscard]] const BucketsTime* bucket(std::uint32_t step, std::uint16_t bucket) const;
-  /// The earlier bucket that `bucket`, which is known, stood behind: it became ready after it, and
-  /// last of all.
-  [[nodiscard]] std::optional<std::uint16_t> ahead(std::uint32_t step, std::uint16_t bucket) const;
 };
 
 /// Returns when the last step below `next` of a rank ended; 0: it has none.
 std::uint64_t endOfStepsBelow(const run::Grown<StepTicks>& steps, std::uint32_t next);
 
-/// The spans and collectives of all ranks, as they come.
-class FlightPieces {
- public:
+/// What one rank's spans say of its flights, as they come.
+struct RankPieces {
   /// Whether spans of this kind are wanted: most are of parameters, of the hook or of collectives,
   /// and none of these is.
   static bool wants(trace::EventKind kind);
+  /// `span` is wanted.
+  void add(const trace::SpanRow& span);
+  /// What they come to. `flights`: of the rank, in any order.
+  [[nodiscard]] RankFlights flights(RankActivity activity, std::vector<Flight> flights) const;
+
+  std::vector<Interval> forward, backward, waits, copies;
+  RankMoments::Buckets buckets;
+};
+
+/// The flights of one rank in all collectives of a run, in the order of these. Of ranks that
+/// ascend: it goes on where it was.
+class FlightsByRank {
+ public:
+  explicit FlightsByRank(const RunAnalysis& run);
+  std::vector<Flight> of(int rank);
+
+ private:
+  std::vector<const CollectiveTimes*> collectives_;  // that are complete
+  std::vector<std::size_t> next_;                    // of the arrivals of each
+};
+
+/// The spans and collectives of all ranks, as they come.
+class FlightPieces {
+ public:
+  struct Gathered {
+    std::map<int, RankFlights> ranks;
+    std::map<int, RankMoments> moments;
+  };
+
   /// Returns false where the span changes what was forgotten.
   bool add(int rank, const trace::SpanRow& span);
   /// Returns one entry a rank, of what is not forgotten. `run` is of all that was added, and
   /// outlives what is returned; `activities` are of the same ranks and stretch of time.
-  [[nodiscard]] std::map<int, RankFlights> gather(const RunAnalysis& run, double nsPerTick,
-                                                  std::vector<RankActivity> activities) const;
+  [[nodiscard]] Gathered gather(const RunAnalysis& run, double nsPerTick,
+                                std::vector<RankActivity> activities) const;
   /// Forgets what no step from `next` on depends on. `flights`: what gather() said last.
   void forget(std::uint32_t next, const RunAnalysis& run,
               const std::map<int, RankFlights>& flights);
 
  private:
-  struct OfRank {
-    std::vector<Interval> forward, backward, waits, copies;
-    std::map<RankFlights::BucketKey, BucketsTime> buckets;
-  };
-
-  std::map<int, OfRank> ranks_;
+  std::map<int, RankPieces> ranks_;
   std::uint32_t next_ = 0;
   std::uint32_t firstStep_ = 0;                 // that collectives are of which are needed yet
   std::map<std::uint8_t, std::size_t> needed_;  // of RunAnalysis::collectives, from it on

@@ -1,11 +1,14 @@
 #include "engine/analysis/RecordedSteps.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "engine/analysis/RunData.h"
+#include "engine/base/InHalves.h"
 #include "engine/base/Try.h"
 #include "engine/cost/LinkSettings.h"
 #include "engine/cost/Probe.h"
@@ -28,28 +31,68 @@ std::size_t backendInFlight(const RecordedSettings& settings) {
   return settings.backend == "gloo" ? 2 : 1;  // its workers (gloo::Dispatcher)
 }
 
-/// The spans of the last steps of which all is there, by step and rank.
-std::map<std::uint32_t, std::vector<RankSpans>> spansByStep(const RunData& data, int worldSize) {
+bool isAnalysed(trace::EventKind kind) {
+  return run::has(kind, run::kAnalysed);
+}
+
+/// The last steps of which all is there.
+std::set<std::uint32_t> lastWholeSteps(const RunData& data, int worldSize) {
   const std::uint32_t last = data.lastStep();
   const std::set<std::uint32_t> left = data.stepsNotWhole();
-  std::map<std::uint32_t, std::vector<RankSpans>> steps;
+  std::set<std::uint32_t> steps;
+  std::optional<std::uint32_t> before;  // of the span before: the next is likely of it too
   // Where few steps are whole, the last of those may be anywhere.
-  data.eachSpanOf([](trace::EventKind kind) { return run::has(kind, run::kAnalysed); },
-                  left.empty() ? last - std::min(last, kMostSteps - 1) : 0,
-                  [&](int of, const trace::SpanRow& span) {
-                    if (of < 0 || of >= worldSize || left.contains(span.step)) {
-                      return;
-                    }
-                    auto& ranks = steps[span.step];
-                    for (int rank = static_cast<int>(ranks.size()); rank < worldSize; ++rank) {
-                      ranks.push_back({rank, {}});
-                    }
-                    ranks[static_cast<std::size_t>(of)].spans.push_back(span);
-                  });
+  data.eachSpanOf(
+      isAnalysed, left.empty() ? last - std::min(last, kMostSteps - 1) : 0,
+      [&](int of, const trace::SpanRow& span) {
+        if (of >= 0 && of < worldSize && span.step != before && !left.contains(span.step)) {
+          steps.insert(*(before = span.step));
+        }
+      });
   while (steps.size() > kMostSteps) {
     steps.erase(steps.begin());
   }
   return steps;
+}
+
+/// Calls `make` with each of these steps and the spans of all ranks in it, on two threads, and
+/// returns what it makes. Of a run of many ranks the spans of some steps at a time are there, and
+/// no more.
+template <typename Make>
+std::vector<RecordedStep> eachStep(const RunData& data, int worldSize,
+                                   const std::set<std::uint32_t>& steps, const Make& make) {
+  constexpr std::size_t kSpansAtOnce = 400'000;
+  const std::size_t spansAStep = data.spans.size() / std::max<std::size_t>(1, data.lastStep());
+  const std::size_t atOnce = std::max<std::size_t>(1, kSpansAtOnce / (spansAStep + 1));
+  std::vector<RecordedStep> all;
+  for (auto from = steps.begin(); from != steps.end();) {
+    std::map<std::uint32_t, std::vector<RankSpans>> some;
+    for (; from != steps.end() && some.size() < atOnce; ++from) {
+      auto& ranks = some[*from];
+      for (int rank = 0; rank < worldSize; ++rank) {
+        ranks.push_back({rank, {}});
+      }
+    }
+    data.eachSpanOf(isAnalysed, some.begin()->first, [&](int of, const trace::SpanRow& span) {
+      const auto step = some.find(span.step);
+      if (of >= 0 && of < worldSize && step != some.end()) {
+        step->second[static_cast<std::size_t>(of)].spans.push_back(span);
+      }
+    });
+    std::vector<std::optional<RecordedStep>> made(some.size());
+    base::inHalves(some.size(), 2, [&](std::size_t first, std::size_t end) {
+      for (std::size_t i = first; i < end; ++i) {
+        const auto& [step, spans] = *std::next(some.begin(), static_cast<std::ptrdiff_t>(i));
+        made[i] = make(step, spans);
+      }
+    });
+    for (std::optional<RecordedStep>& step : made) {
+      if (step) {
+        all.push_back(*std::move(step));
+      }
+    }
+  }
+  return all;
 }
 
 std::string environmentOf(const std::vector<trace::RankInfo>& ranks, const std::string& key) {
@@ -143,7 +186,7 @@ base::Result<RecordedSteps> recordedSteps(const RunData& data, const trace::RunI
   if (info.kind == trace::RunKind::kSimulated) {
     return cannotRead(path, "it is simulated, not measured: take the run that it was made from");
   }
-  auto steps = spansByStep(data, info.worldSize);
+  auto steps = lastWholeSteps(data, info.worldSize);
   if (data.layouts.empty() || steps.empty()) {
     return cannotRead(path, "it has no buckets, or no step was recorded");
   }
@@ -159,7 +202,8 @@ base::Result<RecordedSteps> recordedSteps(const RunData& data, const trace::RunI
   const RankClocks clocks{data.doubt, data.clock.nsPerTick};
   // The steps of other layouts, and the first with this one: it set the buckets up.
   steps.erase(steps.begin(), steps.upper_bound(recorded.layout.step));
-  for (const auto& [step, spans] : steps) {
+  const auto record = [&](std::uint32_t step,
+                          const std::vector<RankSpans>& spans) -> std::optional<RecordedStep> {
     const auto orders = readyOrders(spans, step, &recorded.layout);
     const auto lives = bucketLives(spans, step, recorded.layout, orders, clocks);
     const auto first = std::find_if(spans.begin(), spans.end(),
@@ -167,12 +211,13 @@ base::Result<RecordedSteps> recordedSteps(const RunData& data, const trace::RunI
     // Any origin near the step does: it keeps the numbers small, for the sake of doubles.
     const StepAxis axis{first == spans.end() ? 0 : first->spans.front().startTicks,
                         clocks.nsPerTick};
-    auto record = stepRecord(spans, step, recorded.layout, orders, lives, axis);
-    if (record.ok()) {
-      recorded.steps.push_back(
-          {std::move(record).value(), allreducedShare(spans, step, recorded.layout)});
+    auto whole = stepRecord(spans, step, recorded.layout, orders, lives, axis);
+    if (!whole.ok()) {
+      return std::nullopt;
     }
-  }
+    return RecordedStep{std::move(whole).value(), allreducedShare(spans, step, recorded.layout)};
+  };
+  recorded.steps = eachStep(data, info.worldSize, steps, record);
   return recorded;
 }
 

@@ -39,8 +39,8 @@ WarmUp warmUp(const std::vector<trace::BucketsMessage>& layouts, std::uint32_t f
 }
 
 bool RunAnalysis::isLate(int rank) const {
-  return std::any_of(lateness.begin(), lateness.end(),
-                     [rank](const RankLateness& of) { return of.rank == rank && of.late; });
+  const auto of = std::ranges::lower_bound(lateness, rank, {}, &RankLateness::rank);
+  return of != lateness.end() && of->rank == rank && of->late;
 }
 
 RunAnalysis analyse(const RunData& data) {

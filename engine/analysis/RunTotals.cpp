@@ -31,7 +31,7 @@ StepStretch StepStretch::takeBelow(std::uint32_t next) {
 }
 
 void RunTotals::addSteps(const StepStretch& stretch, const std::vector<CollectiveTimes>& sampled) {
-  const PeersByStep peers = peersByStep(sampled);
+  const PeersByStep peers(sampled);
   for (const StepTicks& step : stretch.steps) {
     stepTicks_ += step.duration();
     OfRank& rank = ranks_[step.rank];
@@ -61,10 +61,10 @@ void RunTotals::addSteps(const StepStretch& stretch, const std::vector<Collectiv
       add(kInFlight, step.inFlight);
       add(kExposed, step.exposed());
     }
-    const auto at = peers.find({step.rank, step.step});
-    if (at != peers.end() && at->second.known) {
-      add(kWaiting, at->second.waiting);
-      add(kTransfer, at->second.transfer);
+    const PeerTicks* of = peers.of(step.rank, step.step);
+    if (of != nullptr && of->known) {
+      add(kWaiting, of->waiting);
+      add(kTransfer, of->transfer);
     }
   }
 }

@@ -7,7 +7,6 @@
 
 #include "engine/analysis/Intervals.h"
 #include "engine/analysis/RankActivity.h"
-#include "engine/analysis/RunData.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
@@ -25,7 +24,7 @@ struct SpansOfStep {
   std::map<std::uint32_t, std::uint64_t> copiedTicks;  // by parameter: end of its copy-in
   std::uint64_t wholeCopyTicks = 0;
   std::uint64_t wholeCopyBytes = 0;
-  RunData all;  // to tell when the rank computed
+  ActivityPieces activity;  // to tell when the rank computed
 };
 
 void addCopyIn(const trace::SpanRow& span, SpansOfStep& spans) {
@@ -40,17 +39,11 @@ void addCopyIn(const trace::SpanRow& span, SpansOfStep& spans) {
 
 SpansOfStep spansOf(const RankSpans& rank, std::uint32_t step, double nsPerTick) {
   SpansOfStep spans;
-  spans.all.tracks.push_back({0, rank.rank, {}});
-  spans.all.clock.nsPerTick = nsPerTick;
   for (const trace::SpanRow& span : rank.spans) {
     if (span.step != step) {
       continue;
     }
-    // rankActivity() asks for a run. One of a single track and a single step is made, so that Note
-    // [Overlap] has one implementation.
-    trace::SpanRow own = span;
-    own.track = 0;
-    spans.all.spans.push_back(own);
+    spans.activity.add(span, nsPerTick);
     switch (span.kind) {
       case EventKind::kStep:
         spans.step = span;
@@ -103,10 +96,8 @@ cost::RankStep rankStep(const ReadyOrder& order, const SpansOfStep& spans, const
         axis.ns(copied == spans.copiedTicks.end() ? gradient.ticks
                                                   : std::max(gradient.ticks, copied->second));
   }
-  const auto activities = rankActivity(spans.all);
   const Intervals computing =
-      activities.empty() ? Intervals()
-                         : clip(activities.front().computing, {spans.step->startTicks, last});
+      clip(spans.activity.activity(order.rank).computing, {spans.step->startTicks, last});
   for (const Interval& one : computing) {
     rank.computing.push_back({axis.ns(one.begin), axis.ns(one.end)});
   }

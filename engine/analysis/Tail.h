@@ -49,16 +49,20 @@ enum class TailCause : std::uint8_t {
 /// Stands for the rank that came last where the clocks of several hosts cannot tell which did.
 inline constexpr int kUnclearRank = -1;
 
-/// One part of the exposed time of one rank's step.
+/// One part of the exposed time of one rank's step. Small ones first: of a long run of many ranks
+/// there are a million of these.
 struct TailItem {
   TailCause cause = TailCause::kUnknown;
+  bool severalBuckets = false;  ///< a mean over more than `bucket`
+  bool telling = false;  ///< much transfer: it costs beyond chance, whatever cores were missing
+  bool judged = true;    ///< uneven ranks: false where steps are too few to tell chance
+  trace::Operation operation = trace::Operation::kNone;
+  std::uint16_t bucket = trace::kNoBucket;
+  std::uint16_t ahead = trace::kNoBucket;  ///< stall: the bucket that it stood behind
   int rank = 0;
   std::uint32_t step = 0;
+  int peer = kUnclearRank;  ///< late rank, uneven ranks, no core: who came last
   double ms = 0;
-  std::uint16_t bucket = trace::kNoBucket;
-  bool severalBuckets = false;             ///< a mean over more than `bucket`
-  std::uint16_t ahead = trace::kNoBucket;  ///< stall: the bucket that it stood behind
-  int peer = kUnclearRank;                 ///< late rank, uneven ranks, no core: who came last
   /// Late bucket: the backward's computing from when it was ready until it was reduced. Stall: from
   /// ready to launch. Much transfer: computing of the backward. Late rank, uneven ranks: what this
   /// rank waited in all, hidden or not. No core: how long the thread had none in the step.
@@ -74,11 +78,8 @@ struct TailItem {
   std::optional<double> latencyMs;
   /// Much transfer: what the step thread of this rank waited for a core in the step.
   double coreWaitMs = 0;
-  bool telling = false;  ///< much transfer: it costs beyond chance, whatever cores were missing
   /// Late rank: how much later than on `rank` the bucket was ready there; none: not recorded.
   std::optional<double> readyLaterMs;
-  bool judged = true;  ///< uneven ranks: false where steps are too few to tell chance
-  trace::Operation operation = trace::Operation::kNone;
   std::uint64_t ticks = 0;  ///< a moment in the collective that it is about; 0: in none
   bool operator==(const TailItem&) const = default;
 };

@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "engine/base/InHalves.h"
 #include "engine/base/NumberText.h"
 #include "engine/cost/BlockBootstrap.h"
 #include "engine/cost/ChangedLine.h"
@@ -231,13 +232,17 @@ base::Result<std::vector<RankForecast>> Forecaster::forecast(const StepChange& c
   for (std::size_t step = 0; step < steps.size(); ++step) {
     replayed.add(planned.next(run_.steps[step], steps[step]));
   }
-  std::vector<std::vector<double>> drawnExposed(ranks);
-  std::vector<std::vector<double>> drawnStep(ranks);
-  std::mt19937 random(1);
   const std::size_t draws =
       std::clamp(kRankStepsDrawn / (run_.steps.size() * ranks), kFewestDraws, kMostDraws);
+  std::vector<std::vector<double>> drawnExposed(ranks, std::vector<double>(draws));
+  std::vector<std::vector<double>> drawnStep(ranks, std::vector<double>(draws));
+  std::mt19937 random(1);
+  std::vector<std::vector<std::size_t>> drawnNumbers;
   for (std::size_t draw = 0; draw < draws; ++draw) {
-    const auto numbers = drawBlocks(run_.steps.size(), random);
+    drawnNumbers.push_back(drawBlocks(run_.steps.size(), random));
+  }
+  const auto replay = [&](std::size_t draw) {
+    const std::vector<std::size_t>& numbers = drawnNumbers[draw];
     // The cost is fitted anew to each draw, since the doubt of a forecast is mostly that of the
     // line. Steps that are drawn may all be of one size: then the line of all steps stands.
     const auto fitted = fitTransfers(samplesOf(numbers), run_.known, run_.probes);
@@ -248,10 +253,15 @@ base::Result<std::vector<RankForecast>> Forecaster::forecast(const StepChange& c
       drawn.add(again.next(run_.steps[number], steps[number]));
     }
     for (std::size_t r = 0; r < ranks; ++r) {
-      drawnExposed[r].push_back(*median(std::move(drawn.exposed[r])));
-      drawnStep[r].push_back(*median(std::move(drawn.step[r])));
+      drawnExposed[r][draw] = *median(std::move(drawn.exposed[r]));
+      drawnStep[r][draw] = *median(std::move(drawn.step[r]));
     }
-  }
+  };
+  base::inHalves(draws, 2, [&](std::size_t from, std::size_t to) {
+    for (std::size_t draw = from; draw < to; ++draw) {
+      replay(draw);
+    }
+  });
   const HookWork hook = change.hook.value_or(HookWork{});
   const double hookOff = hook.offNs * static_cast<double>(plan.size());
   std::vector<RankForecast> forecasts = own_;

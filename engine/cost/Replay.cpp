@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -48,7 +47,7 @@ class HookClock {
 
   /// Returns when a bucket that is handed over at `ns` is encoded.
   double encode(double ns, std::uint64_t bytes) {
-    while (!came_.empty() && came_.front().ns <= std::max(ns, free_)) {
+    while (next_ < came_.size() && came_[next_].ns <= std::max(ns, free_)) {
       decodeNext();
     }
     free_ = std::max(ns, free_) + habits_.encode.ns(bytes);
@@ -60,7 +59,7 @@ class HookClock {
 
   /// Returns when each bucket is decoded, once all have been handed over.
   const std::vector<double>& decoded() {
-    while (!came_.empty()) {
+    while (next_ < came_.size()) {
       decodeNext();
     }
     return decoded_;
@@ -68,13 +67,14 @@ class HookClock {
 
  private:
   void decodeNext() {
-    free_ = std::max(free_, came_.front().ns) + habits_.decode.ns(came_.front().bytes);
+    free_ = std::max(free_, came_[next_].ns) + habits_.decode.ns(came_[next_].bytes);
     decoded_.push_back(free_);
-    came_.pop_front();
+    ++next_;
   }
 
   const RankHabits& habits_;
-  std::deque<TransferSample> came_;
+  std::vector<TransferSample> came_;  // few: a deque's first block would cost more than they do
+  std::size_t next_ = 0;              // to be decoded
   std::vector<double> decoded_;
   double free_ = kLongAgo;
 };

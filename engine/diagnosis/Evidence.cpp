@@ -27,6 +27,34 @@ void measure(Evidence& evidence) {
   evidence.stepMs = count == 0 ? 0 : ms / count;
 }
 
+using Transfers = std::map<std::uint32_t, Evidence::ExposedTransfers>;
+
+/// Adds what of these steps' exposed time transfers took.
+void addTransfers(const Evidence& evidence, const std::vector<analysis::StepOverlap>& steps,
+                  Transfers& transfers) {
+  using analysis::TailCause;
+  for (const analysis::StepOverlap& step : steps) {
+    if (!evidence.isMeasured(step.times) || !trace::isTypical(step.times.kept)) {
+      continue;
+    }
+    auto& [ms, ranks] = transfers[step.times.step];
+    ranks += 1;
+    for (const analysis::TailItem& item : step.tail) {
+      ms += item.cause == TailCause::kMuchTransfer || item.cause == TailCause::kSlowLink ||
+                    item.cause == TailCause::kLateBucket
+                ? item.ms
+                : 0;
+    }
+  }
+}
+
+/// Of a run of many ranks the tails are most of what the steps hold, and they are summed by now.
+void dropTails(std::vector<analysis::StepOverlap>& steps, std::size_t from) {
+  for (std::size_t i = from; i < steps.size(); ++i) {
+    steps[i].tail = {};
+  }
+}
+
 /// Adds what is made of the rest, which is there.
 void complete(Evidence& evidence, const std::filesystem::path& path) {
   const analysis::RunData& data = evidence.data;
@@ -106,11 +134,12 @@ Evidence evidenceOf(Recording recording, const std::filesystem::path& path) {
   std::vector<analysis::RankActivity> activity;
   evidence.run = recording.analysis ? std::move(*recording.analysis)
                                     : analysis::GrowingAnalysis().refresh(data, false, &activity);
-  const std::uint32_t first = evidence.run.warmUp.firstMeasured;
   evidence.steps = recording.analysis
                        ? analysis::stepOverlaps(data, evidence.run)
                        : analysis::stepOverlaps(data, evidence.run, std::move(activity));
-  evidence.causes = analysis::tailReasons(evidence.steps, first);
+  evidence.causes = analysis::tailReasons(evidence.steps, evidence.run.warmUp.firstMeasured);
+  addTransfers(evidence, evidence.steps, evidence.exposedTransfers);
+  dropTails(evidence.steps, 0);
   evidence.divergence = analysis::divergence(data);
   evidence.calls = analysis::callSequences(data, analysis::recordedToItsEnd(evidence.info));
   complete(evidence, path);
@@ -120,6 +149,7 @@ Evidence evidenceOf(Recording recording, const std::filesystem::path& path) {
 const Evidence& GrowingEvidence::refresh(Recording recording, const std::filesystem::path& path) {
   evidence_.info = std::move(recording.info);
   evidence_.ranks = std::move(recording.ranks);
+  evidence_.hosts = std::move(recording.hosts);
   evidence_.data = std::move(recording.data);
   evidence_.run = *std::move(recording.analysis);
   const analysis::RunData& data = evidence_.data;
@@ -128,12 +158,17 @@ const Evidence& GrowingEvidence::refresh(Recording recording, const std::filesys
   if (news.anew) {
     closed_ = 0;
     causes_ = {};
+    transfers_ = {};
   }
   std::vector<analysis::StepOverlap>& steps = evidence_.steps;
   steps.resize(closed_);
   steps.insert(steps.end(), news.closed.begin(), news.closed.end());
   closed_ = steps.size();
   steps.insert(steps.end(), news.open.begin(), news.open.end());
+  dropTails(steps, closed_ - news.closed.size());
+  addTransfers(evidence_, news.closed, transfers_);
+  evidence_.exposedTransfers = transfers_;
+  addTransfers(evidence_, news.open, evidence_.exposedTransfers);
   causes_.add(news.closed, first);
   analysis::TailSums causes = causes_;
   causes.add(news.open, first);

@@ -42,14 +42,21 @@ struct StepValues {
 /// What is known of a run, as a rule looks at it: the rows, and what `analysis` makes of them, once
 /// for all rules. Never changed once made. [any-thread]
 struct Evidence {
+  /// What of a step's transfers was exposed, over the ranks that tell.
+  struct ExposedTransfers {
+    double ms = 0;
+    int ranks = 0;
+  };
+
   trace::RunInfo info;
   std::vector<trace::RankInfo> ranks;
   std::vector<trace::HostState> hosts;  ///< none in files before format 1.3
   analysis::RunData data;
 
   analysis::RunAnalysis run;
-  std::vector<analysis::StepOverlap> steps;  ///< those of a rank by start
+  std::vector<analysis::StepOverlap> steps;  ///< those of a rank by start; their tails are below
   std::vector<analysis::TailReason> causes;  ///< of exposed time, the largest first
+  std::map<std::uint32_t, ExposedTransfers> exposedTransfers;  ///< by measured step
   analysis::Divergence divergence;
   std::vector<analysis::CallSequence> calls;
   std::vector<RankWork> work;  ///< of the measured steps, by rank
@@ -94,6 +101,7 @@ class GrowingEvidence {
   analysis::GrowingDivergence divergence_;
   analysis::GrowingCallSequences calls_;
   analysis::TailSums causes_;  // of closed steps
+  std::map<std::uint32_t, Evidence::ExposedTransfers> transfers_;  // likewise
   std::size_t closed_ = 0;     // of the evidence's steps, the first
   Evidence evidence_;
 };

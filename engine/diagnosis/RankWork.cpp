@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
 
+#include "engine/analysis/SpansByRank.h"
+#include "engine/base/InHalves.h"
 #include "engine/cost/Sample.h"
 #include "engine/trace/Event.h"
 
@@ -23,8 +28,9 @@ struct StepSpans {
   bool whole = false;
   std::uint64_t phaseTicks[3] = {0, 0, 0};  // data, forward, optimizer
   std::uint64_t waitsInForward = 0;
-  std::uint64_t backwardTicks = 0;                   // begin of the last backward
-  std::map<std::uint32_t, std::uint64_t> gradients;  // by parameter: when it was last ready
+  std::uint64_t backwardTicks = 0;  // begin of the last backward
+  // By parameter when it was last ready; several of one until readyOf().
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> gradients;
 };
 enum { kData, kForward, kOptimizer };
 
@@ -50,40 +56,100 @@ void take(const trace::SpanRow& span, StepSpans& step) {
     case EventKind::kBackward:
       step.backwardTicks = std::max(step.backwardTicks, span.startTicks);
       break;
-    case EventKind::kGradientReady: {
-      std::uint64_t& ready = step.gradients[static_cast<std::uint32_t>(span.value)];
-      ready = std::max(ready, span.startTicks);
+    case EventKind::kGradientReady:
+      step.gradients.emplace_back(static_cast<std::uint32_t>(span.value), span.startTicks);
       break;
-    }
     default:
       break;
   }
 }
 
-WorkMs workOf(const StepSpans& step, double msPerTick) {
-  const auto ms = [&](std::uint64_t ticks) { return static_cast<double>(ticks) * msPerTick; };
-  WorkMs work;
-  work[{WorkPart::Kind::kData, 0}] = ms(step.phaseTicks[kData]);
-  work[{WorkPart::Kind::kForward, 0}] =
-      ms(step.phaseTicks[kForward] - std::min(step.phaseTicks[kForward], step.waitsInForward));
-  work[{WorkPart::Kind::kOptimizer, 0}] = ms(step.phaseTicks[kOptimizer]);
+/// The last time that each gradient was ready, by time.
+std::vector<std::pair<std::uint64_t, std::uint32_t>> readyOf(StepSpans& step) {
+  auto& gradients = step.gradients;
+  std::sort(gradients.begin(), gradients.end());
   std::vector<std::pair<std::uint64_t, std::uint32_t>> ready;
-  for (const auto& [parameter, ticks] : step.gradients) {
-    ready.emplace_back(ticks, parameter);
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (i + 1 == gradients.size() || gradients[i + 1].first != gradients[i].first) {
+      ready.emplace_back(gradients[i].second, gradients[i].first);
+    }
   }
   std::sort(ready.begin(), ready.end());
+  return ready;
+}
+
+void addWork(std::uint32_t number, StepSpans& step, double msPerTick, RankWork& work) {
+  const auto ms = [&](std::uint64_t ticks) { return static_cast<double>(ticks) * msPerTick; };
+  work.set(number, {WorkPart::Kind::kData, 0}, ms(step.phaseTicks[kData]));
+  work.set(
+      number, {WorkPart::Kind::kForward, 0},
+      ms(step.phaseTicks[kForward] - std::min(step.phaseTicks[kForward], step.waitsInForward)));
+  work.set(number, {WorkPart::Kind::kOptimizer, 0}, ms(step.phaseTicks[kOptimizer]));
   // Gradients of earlier micro-batches lie before the last backward.
   std::uint64_t before = step.backwardTicks;
-  for (const auto& [ticks, parameter] : ready) {
+  for (const auto& [ticks, parameter] : readyOf(step)) {
     if (before != 0 && ticks >= before) {
-      work[{WorkPart::Kind::kGradient, parameter}] = ms(ticks - before);
+      work.set(number, {WorkPart::Kind::kGradient, parameter}, ms(ticks - before));
       before = ticks;
     }
   }
-  return work;
 }
 
+/// Where a value stands in a list that ascends, or would stand.
+template <typename T>
+std::size_t placeOf(const std::vector<T>& sorted, const T& value) {
+  return static_cast<std::size_t>(std::lower_bound(sorted.begin(), sorted.end(), value) -
+                                  sorted.begin());
+}
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
 }  // namespace
+
+std::size_t RankWork::addedStep(std::uint32_t step) {
+  const std::size_t row = placeOf(steps_, step);
+  if (row == steps_.size() || steps_[row] != step) {
+    steps_.insert(steps_.begin() + static_cast<std::ptrdiff_t>(row), step);
+    ms_.insert(ms_.begin() + static_cast<std::ptrdiff_t>(row * parts_.size()), parts_.size(),
+               kNone);
+  }
+  return row;
+}
+
+std::size_t RankWork::addedPart(const WorkPart& part) {
+  const std::size_t column = placeOf(parts_, part);
+  if (column == parts_.size() || parts_[column] != part) {
+    const std::size_t before = parts_.size();
+    parts_.insert(parts_.begin() + static_cast<std::ptrdiff_t>(column), part);
+    std::vector<double> wider(steps_.size() * parts_.size(), kNone);
+    for (std::size_t i = 0; i < ms_.size(); ++i) {
+      const std::size_t old = i % before;
+      wider[i / before * parts_.size() + old + (old < column ? 0 : 1)] = ms_[i];
+    }
+    ms_ = std::move(wider);
+  }
+  return column;
+}
+
+void RankWork::set(std::uint32_t step, const WorkPart& part, double ms) {
+  const std::size_t column = addedPart(part);
+  ms_[addedStep(step) * parts_.size() + column] = ms;
+}
+
+std::optional<double> RankWork::ms(std::uint32_t step, const WorkPart& part) const {
+  const std::size_t row = placeOf(steps_, step);
+  const std::size_t column = placeOf(parts_, part);
+  if (row == steps_.size() || steps_[row] != step || column == parts_.size() ||
+      parts_[column] != part) {
+    return std::nullopt;
+  }
+  return at(row, column);
+}
+
+std::optional<double> RankWork::at(std::size_t row, std::size_t column) const {
+  const double ms = ms_[row * parts_.size() + column];
+  return std::isnan(ms) ? std::nullopt : std::optional(ms);
+}
 
 std::string_view nameOf(WorkPart::Kind kind) {
   switch (kind) {
@@ -118,64 +184,108 @@ std::vector<RankWork> rankWork(const analysis::RunData& data, std::uint32_t firs
   const std::set<std::uint32_t> left = data.stepsNotWhole();
   const std::uint32_t first =
       left.empty() ? std::max(firstStep, last - std::min(last, kMostSteps - 1)) : firstStep;
-  std::map<int, std::map<std::uint32_t, StepSpans>> ranks;
-  data.eachSpanOf([](EventKind) { return true; }, first,
-                  [&](int rank, const trace::SpanRow& span) {
-                    if (!left.contains(span.step)) {
-                      take(span, ranks[rank][span.step]);
-                    }
-                  });
-  std::vector<RankWork> all;
-  for (auto& [rank, steps] : ranks) {
-    while (steps.size() > kMostSteps) {
-      steps.erase(steps.begin());
-    }
-    RankWork& work = all.emplace_back();
-    work.rank = rank;
-    for (const auto& [number, step] : steps) {
-      if (step.whole) {
-        work.steps[number] = workOf(step, data.clock.nsPerTick / 1e6);
+  const analysis::SpansByRank spans(data);
+  std::vector<std::optional<RankWork>> ranks(spans.size());  // none: no span of these steps
+  base::inHalves(spans.size(), 2, [&](std::size_t from, std::size_t to) {
+    for (std::size_t place = from; place < to; ++place) {
+      std::map<std::uint32_t, StepSpans> steps;
+      StepSpans* step = nullptr;  // of the span before: the next is likely of it too
+      std::uint32_t number = 0;
+      spans.eachOf(
+          place, [](EventKind) { return true; }, first,
+          [&](const trace::SpanRow& span) {
+            if (left.empty() || !left.contains(span.step)) {
+              if (step == nullptr || span.step != number) {
+                step = &steps[number = span.step];
+              }
+              take(span, *step);
+            }
+          });
+      if (steps.empty()) {
+        continue;
       }
+      while (steps.size() > kMostSteps) {
+        steps.erase(steps.begin());
+      }
+      RankWork& work = ranks[place].emplace(spans.rank(place));
+      for (auto& [of, whole] : steps) {
+        if (whole.whole) {
+          addWork(of, whole, data.clock.nsPerTick / 1e6, work);
+        }
+      }
+    }
+  });
+  std::vector<RankWork> all;
+  for (std::optional<RankWork>& work : ranks) {
+    if (work) {
+      all.push_back(*std::move(work));
     }
   }
   return all;
 }
 
+namespace {
+
+/// What a rank took for one part, asked for steps that ascend.
+class PartOfSteps {
+ public:
+  PartOfSteps(const RankWork& work, const WorkPart& part)
+      : work_(&work), column_(placeOf(work.parts(), part)) {
+    known_ = column_ < work.parts().size() && work.parts()[column_] == part;
+  }
+
+  std::optional<double> next(std::uint32_t step) {
+    const std::vector<std::uint32_t>& steps = work_->steps();
+    while (row_ < steps.size() && steps[row_] < step) {
+      ++row_;
+    }
+    return known_ && row_ < steps.size() && steps[row_] == step ? work_->at(row_, column_)
+                                                                : std::nullopt;
+  }
+
+ private:
+  const RankWork* work_;
+  std::size_t column_;
+  std::size_t row_ = 0;
+  bool known_ = false;
+};
+
+}  // namespace
+
 std::vector<Excess> excessOf(const std::vector<RankWork>& work, int rank) {
   const auto own =
-      std::find_if(work.begin(), work.end(), [&](const RankWork& of) { return of.rank == rank; });
-  std::map<WorkPart, Excess> parts;
-  for (const auto& [number, ownMs] : own == work.end() ? decltype(own->steps){} : own->steps) {
-    std::vector<const WorkMs*> others;
-    for (const RankWork& of : work) {
-      const auto step = of.steps.find(number);
-      if (of.rank != rank && step != of.steps.end()) {
-        others.push_back(&step->second);
-      }
-    }
-    if (others.empty() || others.size() + 1 != work.size()) {
-      continue;
-    }
-    for (const auto& [part, ms] : ownMs) {
-      std::vector<double> theirs;
-      for (const WorkMs* other : others) {
-        if (const auto found = other->find(part); found != other->end()) {
-          theirs.push_back(found->second);
-        }
-      }
-      if (theirs.size() == others.size()) {
-        Excess& excess = parts[part];
-        excess.part = part;
-        excess.steps.push_back(number);
-        excess.ms.push_back(ms - cost::median(std::move(theirs)).value_or(ms));
-      }
-    }
-  }
+      std::find_if(work.begin(), work.end(), [&](const RankWork& of) { return of.rank() == rank; });
   std::vector<Excess> all;
-  for (auto& [part, excess] : parts) {
-    excess.meanMs = std::accumulate(excess.ms.begin(), excess.ms.end(), 0.0) /
-                    static_cast<double>(excess.ms.size());
-    all.push_back(std::move(excess));
+  for (const WorkPart& part : own == work.end() ? std::vector<WorkPart>() : own->parts()) {
+    std::vector<PartOfSteps> others;
+    for (const RankWork& of : work) {
+      if (&of != &*own) {
+        others.emplace_back(of, part);
+      }
+    }
+    Excess excess{part, {}, {}, 0};
+    PartOfSteps mine(*own, part);
+    for (const std::uint32_t step : own->steps()) {
+      const auto ms = mine.next(step);
+      std::vector<double> theirs;
+      for (PartOfSteps& of : others) {
+        const auto other = ms ? of.next(step) : std::nullopt;
+        if (!other) {
+          break;
+        }
+        theirs.push_back(*other);
+      }
+      // Where all the others have it, too.
+      if (!theirs.empty() && theirs.size() == others.size()) {
+        excess.steps.push_back(step);
+        excess.ms.push_back(*ms - cost::median(std::move(theirs)).value_or(*ms));
+      }
+    }
+    if (!excess.ms.empty()) {
+      excess.meanMs = std::accumulate(excess.ms.begin(), excess.ms.end(), 0.0) /
+                      static_cast<double>(excess.ms.size());
+      all.push_back(std::move(excess));
+    }
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const Excess& a, const Excess& b) { return a.meanMs > b.meanMs; });

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,12 +34,30 @@ std::string_view nameOf(WorkPart::Kind kind);
 /// Returns "in its data", "in its forward", "before the gradient of NAME", "in its optimizer".
 std::string phraseOf(const WorkPart& part, const std::string& parameter);
 
-/// How long each part of a step took, in ms.
-using WorkMs = std::map<WorkPart, double>;
+/// How long a rank took for each part of its steps, as a table: of a long run of many ranks there
+/// are millions of them.
+class RankWork {
+ public:
+  explicit RankWork(int rank = 0) : rank_(rank) {}
 
-struct RankWork {
-  int rank = 0;
-  std::map<std::uint32_t, WorkMs> steps;  ///< by number
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] const std::vector<std::uint32_t>& steps() const { return steps_; }  ///< ascend
+  [[nodiscard]] const std::vector<WorkPart>& parts() const { return parts_; }       ///< likewise
+  /// What a part of a step took; none: the step is not known, or has no such part.
+  [[nodiscard]] std::optional<double> ms(std::uint32_t step, const WorkPart& part) const;
+  /// The same by their places in steps() and parts().
+  [[nodiscard]] std::optional<double> at(std::size_t row, std::size_t column) const;
+  /// Adds the step or the part where it is not known. Quick for steps and parts as they ascend.
+  void set(std::uint32_t step, const WorkPart& part, double ms);
+
+ private:
+  std::size_t addedStep(std::uint32_t step);
+  std::size_t addedPart(const WorkPart& part);
+
+  int rank_;
+  std::vector<std::uint32_t> steps_;
+  std::vector<WorkPart> parts_;
+  std::vector<double> ms_;  // a row of all parts each step; NaN: none
 };
 
 /// Returns what each rank did in the last 512 steps from `firstStep` on, by rank. Steps that have

@@ -34,6 +34,8 @@ bool isOfAll(std::uint16_t detail);
 class SequenceNumbers {
  public:
   static constexpr std::uint64_t kWrap = 1ull << 24;
+  /// Numbers that lie within so many of each other are what they are.
+  static constexpr std::uint64_t kOutOfOrder = 1ull << 20;
 
   std::uint64_t operator()(std::uint64_t sequence) {
     const std::uint64_t ahead = (sequence - last_) & (kWrap - 1);
@@ -49,7 +51,6 @@ class SequenceNumbers {
   void set(std::uint64_t sequence) { last_ = sequence; }
 
  private:
-  static constexpr std::uint64_t kOutOfOrder = 1ull << 20;
   bool seen_ = false;
   std::uint64_t last_ = 0;
 };

@@ -1,16 +1,10 @@
 #include "engine/run/SpanBlock.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace lockstep::run {
-namespace {
-
-constexpr std::ptrdiff_t at(std::size_t offset) {
-  return static_cast<std::ptrdiff_t>(offset);
-}
-
-}  // namespace
 
 SpanRecord recordOf(const trace::SpanRow& row, std::uint16_t track) {
   SpanRecord record;
@@ -27,46 +21,79 @@ SpanRecord recordOf(const trace::SpanRow& row, std::uint16_t track) {
 }
 
 std::size_t SpanBlock::firstStartingAt(std::uint64_t ticks) const {
-  const auto begin = startTicks_.begin();
-  return static_cast<std::size_t>(std::lower_bound(begin, begin + run::at(count_), ticks) - begin);
+  return static_cast<std::size_t>(std::lower_bound(startTicks_, startTicks_ + count_, ticks) -
+                                  startTicks_);
 }
 
 std::size_t SpanBlock::firstStartingAfter(std::uint64_t ticks) const {
-  const auto begin = startTicks_.begin();
-  return static_cast<std::size_t>(std::upper_bound(begin, begin + run::at(count_), ticks) - begin);
+  return static_cast<std::size_t>(std::upper_bound(startTicks_, startTicks_ + count_, ticks) -
+                                  startTicks_);
+}
+
+/// Makes room for twice as many, and for so many at least.
+void SpanBlock::grow(std::size_t atLeast) {
+  std::size_t capacity = std::max(kFewest, capacity_);
+  while (capacity < atLeast) {
+    capacity *= 2;
+  }
+  auto room = std::make_unique_for_overwrite<std::byte[]>(capacity * kSpanBytes);
+  std::byte* next = room.get();
+  // The widest first, so that each is aligned.
+  const auto move = [&]<typename T>(T*& column) {
+    auto* const to = reinterpret_cast<T*>(next);
+    std::copy_n(column, count_, to);
+    column = to;
+    next += capacity * sizeof(T);
+  };
+  move(startTicks_);
+  move(valueLow_);
+  move(durationLow_);
+  move(id_);
+  move(stepLow_);
+  move(sort_);
+  room_ = std::move(room);
+  capacity_ = capacity;
 }
 
 void SpanBlock::put(std::size_t offset, const SpanRecord& span) {
   startTicks_[offset] = span.startTicks;
-  value_[offset] = span.value;
+  valueLow_[offset] = static_cast<std::uint32_t>(span.value);
+  valueHigh_.put(offset, span.value >> 32);
   durationLow_[offset] = static_cast<std::uint32_t>(span.durationTicks);
-  durationHigh_[offset] = static_cast<std::uint16_t>(span.durationTicks >> 32);
+  durationHigh_.put(offset, span.durationTicks >> 32);
   id_[offset] = span.id;
   latestId_ = std::max(latestId_, span.id);
-  step_[offset] = span.step;
+  stepLow_[offset] = static_cast<std::uint16_t>(span.step);
+  stepHigh_.put(offset, span.step >> 16);
   latestStep_ = std::max(latestStep_, span.step);
   sort_[offset] = indexOf({span.bucket, span.detail, span.track, span.kind});
 }
 
 void SpanBlock::insert(std::size_t offset, const SpanRecord& span) {
   // At most 2048 spans move, whatever the length of the row.
-  const auto makeRoom = [&](auto& column) {
-    const auto begin = column.begin();
-    std::move_backward(begin + run::at(offset), begin + run::at(count_),
-                       begin + run::at(count_ + 1));
+  if (count_ == capacity_) {
+    grow(count_ + 1);
+  }
+  const auto makeRoom = [&](auto* column) {
+    std::move_backward(column + offset, column + count_, column + count_ + 1);
   };
   makeRoom(startTicks_);
-  makeRoom(value_);
+  makeRoom(valueLow_);
   makeRoom(durationLow_);
-  makeRoom(durationHigh_);
   makeRoom(id_);
-  makeRoom(step_);
+  makeRoom(stepLow_);
   makeRoom(sort_);
+  valueHigh_.makeRoom(offset);
+  durationHigh_.makeRoom(offset);
+  stepHigh_.makeRoom(offset);
   put(offset, span);
   ++count_;
 }
 
 void SpanBlock::append(const SpanBlock& other, std::size_t first) {
+  if (const std::size_t count = count_ + other.count_ - first; count > capacity_) {
+    grow(count);
+  }
   for (std::size_t i = first; i < other.count_; ++i) {
     push_back(other.at(i));
   }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
@@ -45,13 +44,15 @@ inline trace::SpanRow rowOf(const SpanRecord& record, std::int32_t track) {
   return row;
 }
 
-/// Some spans in columns: 32 bytes a span, and eight for each sort of span (kind, bucket, detail,
-/// track) among them. Neither sorted nor checked: that is for whoever puts them here.
+/// Some spans in columns: 24 bytes a span, and eight for each sort of span (kind, bucket, detail,
+/// track) among them. It takes room as it fills: of many ranks most rows are short. Where a value,
+/// a duration or a step needs more than its usual width, its column of upper parts is added.
+/// Neither sorted nor checked: that is for whoever puts them here.
 class SpanBlock {
  public:
   static constexpr std::size_t kSpans = 2048;
 
-  SpanBlock() {}  // not defaulted: std::make_shared would fill all columns with zeros
+  SpanBlock() = default;
   SpanBlock(const SpanBlock& other) : SpanBlock() { append(other, 0); }
   SpanBlock& operator=(const SpanBlock&) = delete;
 
@@ -66,9 +67,9 @@ class SpanBlock {
     SpanRecord span;
     span.startTicks = startTicks_[offset];
     span.durationTicks = endAt(offset) - startTicks_[offset];
-    span.value = value_[offset];
+    span.value = static_cast<std::uint64_t>(valueHigh_.at(offset)) << 32 | valueLow_[offset];
     span.id = id_[offset];
-    span.step = step_[offset];
+    span.step = static_cast<std::uint32_t>(stepHigh_.at(offset)) << 16 | stepLow_[offset];
     span.bucket = sort.bucket;
     span.detail = sort.detail;
     span.track = sort.track;
@@ -89,10 +90,17 @@ class SpanBlock {
       }
     }
   }
+  /// Calls `take` with the track of each sort of span among them; with one track several times.
+  template <typename Take>
+  void eachTrack(const Take& take) const {
+    for (const Sort& sort : sorts_) {
+      take(sort.track);
+    }
+  }
   [[nodiscard]] std::uint64_t startAt(std::size_t offset) const { return startTicks_[offset]; }
   [[nodiscard]] std::uint64_t endAt(std::size_t offset) const {
     return startTicks_[offset] +
-           (static_cast<std::uint64_t>(durationHigh_[offset]) << 32 | durationLow_[offset]);
+           (static_cast<std::uint64_t>(durationHigh_.at(offset)) << 32 | durationLow_[offset]);
   }
   /// The first span that starts at or after `ticks`, or after it; of spans that lie by start.
   [[nodiscard]] std::size_t firstStartingAt(std::uint64_t ticks) const;
@@ -100,19 +108,51 @@ class SpanBlock {
 
   /// Puts a span before the one at `offset`; there has to be room.
   void insert(std::size_t offset, const SpanRecord& span);
-  void push_back(const SpanRecord& span) { put(count_++, span); }
+  void push_back(const SpanRecord& span) {
+    if (count_ == capacity_) {
+      grow(count_ + 1);
+    }
+    put(count_++, span);
+  }
   /// Adds the spans of `other` from `first` on.
   void append(const SpanBlock& other, std::size_t first);
   /// Drops the spans from `first` on.
   void cut(std::size_t first);
 
   [[nodiscard]] std::size_t memoryBytes() const {
-    return sizeof(SpanBlock) + sorts_.capacity() * sizeof(Sort);
+    return sizeof(SpanBlock) + capacity_ * kSpanBytes + sorts_.capacity() * sizeof(Sort) +
+           valueHigh_.memoryBytes() + durationHigh_.memoryBytes() + stepHigh_.memoryBytes();
   }
 
  private:
+  static constexpr std::size_t kSpanBytes = 24;  // in all columns
+  static constexpr std::size_t kFewest = 32;     // that room is made for
+
+  /// The upper parts of numbers that are small in most blocks: up to the last that is not.
   template <typename T>
-  using Column = std::array<T, kSpans>;
+  class UpperColumn {
+   public:
+    [[nodiscard]] T at(std::size_t offset) const {
+      return offset < parts_.size() ? parts_[offset] : T{0};
+    }
+    void put(std::size_t offset, std::uint64_t part) {
+      if (part != 0 && offset >= parts_.size()) {
+        parts_.resize(offset + 1);
+      }
+      if (offset < parts_.size()) {
+        parts_[offset] = static_cast<T>(part);
+      }
+    }
+    void makeRoom(std::size_t offset) {
+      if (offset < parts_.size()) {
+        parts_.insert(parts_.begin() + static_cast<std::ptrdiff_t>(offset), T{0});
+      }
+    }
+    [[nodiscard]] std::size_t memoryBytes() const { return parts_.capacity() * sizeof(T); }
+
+   private:
+    std::vector<T> parts_;
+  };
 
   /// What many spans of a block have in common.
   struct Sort {
@@ -123,6 +163,7 @@ class SpanBlock {
     bool operator==(const Sort&) const = default;
   };
 
+  void grow(std::size_t atLeast);
   void put(std::size_t offset, const SpanRecord& span);
   std::uint16_t indexOf(const Sort& wanted);
   void tidySorts();
@@ -130,13 +171,17 @@ class SpanBlock {
   std::size_t count_ = 0;
   std::uint32_t latestId_ = 0;
   std::uint32_t latestStep_ = 0;
-  Column<std::uint64_t> startTicks_;
-  Column<std::uint64_t> value_;
-  Column<std::uint32_t> durationLow_;
-  Column<std::uint32_t> id_;
-  Column<std::uint32_t> step_;
-  Column<std::uint16_t> durationHigh_;
-  Column<std::uint16_t> sort_;  // index into `sorts_`: at most one for each span
+  std::size_t capacity_ = 0;
+  std::unique_ptr<std::byte[]> room_;  // for the columns, one after the other:
+  std::uint64_t* startTicks_ = nullptr;
+  std::uint32_t* valueLow_ = nullptr;
+  std::uint32_t* durationLow_ = nullptr;
+  std::uint32_t* id_ = nullptr;
+  std::uint16_t* stepLow_ = nullptr;
+  std::uint16_t* sort_ = nullptr;  // index into `sorts_`: at most one for each span
+  UpperColumn<std::uint32_t> valueHigh_;
+  UpperColumn<std::uint16_t> durationHigh_;
+  UpperColumn<std::uint16_t> stepHigh_;
   std::vector<Sort> sorts_;
   std::uint16_t lastSort_ = 0;
 };

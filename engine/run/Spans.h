@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <map>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/run/SpanBlock.h"
@@ -92,22 +92,31 @@ class Spans {
   void eachOf(const Wanted& wanted, std::uint32_t first, const Take& take) const {
     const std::size_t end = packed() + blocks_.size();
     for (std::size_t number = 0; number < end; number = after(number)) {
-      const SpanBlock& of = block(number);
-      if (of.latestStep() >= first) {
-        of.eachOf(wanted, [&](std::size_t offset) {
-          take(row(of.at(offset)), static_cast<Index>(number * SpanBlock::kSpans + offset));
-        });
-      }
+      eachInBlock(number, wanted, first, take);
+    }
+  }
+  /// The same of one block, by its number.
+  template <typename Wanted, typename Take>
+  void eachInBlock(std::size_t number, const Wanted& wanted, std::uint32_t first,
+                   const Take& take) const {
+    const SpanBlock& of = block(number);
+    if (of.latestStep() >= first) {
+      of.eachOf(wanted, [&](std::size_t offset) {
+        take(row(of.at(offset)), static_cast<Index>(number * SpanBlock::kSpans + offset));
+      });
+    }
+  }
+  /// Calls `take` with the number of each block, in the order of begin(), and the track of spans in
+  /// it; with one track several times, and again where there are spans of several.
+  template <typename Take>
+  void eachBlock(const Take& take) const {
+    const std::size_t end = packed() + blocks_.size();
+    for (std::size_t number = 0; number < end; number = after(number)) {
+      block(number).eachTrack([&](std::uint16_t track) { take(number, trackIds_[track]); });
     }
   }
 
  private:
-  /// A track's number, and the block that its next span goes into.
-  struct Filling {
-    std::uint16_t track = 0;
-    std::shared_ptr<SpanBlock> block;
-  };
-
   // Blocks are counted as if all packs were whole, and those without a pack after them.
   [[nodiscard]] std::size_t packed() const { return packs_.size() * SpanPack::kBlocks; }
   [[nodiscard]] const SpanBlock& block(std::size_t number) const {
@@ -119,12 +128,16 @@ class Spans {
   [[nodiscard]] trace::SpanRow row(const SpanRecord& record) const {
     return rowOf(record, trackIds_[record.track]);
   }
-  SpanBlock& blockFor(Filling& filling);
+  std::uint16_t numberOf(std::int32_t track);
+  SpanBlock& blockFor(std::uint16_t number);
 
   SpanPacks packs_;
   std::vector<std::shared_ptr<const SpanBlock>> blocks_;
   std::vector<std::int32_t> trackIds_;
-  std::map<std::int32_t, Filling> filling_;  // by track
+  // Of what is added: a track's number, and by number the block that its next span goes into.
+  std::unordered_map<std::int32_t, std::uint16_t> numberOf_;
+  std::vector<std::shared_ptr<SpanBlock>> filling_;
+  std::uint16_t latest_ = 0;  // of the span before: the next is likely of it too
   std::size_t size_ = 0;
 };
 

@@ -149,34 +149,6 @@ def studio_open(options):
     return report("studio_open", figures, rows)
 
 
-def studio_ranks(options):
-    """The landscape of 1,024 ranks in 200 iterations with four of them planted: making the table,
-    comparing the ranks, frames of the map by the raster painter with the pointer moving, and
-    whether `lockstep info` names all that are planted in its first lines."""
-    planted = {"--slow": "700:12", "--link": "511:8", "--periodic": "41:24:10",
-               "--slow-host": "100:4"}
-    named = ("rank 700 computes", "rank 511 transfers", "rank 41 computes", "host node100")
-    with tempfile.TemporaryDirectory() as folder:
-        run = pathlib.Path(folder) / "ranks.lockstep"
-        subprocess.run([options.bin / "make_run", run, "--world", "1024", "--steps", "200",
-                        *(text for plant in planted.items() for text in plant)], check=True,
-                       stdout=subprocess.DEVNULL)
-        tries = [json.loads(subprocess.run([options.bin / "bench_ranks", run], check=True,
-                                           capture_output=True, text=True).stdout)
-                 for _ in range(3)]
-        info = subprocess.run([options.bin / "lockstep", "info", run], check=True,
-                              capture_output=True, text=True).stdout.splitlines()[:20]
-    best = {"landscape_ms": min(one["landscape_ms"] for one in tries),
-            "likeness_ms": min(one["likeness_ms"] for one in tries),
-            "frames_per_s": max(one["frames_per_s"] for one in tries),
-            "named": sum(any(name in line for line in info) for name in named)}
-    rows = [("1,024 ranks: landscape_ms", best["landscape_ms"], "", 1000, False),
-            ("1,024 ranks: likeness_ms", best["likeness_ms"], "", 1000, False),
-            ("1,024 ranks: frames_per_s", best["frames_per_s"], "", 30, True),
-            ("1,024 ranks: planted that info names", best["named"], "", len(named), True)]
-    return report("studio_ranks", {**best, "tries": tries}, rows)
-
-
 def studio_runs(options):
     """5,000 runs in a folder, listed as by a start that has seen none of them and by the next one:
     until the list stands, and how many files the second opens."""

@@ -35,6 +35,21 @@ std::optional<std::size_t> MeetingTable::indexOf(std::uint64_t sequence) const {
              : std::nullopt;
 }
 
+// Numbers of a rank ascend but for few: of a run of many ranks it would cost much to look through
+// all that came to a meeting for each that comes.
+bool MeetingTable::mayHaveCome(int rank, std::uint64_t sequence) const {
+  const auto at = static_cast<std::size_t>(rank);
+  return at < reached_.size() && sequence < reached_[at];
+}
+
+void MeetingTable::noteArrival(int rank, std::uint64_t sequence) {
+  const auto at = static_cast<std::size_t>(rank);
+  if (at >= reached_.size()) {
+    reached_.resize(at + 1);
+  }
+  reached_[at] = std::max(reached_[at], sequence + 1);
+}
+
 // Ends are nearly sorted, but a meeting that began later may end first. So the search is followed
 // by a look at as many before it as can be out of order.
 std::size_t MeetingTable::firstEndingAfter(std::uint64_t ticks) const {
@@ -89,7 +104,7 @@ void Meetings::add(int rank, std::size_t row, const run::SpanRecord& span) {
   }
   std::uint64_t sequence = table.numbers_(call.number);
   auto index = table.indexOf(sequence);
-  if (index) {
+  if (index && table.mayHaveCome(rank, sequence)) {
     for (std::uint32_t at = table.meetings_[*index].arrivals; at != kNone;
          at = arrivals_[at].next) {
       if (arrivals_[at].rank == rank) {
@@ -122,6 +137,7 @@ void Meetings::add(int rank, std::size_t row, const run::SpanRecord& span) {
   arrivals_.push_back({span.startTicks, meeting.arrivals, static_cast<std::uint16_t>(rank),
                        static_cast<std::uint16_t>(row)});
   meeting.arrivals = static_cast<std::uint32_t>(arrivals_.size() - 1);
+  table.noteArrival(rank, sequence);
   meeting.firstStart = std::min(meeting.firstStart, span.startTicks);
   meeting.lastEnd = std::max(meeting.lastEnd, span.endTicks());
   if (span.startTicks > meeting.lastStart) {

@@ -45,11 +45,14 @@ class MeetingTable {
   friend class Meetings;
 
   [[nodiscard]] std::optional<std::size_t> indexOf(std::uint64_t sequence) const;
+  [[nodiscard]] bool mayHaveCome(int rank, std::uint64_t sequence) const;
+  void noteArrival(int rank, std::uint64_t sequence);
   void settle(std::size_t members);
 
   std::vector<Meeting> meetings_;
   run::SequenceNumbers numbers_;
-  std::size_t placed_ = 0;  // those before it keep their rows
+  std::vector<std::uint64_t> reached_;  // by rank, the number after the highest that it came to
+  std::size_t placed_ = 0;              // those before it keep their rows
   int rows_ = 1;
 };
 

@@ -23,17 +23,19 @@ using Runs = std::vector<PicturedRun>;
 using Step = std::optional<std::uint32_t>;
 using Draw = std::function<Picture(const Runs&, QSize, Theme, Step, const PicturedRanks&)>;
 
-// The views whose pictures are made of the analysis; the timeline needs none.
-const std::map<QString, Draw>& analysedViews() {
+const QString kTimeline = QStringLiteral("timeline");
+const QString kBuckets = QStringLiteral("buckets");
+
+// All but the timeline, which is drawn of a stretch of time.
+const std::map<QString, Draw>& otherViews() {
   static const std::map<QString, Draw> views{
       {QStringLiteral("live"),
        [](const Runs& runs, QSize size, Theme theme, Step, const PicturedRanks&) {
          return livePicture(*runs[0].model, runs[0].analysed, size, theme);
        }},
-      {QStringLiteral("buckets"),
+      {kBuckets,
        [](const Runs& runs, QSize size, Theme theme, Step step, const PicturedRanks& ranks) {
-         return bucketsPicture(*runs[0].model, runs[0].analysed.get(), size, theme, step,
-                               ranks.shown);
+         return bucketsPicture(*runs[0].model, size, theme, step, ranks.shown);
        }},
       {QStringLiteral("overlap"),
        [](const Runs& runs, QSize size, Theme theme, Step, const PicturedRanks& ranks) {
@@ -63,16 +65,18 @@ const std::map<QString, Draw>& analysedViews() {
   return views;
 }
 
-const QString kTimeline = QStringLiteral("timeline");
-
 }  // namespace
 
 QStringList picturedViews() {
   QStringList names{kTimeline};
-  for (const auto& [name, draw] : analysedViews()) {
+  for (const auto& [name, draw] : otherViews()) {
     names.append(name);
   }
   return names;
+}
+
+bool pictureNeedsAnalysis(const QString& view) {
+  return view != kTimeline && view != kBuckets;
 }
 
 int runsOfPicture(const QString& view) {
@@ -85,8 +89,8 @@ base::Result<Picture> viewPicture(const QString& view, const std::vector<Picture
   const auto refused = [&](const std::string& why) {
     return base::Error{base::ExitCode::kBadInput, why, view.toStdString()};
   };
-  const auto analysed = analysedViews().find(view);
-  if (view != kTimeline && analysed == analysedViews().end()) {
+  const auto other = otherViews().find(view);
+  if (view != kTimeline && other == otherViews().end()) {
     return refused("is no view; there are " +
                    picturedViews().join(QStringLiteral(", ")).toStdString());
   }
@@ -100,7 +104,7 @@ base::Result<Picture> viewPicture(const QString& view, const std::vector<Picture
     if (run.model->spanCount() == 0) {
       return base::Error{base::ExitCode::kBadInput, "this run holds no events to draw", file};
     }
-    if (view != kTimeline && run.analysed == nullptr) {
+    if (pictureNeedsAnalysis(view) && run.analysed == nullptr) {
       return base::Error{base::ExitCode::kBadInput, "this run could not be analysed", file};
     }
   }
@@ -112,7 +116,7 @@ base::Result<Picture> viewPicture(const QString& view, const std::vector<Picture
   }
   pictured.shown = LOCKSTEP_TRY(exports::ranksOf(ranks, model.rankCount(), pictured.unlike));
   return view == kTimeline ? timelinePicture(*runs[0].model, size, theme, range, pictured)
-                           : analysed->second(runs, size, theme, step, pictured);
+                           : other->second(runs, size, theme, step, pictured);
 }
 
 }  // namespace lockstep::ui

@@ -20,7 +20,7 @@ namespace lockstep::ui {
 /// A run as pictures need it.
 struct PicturedRun {
   const RunModel* model = nullptr;
-  std::shared_ptr<const AnalysedRun> analysed;  ///< null: not analysed; the timeline needs none
+  std::shared_ptr<const AnalysedRun> analysed;  ///< null: not analysed
 };
 
 /// The views that can be drawn into a picture, by the names of the stages.
@@ -28,6 +28,9 @@ QStringList picturedViews();
 
 /// How many runs a view's picture shows: 2 for "compare", else 1.
 int runsOfPicture(const QString& view);
+
+/// Whether it is made of the analysis of its runs; that of others needs their events alone.
+bool pictureNeedsAnalysis(const QString& view);
 
 /// Draws a view of loaded runs; a height of 0 takes what the view needs. `range` is for the
 /// timeline alone, `step` for the buckets; `ranks` for views which have a lane a rank. [ui-thread]

@@ -13,9 +13,8 @@ std::vector<Finding> judgeData(const Evidence& evidence) {
   // The least that any rank takes: what one takes longer than the others is that rank's lateness.
   std::map<std::uint32_t, double> least;
   for (const RankWork& rank : evidence.work) {
-    for (const auto& [number, parts] : rank.steps) {
-      const auto data = parts.find({WorkPart::Kind::kData, 0});
-      const double ms = data == parts.end() ? 0 : data->second;
+    for (const std::uint32_t number : rank.steps()) {
+      const double ms = rank.ms(number, {WorkPart::Kind::kData, 0}).value_or(0);
       const auto [at, isFirst] = least.try_emplace(number, ms);
       at->second = std::min(at->second, ms);
     }

@@ -89,27 +89,16 @@ std::optional<Slow> slowRank(const std::vector<Timed>& links) {
 }  // namespace
 
 std::vector<Finding> judgeRankLink(const Evidence& evidence) {
-  using analysis::TailCause;
   const Ring ring = ringOf(evidence);
   const auto slow = slowRank(ring.links);
-  // What is no cost to the run is no finding: its transfers have to be exposed.
-  std::map<std::uint32_t, std::pair<double, int>> exposed;  // by step: sum, ranks
-  for (const analysis::StepOverlap& step : evidence.steps) {
-    if (slow && evidence.isMeasured(step.times) && trace::isTypical(step.times.kept)) {
-      auto& [sum, ranks] = exposed[step.times.step];
-      ranks += 1;
-      for (const analysis::TailItem& item : step.tail) {
-        sum += item.cause == TailCause::kMuchTransfer || item.cause == TailCause::kSlowLink ||
-                       item.cause == TailCause::kLateBucket
-                   ? item.ms
-                   : 0;
-      }
-    }
+  if (!slow) {
+    return {};
   }
+  // What is no cost to the run is no finding: its transfers have to be exposed.
   std::vector<double> samples;
-  for (const auto& [step, of] : exposed) {
+  for (const auto& [step, exposed] : evidence.exposedTransfers) {
     // A transfer is as long as its slowest link takes: so much of it the others would not.
-    samples.push_back(of.first / of.second * (1 - slow->othersNs / slow->ns));
+    samples.push_back(exposed.ms / exposed.ranks * (1 - slow->othersNs / slow->ns));
   }
   const auto interval = cost::meanInterval(samples, kIntervalTail);
   if (!interval || interval->low < analysis::kTellingShare * evidence.stepMs) {

@@ -5,89 +5,93 @@
 #include <QImage>
 #include <QPainter>
 #include <algorithm>
-#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "tests/bench/ranks/RankViews.h"
+#include "tests/bench/timeline/OpenRun.h"
 #include "ui/canvas/PainterBackend.h"
-#include "ui/views/ranks/RanksScene.h"
 
-// bench_ranks FILE: compares the ranks of a run file as the studio does, and draws their landscape
-// by the raster painter with the pointer moving over it, in each order. Prints one JSON object. It
-// needs no display.
-namespace lockstep::ui {
+// bench_ranks FILE: opens a run of many ranks as the studio does, makes what each view shows of it,
+// and draws each by the raster painter at every zoom, panned over the run with the pointer moving.
+// Prints one JSON object. It needs no display.
+namespace lockstep::bench {
 namespace {
 
 constexpr int kFrames = 40;
+constexpr int kWidth = 1280;
+constexpr int kHeight = 800;
 
 double msSince(const QElapsedTimer& clock) {
   return static_cast<double>(clock.nsecsElapsed()) / 1e6;
 }
 
-/// The 95th percentile of frames with the pointer at places all over the map.
-double frameP95(RanksMap& map, QImage& image) {
+/// The 95th percentile of the frames of a zoom, in ms.
+double frameP95(const ViewZoom& zoom, QImage& image) {
   std::vector<double> times;
   for (int i = 0; i < kFrames; ++i) {
     QElapsedTimer clock;
     clock.start();
-    RanksFrame frame{image.size(), std::nullopt};
-    frame.pointer = QPointF(image.width() * (i + 0.5) / kFrames,
-                            image.height() * (0.3 + 0.6 * (i * 7 % kFrames) / kFrames));
-    const DisplayList list = drawn(RanksScene(map, Palette::of(Theme::kLight), frame));
+    const ui::DisplayList list = zoom.draw((i + 0.5) / kFrames);
     QPainter painter(&image);
-    paint(list, painter);
+    ui::paint(list, painter);
     painter.end();
     times.push_back(msSince(clock));
   }
-  std::sort(times.begin(), times.end());
-  return times[static_cast<std::size_t>(std::ceil(0.95 * (kFrames - 1)))];
+  return percentile(std::move(times), 0.95);
+}
+
+nlohmann::json measured(const ViewOfRun& view, const ui::RunModel& model,
+                        const std::shared_ptr<const ui::AnalysedRun>& run) {
+  QImage image(kWidth, kHeight, QImage::Format_ARGB32_Premultiplied);
+  QElapsedTimer clock;
+  clock.start();
+  const std::vector<ViewZoom> zooms = view.make(model, run, QSizeF(image.size()));
+  nlohmann::json of{{"made_ms", msSince(clock)}, {"worst_p95_ms", 0.0}, {"zooms", {}}};
+  double worst = 0;
+  for (const ViewZoom& zoom : zooms) {
+    const double p95 = frameP95(zoom, image);
+    of["zooms"][zoom.name] = p95;
+    if (p95 >= worst) {
+      worst = p95;
+      of["worst_zoom"] = zoom.name;
+    }
+  }
+  of["worst_p95_ms"] = worst;
+  of["frames_per_s"] = worst > 0 ? 1000 / worst : 0;
+  return of;
 }
 
 int bench(const std::string& path) {
-  AnalysedRun run;
-  auto data = analysis::readRunData(path);
-  const auto summary = trace::readRunSummary(path);
-  if (!data.ok() || !summary.ok()) {
-    fmt::print(stderr, "bench_ranks: {}\n", (data.ok() ? summary.error() : data.error()).message());
-    return 1;
-  }
-  run.data = std::move(data).value();
   QElapsedTimer clock;
   clock.start();
-  run.analysis = analysis::analyse(run.data);
-  const double analyseMs = msSince(clock);
-  clock.restart();
-  const analysis::Landscape table =
-      analysis::landscape(run.analysis, analysis::allSteps(run.analysis));
-  const double landscapeMs = msSince(clock);
-  clock.restart();
-  run.ranks = placesOf(summary.value().ranks);
-  const diagnosis::RankLikeness& likeness = run.likeness();
-  const double likenessMs = msSince(clock);
-  const auto content = ranksContent(run, RanksOfRun());
-  QImage image(1280, 640, QImage::Format_ARGB32_Premultiplied);
-  double worst = 0;
-  double foldMs = 0;
-  for (const RankOrder order :
-       {RankOrder::kNumber, RankOrder::kFigure, RankOrder::kHost, RankOrder::kAlike}) {
-    RanksMap map;
-    clock.restart();
-    map.show(content, RankFigure::kStep, order);
-    RanksScene(map, Palette::of(Theme::kLight), {image.size(), std::nullopt});
-    foldMs = std::max(foldMs, msSince(clock));
-    worst = std::max(worst, frameP95(map, image));
+  ui::RunModel model{std::filesystem::path(path)};
+  if (const QString failure = waitUntilOpen(model); !failure.isEmpty()) {
+    fmt::print(stderr, "bench_ranks: {}: {}\n", path, failure.toStdString());
+    return 1;
   }
-  fmt::print(
-      "{{\"ranks\": {}, \"columns\": {}, \"unlike\": {}, \"analyse_ms\": {:.0f}, "
-      "\"landscape_ms\": {:.0f}, \"likeness_ms\": {:.0f}, \"fold_ms\": {:.1f}, "
-      "\"frame_p95_ms\": {:.2f}, \"frames_per_s\": {:.1f}}}\n",
-      table.ranks.size(), table.columns, likeness.unlike.size(), analyseMs, landscapeMs, likenessMs,
-      foldMs, worst, 1000 / worst);
+  nlohmann::json told{{"ranks", model.rankCount()}, {"spans", model.spanCount()}};
+  told["open_ms"] = msSince(clock);
+  told["open_mb"] = mostResidentBytes() / 1e6;
+  clock.restart();
+  auto run = std::make_shared<ui::AnalysedRun>();
+  run->data = model.snapshot();
+  run->analysis = analysis::analyse(run->data);
+  told["analyse_ms"] = msSince(clock);
+  told["analysed_mb"] = mostResidentBytes() / 1e6;
+  for (const ViewOfRun& view : viewsOfRanks()) {
+    told["views"][view.name] = measured(view, model, run);
+    told["views"][view.name]["after_mb"] = residentBytes() / 1e6;
+  }
+  told["most_mb"] = mostResidentBytes() / 1e6;
+  fmt::print("{}\n", told.dump(2));
   return 0;
 }
 
 }  // namespace
-}  // namespace lockstep::ui
+}  // namespace lockstep::bench
 
 int main(int argc, char** argv) {
   qputenv("QT_QPA_PLATFORM", "offscreen");
@@ -96,5 +100,5 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: bench_ranks FILE\n");
     return 2;
   }
-  return lockstep::ui::bench(argv[1]);
+  return lockstep::bench::bench(argv[1]);
 }

@@ -1,19 +1,15 @@
 #include <fmt/format.h>
 
 #include <QElapsedTimer>
-#include <QEventLoop>
 #include <QGuiApplication>
 #include <QImage>
 #include <QPainter>
-#include <QTimer>
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <ctime>
-#include <fstream>
 #include <string>
 #include <vector>
 
+#include "tests/bench/timeline/OpenRun.h"
 #include "ui/canvas/PainterBackend.h"
 #include "ui/model/Format.h"
 #include "ui/views/timeline/TimelineOverview.h"
@@ -29,29 +25,14 @@ namespace {
 constexpr int kFramesAZoom = 24;
 constexpr double kZoomStep = 4;
 constexpr double kNarrowestNs = 100;
-constexpr int kOpeningLimitMs = 120'000;
 
-// Resident memory of this process, in bytes.
-double residentBytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmRSS:")) {
-      return std::strtod(line.c_str() + 6, nullptr) * 1024;
-    }
-  }
-  return 0;
-}
+using bench::percentile;
+using bench::residentBytes;
 
 double cpuMs(clockid_t clock) {
   timespec now{};
   clock_gettime(clock, &now);
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
-}
-
-double percentile(std::vector<double> values, double fraction) {
-  std::sort(values.begin(), values.end());
-  const auto last = static_cast<double>(values.size() - 1);
-  return values[static_cast<std::size_t>(std::ceil(last * fraction))];
 }
 
 struct FrameTime {
@@ -118,22 +99,10 @@ int bench(const std::string& path, QSize size) {
   clock.start();
   const double cpuBefore = cpuMs(CLOCK_PROCESS_CPUTIME_ID);
   RunModel model{std::filesystem::path(path)};
-  QEventLoop loop;
-  QString failure = QStringLiteral("it was not open within two minutes");
-  bool loaded = false;
-  QObject::connect(&model, &RunModel::loaded, &loop, [&] {
-    loaded = true;
-    loop.quit();
-  });
-  QObject::connect(&model, &RunModel::failed, &loop, [&](const QString& sentence) {
-    failure = sentence;
-    loop.quit();
-  });
-  QTimer::singleShot(kOpeningLimitMs, &loop, &QEventLoop::quit);
-  loop.exec();
+  const QString failure = bench::waitUntilOpen(model);
   const double openCpuMs = cpuMs(CLOCK_PROCESS_CPUTIME_ID) - cpuBefore;
   const double openMs = static_cast<double>(clock.elapsed());
-  if (!loaded || model.spanCount() == 0) {
+  if (!failure.isEmpty()) {
     fmt::print(stderr, "bench_timeline: {}: {}\n", path, failure.toStdString());
     return 1;
   }

@@ -140,10 +140,10 @@ Evidence withLinks(const std::vector<std::vector<double>>& linksNs) {
     info.rank = static_cast<int>(rank);
     info.environment["next_peer"] = cost::probeText(samples);
   }
-  for (analysis::StepOverlap& step : evidence.steps) {
-    analysis::TailItem& item = step.tail.emplace_back();
-    item.cause = analysis::TailCause::kMuchTransfer;
-    item.ms = 40;
+  for (const analysis::StepOverlap& step : evidence.steps) {
+    Evidence::ExposedTransfers& exposed = evidence.exposedTransfers[step.times.step];
+    exposed.ms += 40;
+    exposed.ranks += 1;
   }
   return evidence;
 }
@@ -164,8 +164,8 @@ TEST(SlowRankLinkTest, AccusesNobodyForNoiseOrForWhatCostsNothing) {
   EXPECT_TRUE(judgeRankLink(withLinks({{4e6}, {0.5e6}, {0.5e6}, {0.5e6}})).empty())
       << "one link is no rank's";
   Evidence hidden = withLinks({{4e6}, {4e6}, {0.5e6}});
-  for (analysis::StepOverlap& step : hidden.steps) {
-    step.tail.clear();
+  for (auto& [step, exposed] : hidden.exposedTransfers) {
+    exposed.ms = 0;
   }
   EXPECT_TRUE(judgeRankLink(hidden).empty());
 }

@@ -23,10 +23,10 @@ inline Evidence healthy() {
   evidence.stepMs = 100;
   evidence.measuredSteps = 20;
   for (int rank = 0; rank < 2; ++rank) {
-    RankWork& work = evidence.work.emplace_back();
-    work.rank = rank;
+    RankWork& work = evidence.work.emplace_back(rank);
     for (std::uint32_t step = 1; step <= 20; ++step) {
-      work.steps[step] = {{{WorkPart::Kind::kData, 0}, 1}, {{WorkPart::Kind::kForward, 0}, 30}};
+      work.set(step, {WorkPart::Kind::kData, 0}, 1);
+      work.set(step, {WorkPart::Kind::kForward, 0}, 30);
       analysis::StepOverlap& overlap = evidence.steps.emplace_back();
       overlap.times.rank = rank;
       overlap.times.step = step;

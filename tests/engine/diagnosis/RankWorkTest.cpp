@@ -36,19 +36,36 @@ analysis::RunData threeRanks() {
 TEST(RankWorkTest, IsWithoutWhatWaitsForOthers) {
   const auto work = rankWork(threeRanks(), 0);
   ASSERT_EQ(work.size(), 3u);
-  const WorkMs& step = work[0].steps.at(4);
-  EXPECT_EQ(step.at({Kind::kData, 0}), 5);
-  EXPECT_EQ(step.at({Kind::kForward, 0}), 12);
-  EXPECT_EQ(step.at({Kind::kGradient, 1}), 10);
-  EXPECT_EQ(step.at({Kind::kGradient, 0}), 5);
-  EXPECT_EQ(step.at({Kind::kOptimizer, 0}), 2);
+  EXPECT_EQ(work[0].ms(4, {Kind::kData, 0}), 5);
+  EXPECT_EQ(work[0].ms(4, {Kind::kForward, 0}), 12);
+  EXPECT_EQ(work[0].ms(4, {Kind::kGradient, 1}), 10);
+  EXPECT_EQ(work[0].ms(4, {Kind::kGradient, 0}), 5);
+  EXPECT_EQ(work[0].ms(4, {Kind::kOptimizer, 0}), 2);
+}
+
+TEST(RankWorkTest, KnowsPartsAndStepsInWhateverOrderTheyCome) {
+  RankWork work(3);
+  work.set(7, {Kind::kGradient, 2}, 72);
+  work.set(7, {Kind::kOptimizer, 0}, 7);
+  work.set(5, {Kind::kGradient, 2}, 52);
+  work.set(5, {Kind::kData, 0}, 5);
+  work.set(5, {Kind::kData, 0}, 6);
+  EXPECT_EQ(work.steps(), (std::vector<std::uint32_t>{5, 7}));
+  EXPECT_EQ(work.parts().size(), 3u);
+  EXPECT_EQ(work.ms(7, {Kind::kGradient, 2}), 72);
+  EXPECT_EQ(work.ms(7, {Kind::kOptimizer, 0}), 7);
+  EXPECT_EQ(work.ms(5, {Kind::kGradient, 2}), 52);
+  EXPECT_EQ(work.ms(5, {Kind::kData, 0}), 6);
+  EXPECT_FALSE(work.ms(7, {Kind::kData, 0})) << "the step has no such part";
+  EXPECT_FALSE(work.ms(6, {Kind::kData, 0}));
+  EXPECT_FALSE(work.ms(5, {Kind::kForward, 0}));
 }
 
 TEST(RankWorkTest, LeavesOutStepsBeforeTheFirstAndStepsThatGoOn) {
   auto data = threeRanks();
   const auto work = rankWork(data, 3);
-  EXPECT_EQ(work[0].steps.begin()->first, 3u);
-  EXPECT_EQ(work[0].steps.size(), 7u);
+  EXPECT_EQ(work[0].steps().front(), 3u);
+  EXPECT_EQ(work[0].steps().size(), 7u);
 }
 
 TEST(ExcessTest, NamesTheGradientThatOneRankTakesLongerFor) {

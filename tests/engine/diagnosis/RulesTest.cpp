@@ -48,8 +48,8 @@ constexpr const char* kLate =
 
 TEST(LateRankTest, NamesThePartOfItsWorkThatTakesLonger) {
   Evidence evidence = late();
-  for (auto& [step, parts] : evidence.work[1].steps) {
-    parts[{WorkPart::Kind::kForward, 0}] = 50;
+  for (const std::uint32_t step : evidence.work[1].steps()) {
+    evidence.work[1].set(step, {WorkPart::Kind::kForward, 0}, 50);
   }
   const Finding finding = only(judgeLateRank(evidence));
   EXPECT_EQ(finding.place.rank, 1);
@@ -63,8 +63,8 @@ TEST(LateRankTest, NamesThePartOfItsWorkThatTakesLonger) {
   ASSERT_TRUE(finding.savingMs);
   EXPECT_TRUE(finding.atMost);
   EXPECT_EQ(finding.savingMs->mean, 20);
-  for (auto& [step, parts] : evidence.work[1].steps) {
-    parts[{WorkPart::Kind::kForward, 0}] = 51;
+  for (const std::uint32_t step : evidence.work[1].steps()) {
+    evidence.work[1].set(step, {WorkPart::Kind::kForward, 0}, 51);
   }
   EXPECT_EQ(only(judgeLateRank(evidence)).savingMs->mean, 21)
       << "the others come late, too, after they waited";
@@ -73,13 +73,13 @@ TEST(LateRankTest, NamesThePartOfItsWorkThatTakesLonger) {
 TEST(LateRankTest, NamesTheGradientOrTheWholeBackward) {
   Evidence evidence = late();
   for (RankWork& rank : evidence.work) {
-    for (auto& [step, parts] : rank.steps) {
-      parts[{WorkPart::Kind::kGradient, 0}] = 5;
-      parts[{WorkPart::Kind::kGradient, 1}] = rank.rank == 1 ? 25 : 5;
+    for (const std::uint32_t step : rank.steps()) {
+      rank.set(step, {WorkPart::Kind::kGradient, 0}, 5);
+      rank.set(step, {WorkPart::Kind::kGradient, 1}, rank.rank() == 1 ? 25 : 5);
     }
   }
-  evidence.work[1].steps[8][{WorkPart::Kind::kGradient, 1}] -= 1;
-  evidence.work[1].steps[9][{WorkPart::Kind::kGradient, 1}] += 1;
+  evidence.work[1].set(8, {WorkPart::Kind::kGradient, 1}, 24);
+  evidence.work[1].set(9, {WorkPart::Kind::kGradient, 1}, 26);
   evidence.data.layouts.emplace_back().buckets.resize(5);
   evidence.data.layouts.back().buckets[4].parameters = {0, 1};
   const Finding one = only(judgeLateRank(evidence));
@@ -89,9 +89,9 @@ TEST(LateRankTest, NamesTheGradientOrTheWholeBackward) {
   EXPECT_EQ(said(one), std::string(kLate) +
                            ". It loses 20.00 ms before the gradient of layers.1.weight. | Look at "
                            "what rank 1 does there and the others do not.");
-  for (auto& [step, parts] : evidence.work[1].steps) {
-    parts[{WorkPart::Kind::kGradient, 0}] = 15;
-    parts[{WorkPart::Kind::kGradient, 1}] = 15;
+  for (const std::uint32_t step : evidence.work[1].steps()) {
+    evidence.work[1].set(step, {WorkPart::Kind::kGradient, 0}, 15);
+    evidence.work[1].set(step, {WorkPart::Kind::kGradient, 1}, 15);
   }
   const Finding all = only(judgeLateRank(evidence));
   EXPECT_FALSE(all.place.parameter);
@@ -105,8 +105,8 @@ TEST(LateRankTest, NamesTheGradientOrTheWholeBackward) {
 TEST(LateRankTest, NamesItsOptimizer) {
   Evidence evidence = late();
   for (RankWork& rank : evidence.work) {
-    for (auto& [step, parts] : rank.steps) {
-      parts[{WorkPart::Kind::kOptimizer, 0}] = rank.rank == 1 ? 22 : 2;
+    for (const std::uint32_t step : rank.steps()) {
+      rank.set(step, {WorkPart::Kind::kOptimizer, 0}, rank.rank() == 1 ? 22 : 2);
     }
   }
   EXPECT_EQ(
@@ -187,8 +187,8 @@ TEST(LateRankTest, NamesTheRanksWhereFewOfAHostAreLate) {
 
 TEST(LateRankTest, NamesThePeriodInWhichItIsLate) {
   Evidence evidence = late();
-  for (auto& [step, parts] : evidence.work[1].steps) {
-    parts[{WorkPart::Kind::kData, 0}] = step % 5 == 0 ? 101 : 1;
+  for (const std::uint32_t step : evidence.work[1].steps()) {
+    evidence.work[1].set(step, {WorkPart::Kind::kData, 0}, step % 5 == 0 ? 101 : 1);
   }
   EXPECT_EQ(
       said(only(judgeLateRank(evidence))),
@@ -250,12 +250,12 @@ TEST(FewCoresTest, CountsNoStepInWhichEventsWereDropped) {
 
 TEST(DataTest, CountsWhatEveryRankTakes) {
   Evidence evidence = healthy();
-  for (auto& [step, parts] : evidence.work[0].steps) {
-    parts[{WorkPart::Kind::kData, 0}] = 40;
+  for (const std::uint32_t step : evidence.work[0].steps()) {
+    evidence.work[0].set(step, {WorkPart::Kind::kData, 0}, 40);
   }
   EXPECT_TRUE(judgeData(evidence).empty()) << "of one rank alone it is that rank's lateness";
-  for (auto& [step, parts] : evidence.work[1].steps) {
-    parts[{WorkPart::Kind::kData, 0}] = 30;
+  for (const std::uint32_t step : evidence.work[1].steps()) {
+    evidence.work[1].set(step, {WorkPart::Kind::kData, 0}, 30);
   }
   const Finding finding = only(judgeData(evidence));
   EXPECT_EQ(finding.savingMs->mean, 30);

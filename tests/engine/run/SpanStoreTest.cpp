@@ -115,13 +115,13 @@ TEST(SpanStore, StaysSortedOverManyBlocksWhateverTheOrderOfArrival) {
   }
 }
 
-TEST(SpanStore, NeedsAtMostFortyBytesASpanWhenAppended) {
+TEST(SpanStore, NeedsAtMostTwentySixBytesASpanWhenAppended) {
   constexpr std::uint64_t kCount = 100 * SpanBlock::kSpans;
   SpanStore store;
   for (std::uint64_t i = 0; i < kCount; ++i) {
     ASSERT_TRUE(store.insert(span(i * 10, 10)));
   }
-  EXPECT_LE(store.memoryBytes(), kCount * 40);
+  EXPECT_LE(store.memoryBytes(), kCount * 26);
 }
 
 }  // namespace

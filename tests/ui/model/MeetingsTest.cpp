@@ -83,6 +83,21 @@ TEST(Meetings, OfARankThatCountsAnewAreOthers) {
   EXPECT_EQ(meetings.find({0, false, 1}, 910), &all[1]);
 }
 
+TEST(Meetings, TakeACallThatIsReadAfterALaterOneOfItsRankForWhatItIs) {
+  Meetings meetings;
+  for (const std::uint32_t number : {1u, 2u, 3u}) {
+    meetings.add(1, 1, collective(100 * number, 100 * number + 60, number));
+  }
+  for (const std::uint32_t number : {1u, 3u, 2u}) {
+    meetings.add(0, 1, collective(100 * number + 5, 100 * number + 60, number));
+  }
+  const auto& all = meetings.table(0).all();
+  ASSERT_THAT(all, SizeIs(3));
+  EXPECT_EQ(all[1].count, 2);
+  meetings.add(0, 1, collective(900, 950, 2));
+  EXPECT_THAT(meetings.table(0).all(), SizeIs(4)) << "it came to that already, and counts anew";
+}
+
 TEST(Meetings, InFlightTogetherHaveRowsOfTheirOwn) {
   RunModel model;
   test::Feed feed;

@@ -20,9 +20,8 @@ double heightFor(const BucketStory& story) {
 
 }  // namespace
 
-Picture bucketsPicture(const RunModel& model, const AnalysedRun* /*analysed*/, QSize size,
-                       Theme theme, std::optional<std::uint32_t> step,
-                       const std::vector<int>& ranks) {
+Picture bucketsPicture(const RunModel& model, QSize size, Theme theme,
+                       std::optional<std::uint32_t> step, const std::vector<int>& ranks) {
   BucketStories stories(model);
   const std::uint32_t shown =
       step.value_or(typicalStep(model).value_or(model.firstStep().value_or(0)));

@@ -120,13 +120,15 @@ const std::vector<analysis::TailReason>& OverlapContent::reasonsOf(
   return of == nullptr ? reasons : of->reasons;
 }
 
-void GrowingOverlapContent::Parts::add(const std::vector<StepOverlap>& steps) {
+void GrowingOverlapContent::Parts::add(std::vector<StepOverlap> steps) {
   const std::uint32_t firstMeasured = content.warmUp.firstMeasured;
   std::set<std::uint32_t> incomplete;
+  const auto placeOf = [this](int rank) {
+    return std::ranges::lower_bound(content.ranks, rank, {}, &OverlapContent::Rank::rank);
+  };
   for (const StepOverlap& step : steps) {
     const std::uint32_t number = step.times.step;
-    auto rank =
-        std::ranges::lower_bound(content.ranks, step.times.rank, {}, &OverlapContent::Rank::rank);
+    auto rank = placeOf(step.times.rank);
     if (rank == content.ranks.end() || rank->rank != step.times.rank) {
       rank = content.ranks.insert(rank, OverlapContent::Rank());
       rank->rank = step.times.rank;
@@ -140,7 +142,6 @@ void GrowingOverlapContent::Parts::add(const std::vector<StepOverlap>& steps) {
       sum[part] += parts[part];
     }
     rank->sums.push_back(sum);
-    rank->steps.push_back(step);
     content.firstStep = content.rows == 0 ? number : std::min(content.firstStep, number);
     content.lastStep = std::max(content.lastStep, number);
     content.rows += 1;
@@ -159,6 +160,10 @@ void GrowingOverlapContent::Parts::add(const std::vector<StepOverlap>& steps) {
   measured.add(steps);
   all.add(steps);
   addSpreads(steps);
+  // Last of all, and not a second time: with its causes a step takes half a kilobyte.
+  for (StepOverlap& step : steps) {
+    placeOf(step.times.rank)->steps.push_back(std::move(step));
+  }
 }
 
 // Of a run of few, too: a live run may come to have many.
@@ -199,12 +204,12 @@ std::shared_ptr<const OverlapContent> GrowingOverlapContent::refresh(const Analy
     closed_.measured = analysis::HeadroomSamples(run.analysis.warmUp.firstMeasured);
     lengths_ = {};
   }
-  closed_.add(news.closed);
+  closed_.add(std::move(news.closed));
   closed_.measured.settle();
   closed_.all.settle();
   lengths_.add(std::exchange(closed_.lengths, {}));
   Parts parts = closed_;
-  parts.add(news.open);
+  parts.add(std::move(news.open));
   OverlapContent& content = parts.content;
   std::size_t first = 0;
   for (OverlapContent::Rank& rank : content.ranks) {

@@ -114,7 +114,7 @@ class GrowingOverlapContent {
     run::Grown<OverlapContent::Spread> spreads;
     double mostExposed = 0;  // of any rank in a measured step, or a first one
 
-    void add(const std::vector<analysis::StepOverlap>& steps);
+    void add(std::vector<analysis::StepOverlap> steps);
 
    private:
     void addSpreads(const std::vector<analysis::StepOverlap>& steps);

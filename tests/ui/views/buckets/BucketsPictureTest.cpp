@@ -19,11 +19,11 @@ bool holds(const Picture& picture, const QString& text) {
 TEST(BucketsPicture, ShowsTheIterationAskedFor) {
   RunModel model;
   model.applyUpdate(test::demoRun());
-  const Picture first = bucketsPicture(model, nullptr, {1200, 700}, Theme::kLight, 0);
+  const Picture first = bucketsPicture(model, {1200, 700}, Theme::kLight, 0);
   EXPECT_EQ(first.size, QSizeF(1200, 700));
   EXPECT_TRUE(holds(first, QStringLiteral("buckets of iteration 0")));
   EXPECT_TRUE(holds(first, QStringLiteral("as constructed")));
-  const Picture typical = bucketsPicture(model, nullptr, {1200, 0}, Theme::kDark);
+  const Picture typical = bucketsPicture(model, {1200, 0}, Theme::kDark);
   EXPECT_TRUE(holds(typical, QStringLiteral("rebuilt from the ready order")));
   EXPECT_GT(typical.size.height(), 300);
   EXPECT_FALSE(renderPicture(typical).isNull());
@@ -32,10 +32,10 @@ TEST(BucketsPicture, ShowsTheIterationAskedFor) {
 TEST(BucketsPicture, OfManyRanksIsAsHighAsOfAFewAndSaysWhichItShows) {
   RunModel many;
   many.applyUpdate(test::demoRun({.ranks = 40, .steps = 4}));
-  const Picture examples = bucketsPicture(many, nullptr, {1600, 0}, Theme::kLight, 2);
+  const Picture examples = bucketsPicture(many, {1600, 0}, Theme::kLight, 2);
   EXPECT_LT(examples.size.height(), 800);
   EXPECT_TRUE(holds(examples, QStringLiteral("first, middle and last of 40 ranks")));
-  const Picture chosen = bucketsPicture(many, nullptr, {1600, 0}, Theme::kLight, 2, {7, 30});
+  const Picture chosen = bucketsPicture(many, {1600, 0}, Theme::kLight, 2, {7, 30});
   EXPECT_TRUE(holds(chosen, QStringLiteral("2 of 40 ranks")));
   EXPECT_TRUE(holds(chosen, QStringLiteral("rank 30")));
 }
@@ -46,7 +46,7 @@ TEST(BucketsPicture, SaysWhyThereIsNothingToSee) {
   update.info.emplace();
   update.info->state = trace::RunState::kFailed;
   model.applyUpdate(update);
-  const Picture picture = bucketsPicture(model, nullptr, {900, 0}, Theme::kLight);
+  const Picture picture = bucketsPicture(model, {900, 0}, Theme::kLight);
   EXPECT_TRUE(holds(
       picture, QStringLiteral("This run ended before DistributedDataParallel told its buckets.")));
 }
@@ -56,7 +56,7 @@ TEST(BucketsPicture, ShowsTheLayoutOfARunWithoutEvents) {
   update.spans.clear();
   RunModel model;
   model.applyUpdate(update);
-  const Picture picture = bucketsPicture(model, nullptr, {900, 0}, Theme::kLight, 1);
+  const Picture picture = bucketsPicture(model, {900, 0}, Theme::kLight, 1);
   EXPECT_TRUE(holds(picture, QStringLiteral("No events of iteration 1 were recorded")));
   EXPECT_TRUE(holds(picture, QStringLiteral("3 buckets")));
 }

@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 
-#include "app/cli/RunReport.h"
+#include "app/cli/RunReportText.h"
 #include "app/cli/TextTable.h"
 
 namespace lockstep::cli {
 namespace {
 
+using report::RunReport;
 /// Returns "0-2, 5" for 0, 1, 2, 5.
 std::string rankRanges(const std::vector<int>& ranks) {
   std::string text;

@@ -1,16 +1,16 @@
-#include "app/cli/RunReport.h"
+#include "engine/report/RunReport.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "app/cli/DdpLogging.h"
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/base/Try.h"
 #include "engine/diagnosis/Evidence.h"
+#include "engine/report/DdpLogging.h"
 #include "engine/trace/UserPhases.h"
 #include "engine/trace/WholeRun.h"
 
-namespace lockstep::cli {
+namespace lockstep::report {
 namespace {
 
 // Up to so many ranks are listed, each with its figures; of more those unlike the rest are named.
@@ -42,7 +42,7 @@ class Gathering {
     report_.events += update.spans.size();
   }
 
-  RunReport finish(const std::filesystem::path& runFile) {
+  ReportedRun finish(const std::filesystem::path& runFile) {
     // What c10d's Logger knows stands among the environment of a rank in the file, by a prefix. It
     // is shown under a heading of its own, and so is taken out of the rest.
     for (auto& rank : report_.ranks) {
@@ -54,7 +54,7 @@ class Gathering {
         return fact.first.starts_with(trace::kUserPhasePrefix);
       });
     }
-    const diagnosis::Evidence evidence =
+    diagnosis::Evidence evidence =
         diagnosis::evidenceOf({report_.info, report_.ranks, std::move(data_)}, runFile);
     const analysis::RunAnalysis& analysed = evidence.run;
     // A trace begins in the middle of a job, and may be of another rank alone.
@@ -79,7 +79,7 @@ class Gathering {
     report_.divergence = evidence.divergence;
     report_.diagnosis = diagnosis::diagnose(evidence);
     report_.layouts = evidence.data.layouts;
-    return std::move(report_);
+    return {std::move(report_), std::move(evidence)};
   }
 
  private:
@@ -106,11 +106,16 @@ class Gathering {
 
 }  // namespace
 
-base::Result<RunReport> readRunReport(const std::filesystem::path& runFile) {
+base::Result<ReportedRun> readReportedRun(const std::filesystem::path& runFile) {
   Gathering gathering;
   LOCKSTEP_TRY(trace::readWholeRun(
       runFile, [&gathering](trace::RunUpdate& update) { gathering.take(std::move(update)); }));
   return gathering.finish(runFile);
 }
 
-}  // namespace lockstep::cli
+base::Result<RunReport> readRunReport(const std::filesystem::path& runFile) {
+  ReportedRun reported = LOCKSTEP_TRY(readReportedRun(runFile));
+  return std::move(reported.report);
+}
+
+}  // namespace lockstep::report

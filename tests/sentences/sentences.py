@@ -37,6 +37,8 @@ engine/diagnosis/*.cpp
 engine/diagnosis/rules/*.cpp
 engine/simulate/*.cpp
 engine/report/*.cpp
+engine/report/html/Shown*.cpp
+engine/report/html/Verdict.cpp
 engine/import/FlightFindings.cpp
 engine/import/JobClock.cpp
 engine/import/RankTimeline.cpp

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "engine/report/html/Markup.h"
 #include "tests/app/CommandLine.h"
 #include "tests/app/GoldenRun.h"
 #include "tests/app/SleepingRun.h"
@@ -13,6 +14,7 @@ namespace lockstep::cli {
 namespace {
 
 using nlohmann::json;
+using report::html::escaped;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -74,8 +76,9 @@ TEST_F(ReportTest, HasTheFindingsOfDiagnoseWithWhatToDo) {
   const json told = json::parse(lockstep({"diagnose", run, "--json"}).out);
   ASSERT_FALSE(told.at("findings").empty());
   for (const json& finding : told.at("findings")) {
-    EXPECT_THAT(page, HasSubstr(finding.at("sentence").get<std::string>()));
-    EXPECT_THAT(page, HasSubstr("<b>What to do:</b> " + finding.at("remedy").get<std::string>()));
+    EXPECT_THAT(page, HasSubstr(escaped(finding.at("sentence").get<std::string>())));
+    EXPECT_THAT(
+        page, HasSubstr("<b>What to do:</b> " + escaped(finding.at("remedy").get<std::string>())));
   }
   EXPECT_THAT(page, HasSubstr("Rank 1 comes 6.00 ms a step"));
 }

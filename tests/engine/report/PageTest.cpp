@@ -32,7 +32,7 @@ class PageTest : public testing::Test {
         const std::uint64_t at = 10'000 * step;
         run.step(rank, EventKind::kStep, at, at + 10'000, step);
         run.step(rank, EventKind::kForward, at, at + 3'000, step);
-        run.step(rank, EventKind::kBackward, at + 3'000, at + 9'000, step);
+        run.step(rank, EventKind::kBackward, at + 3'000, at + 6'000, step);
         run.step(rank, EventKind::kGradientReady, at + 4'000, at + 4'000, step, 0);
         run.collective(rank, at + 5'000 + 2'000 * static_cast<std::uint64_t>(rank), at + 8'000,
                        step, 1024, step, 0);

@@ -27,6 +27,7 @@ void addDiagnose(CLI::App& app, Command& chosen);
 void addWhatIf(CLI::App& app, Command& chosen);
 void addTune(CLI::App& app, Command& chosen);
 void addSimulate(CLI::App& app, Command& chosen);
+void addReport(CLI::App& app, Command& chosen);
 void addExport(CLI::App& app, Command& chosen);
 void addImport(CLI::App& app, Command& chosen);
 void addHooks(CLI::App& app, Command& chosen);

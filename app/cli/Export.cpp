@@ -1,14 +1,14 @@
 #include <fmt/format.h>
 
-#include <csignal>
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "app/cli/AddCommand.h"
 #include "app/cli/Complaint.h"
+#include "app/cli/Interruptible.h"
 #include "app/cli/ProgressLine.h"
+#include "app/cli/RunItself.h"
 #include "engine/base/NumberText.h"
 #include "engine/base/Try.h"
 #include "engine/export/ChromeTrace.h"
@@ -28,34 +28,6 @@ struct Asked {
   std::vector<std::pair<std::string, std::string>> tables;  // table, file
 };
 
-// Written by a signal handler, and read between two pieces of the export: whoever writes asks the
-// bar for each, and gives up where it says no.
-volatile std::sig_atomic_t gInterrupted = 0;
-
-/// While it lives, Ctrl-C ends the export and not the program, so that drafts are cleared away.
-class Interruptible {
- public:
-  Interruptible() {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-      std::signal(signal, [](int) { gInterrupted = 1; });
-    }
-  }
-  ~Interruptible() {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-      std::signal(signal, SIG_DFL);
-    }
-  }
-  Interruptible(const Interruptible&) = delete;
-  Interruptible& operator=(const Interruptible&) = delete;
-};
-
-/// Draws how far it is; returns whether it goes on.
-bool show(TerminalLine& line, double part) {
-  line.draw(fmt::format("{} {:3.0f} %",
-                        progressBar(static_cast<std::uint32_t>(part * 100), 100, 30), part * 100));
-  return gInterrupted == 0;
-}
-
 /// Standard output is the export's own when it goes there.
 void say(bool quiet, const std::string& line) {
   if (!quiet) {
@@ -63,25 +35,12 @@ void say(bool quiet, const std::string& line) {
   }
 }
 
-/// Says whether writing to `file` would destroy the run that is read.
-bool isTheRun(const std::string& run, const std::string& file) {
-  std::error_code ignored;
-  // Not by name: a link, or a path that leads elsewhere first, may be the same file.
-  return std::filesystem::equivalent(run, file, ignored);
-}
-
-base::Error wouldOverwrite(const std::string& file) {
-  return {base::ExitCode::kBadInput, "is the run file itself; name another file", file};
-}
-
 base::Status traceOf(const Asked& asked, const exports::TraceOptions& options) {
   const bool hta = options.reader == exports::TraceReader::kHta;
-  if (isTheRun(asked.run, asked.json)) {
-    return wouldOverwrite(asked.json);
-  }
+  LOCKSTEP_TRY(refuseRunItself(asked.run, asked.json));
   const exports::TraceReport report = LOCKSTEP_TRY([&] {
     TerminalLine line;
-    const auto progress = [&](double part) { return show(line, part); };
+    const auto progress = [&](double part) { return drawPart(line, part); };
     return asked.folder.empty()
                ? exports::writeTrace(asked.run, asked.json, options, progress)
                : exports::writeTracePerRank(asked.run, asked.folder, options, progress);
@@ -115,13 +74,11 @@ base::Status traceOf(const Asked& asked, const exports::TraceOptions& options) {
 
 base::Status tableOf(const Asked& asked, const exports::Selection& selection,
                      const std::string& table, const std::string& file) {
-  if (isTheRun(asked.run, file)) {
-    return wouldOverwrite(file);
-  }
+  LOCKSTEP_TRY(refuseRunItself(asked.run, file));
   const auto written = LOCKSTEP_TRY([&] {
     TerminalLine line;
     return exports::writeTable(asked.run, table, file, selection,
-                               [&](double part) { return show(line, part); });
+                               [&](double part) { return drawPart(line, part); });
   }());
   say(file == "-", fmt::format("{}: {}, {}", file, base::countedText(written.rows, "row"),
                                base::bytesText(written.bytes)));
@@ -155,7 +112,7 @@ base::Result<int> exportRun(const Asked& asked) {
     const auto choice = LOCKSTEP_TRY(exports::parseRanks(asked.ranks));
     options.selection.ranks = LOCKSTEP_TRY([&] {
       TerminalLine line;
-      return exports::ranksOf(choice, asked.run, [&](double part) { return show(line, part); });
+      return exports::ranksOf(choice, asked.run, [&](double part) { return drawPart(line, part); });
     }());
   }
   if (!asked.json.empty() || !asked.folder.empty()) {

@@ -13,7 +13,7 @@
 #include "app/cli/FollowText.h"
 #include "app/cli/FollowedRun.h"
 #include "app/cli/ProgressLine.h"
-#include "app/cli/RunReport.h"
+#include "app/cli/RunReportText.h"
 #include "engine/base/Try.h"
 
 namespace lockstep::cli {
@@ -81,7 +81,7 @@ base::Result<int> follow(const FollowArguments& arguments) {
   if (drawn) {
     block.clear();
   }
-  const auto report = LOCKSTEP_TRY(readRunReport(arguments.run));
+  const auto report = LOCKSTEP_TRY(report::readRunReport(arguments.run));
   printPlain(summaryText(report, arguments.run));
   return 0;
 }

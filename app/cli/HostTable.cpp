@@ -6,13 +6,15 @@
 #include <tuple>
 #include <vector>
 
-#include "app/cli/RunReport.h"
+#include "app/cli/RunReportText.h"
 #include "app/cli/TextTable.h"
 #include "engine/base/NumberText.h"
 #include "engine/base/RangesText.h"
 
 namespace lockstep::cli {
 namespace {
+
+using report::RunReport;
 
 /// Nobody recorded an imported job: its first host is the one whose clock the others' are taken to.
 std::string clockText(const trace::HostState& host, trace::RunKind kind) {
@@ -107,7 +109,7 @@ std::string hostTable(const RunReport& report, Lists lists) {
   if (report.hosts.size() < 2) {
     return "";
   }
-  return lists == Lists::kWhole || report.hosts.size() <= kHandful ? eachHost(report)
+  return lists == Lists::kWhole || report.hosts.size() <= report::kHandful ? eachHost(report)
                                                                    : alikeHosts(report);
 }
 

@@ -2,7 +2,7 @@
 
 #include "app/cli/AddCommand.h"
 #include "app/cli/Complaint.h"
-#include "app/cli/RunReport.h"
+#include "app/cli/RunReportText.h"
 #include "engine/base/Try.h"
 
 namespace lockstep::cli {
@@ -15,7 +15,7 @@ struct InfoArguments {
 };
 
 base::Result<int> info(const InfoArguments& arguments) {
-  const auto report = LOCKSTEP_TRY(readRunReport(arguments.run));
+  const auto report = LOCKSTEP_TRY(report::readRunReport(arguments.run));
   if (arguments.json) {
     fmt::print("{}\n", toJson(report));
   } else {

@@ -6,13 +6,15 @@
 #include <tuple>
 #include <vector>
 
-#include "app/cli/RunReport.h"
+#include "app/cli/RunReportText.h"
 #include "app/cli/TextTable.h"
 #include "engine/base/NumberText.h"
 #include "engine/base/RangesText.h"
 
 namespace lockstep::cli {
 namespace {
+
+using report::RunReport;
 
 constexpr std::size_t kMostRows = 12;
 constexpr std::size_t kMostRanges = 4;
@@ -108,7 +110,7 @@ std::string eachRank(const RunReport& report) {
 }  // namespace
 
 std::string rankTable(const RunReport& report, Lists lists) {
-  if (lists == Lists::kWhole || report.ranks.size() <= kHandful) {
+  if (lists == Lists::kWhole || report.ranks.size() <= report::kHandful) {
     return eachRank(report);
   }
   TextTable table(

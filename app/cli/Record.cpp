@@ -8,7 +8,7 @@
 #include "app/cli/Complaint.h"
 #include "app/cli/FreshRunFile.h"
 #include "app/cli/JobEnvironment.h"
-#include "app/cli/RunReport.h"
+#include "app/cli/RunReportText.h"
 #include "engine/base/ShellWords.h"
 #include "engine/base/Try.h"
 #include "engine/launch/Job.h"
@@ -62,7 +62,7 @@ base::Result<int> record(const RecordArguments& arguments) {
   }
   if (!arguments.quiet && !job.runFile.empty()) {
     // On stderr: the output of the job itself may go into a file or to another program.
-    if (const auto report = readRunReport(job.runFile); report.ok()) {
+    if (const auto report = report::readRunReport(job.runFile); report.ok()) {
       printPlain(summaryText(report.value(), job.runFile), stderr);
     } else {
       complain("cannot read back the run: " + report.error().message());

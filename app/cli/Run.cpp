@@ -11,7 +11,7 @@
 #include "app/cli/FreshRunFile.h"
 #include "app/cli/ProgressLine.h"
 #include "app/cli/ReadExperiment.h"
-#include "app/cli/RunReport.h"
+#include "app/cli/RunReportText.h"
 #include "engine/base/NumberText.h"
 #include "engine/base/Try.h"
 #include "engine/experiment/Schema.h"
@@ -77,7 +77,7 @@ RunEnd report(const RunArguments& arguments, const launch::LaunchOutcome& outcom
   if (arguments.quiet && !arguments.json) {
     return end;
   }
-  const auto report = readRunReport(outcome.runFile);
+  const auto report = report::readRunReport(outcome.runFile);
   if (!report.ok()) {
     complain("cannot read back the run: " + report.error().message());
     // A run that failed keeps its own exit code, which says more than that its file cannot be read.

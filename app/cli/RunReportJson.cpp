@@ -4,12 +4,13 @@
 #include <optional>
 
 #include "app/cli/FindingJson.h"
-#include "app/cli/RunReport.h"
+#include "app/cli/RunReportText.h"
 #include "engine/base/ReadNumber.h"
 
 namespace lockstep::cli {
 namespace {
 
+using report::RunReport;
 using Json = nlohmann::ordered_json;
 
 /// A number that JSON can hold, or null.

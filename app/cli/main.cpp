@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
   cli::addWhatIf(app, chosen);
   cli::addTune(app, chosen);
   cli::addSimulate(app, chosen);
+  cli::addReport(app, chosen);
   cli::addExport(app, chosen);
   cli::addImport(app, chosen);
   cli::addHooks(app, chosen);
@@ -64,7 +65,7 @@ int main(int argc, char** argv) {
     cli::complain(
         (extras.empty() ? "a command is needed" : "no command \"" + extras.front() + "\"") +
         "; there are list, validate, run, record, join, follow, info, compare, whatif, tune, simulate, "
-        "export, import, hooks, set, stop and copy, see lockstep --help");
+        "report, export, import, hooks, set, stop and copy, see lockstep --help");
     return static_cast<int>(base::ExitCode::kBadInput);
   }
   const auto done = chosen();

@@ -4,13 +4,14 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "app/cli/RunReport.h"
+#include "app/cli/RunReportText.h"
 #include "tests/app/CommandLine.h"
 #include "tests/app/GoldenRun.h"
 
 namespace lockstep::cli {
 namespace {
 
+using report::RunReport;
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;

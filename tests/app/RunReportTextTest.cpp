@@ -1,4 +1,4 @@
-#include "app/cli/RunReport.h"
+#include "app/cli/RunReportText.h"
 
 #include <gmock/gmock.h>
 
@@ -14,6 +14,7 @@
 namespace lockstep::cli {
 namespace {
 
+using report::RunReport;
 using testing::ContainsRegex;
 using testing::EndsWith;
 using testing::HasSubstr;

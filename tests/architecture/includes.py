@@ -10,12 +10,12 @@ import sys
 
 # A room of engine/ may include the rooms before it; those up to `plugin` see no libtorch. The
 # kernels are a leaf that plugins use, too.
-ENGINE = ["kernels", "observer", "base", "trace", "run", "buckets", "experiment", "cost", "analysis", "diagnosis", "simulate", "export", "import", "capture", "store", "relay",
+ENGINE = ["kernels", "observer", "base", "trace", "run", "buckets", "experiment", "cost", "analysis", "diagnosis", "simulate", "export", "report", "import", "capture", "store", "relay",
           "launch", "plugin", "device", "process_group", "optim", "hooks", "ddp", "data_parallel", "train"]
 WITHOUT_TORCH = ENGINE[:ENGINE.index("plugin") + 1]
 UI = ["model", "canvas", "chart", "table", "panels", "stage", "views", "shell"]
 UI_SEES_ENGINE = {"base", "trace", "run", "buckets", "experiment", "cost", "analysis", "diagnosis", "simulate",
-                  "export", "launch",
+                  "export", "report", "launch",
                   "plugin"}
 # What rooms of engine/ see of plugins/: its border, nothing behind it.
 SEE_BORDER = {"observer", "plugin", "hooks"}

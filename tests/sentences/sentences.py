@@ -36,6 +36,9 @@ engine/cost/*.cpp
 engine/diagnosis/*.cpp
 engine/diagnosis/rules/*.cpp
 engine/simulate/*.cpp
+engine/report/*.cpp
+engine/report/html/Shown*.cpp
+engine/report/html/Verdict.cpp
 engine/import/FlightFindings.cpp
 engine/import/JobClock.cpp
 engine/import/RankTimeline.cpp
@@ -70,7 +73,6 @@ engine/process_group/shared_memory/Watch.cpp
 engine/hooks/plugin/PluginHook.cpp
 engine/hooks/plugin/detail/PluginSession*.cpp
 app/cli/Compare.cpp
-app/cli/DivergenceText.cpp
 app/cli/Record.cpp
 app/cli/HostTable.cpp
 app/cli/RunReportText.cpp

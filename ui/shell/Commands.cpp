@@ -59,6 +59,7 @@ Commands::Commands(QWidget* parent, const Stages& stages, const QList<QAction*>&
       command("importFolder", "Import a &folder of traces…", {Qt::CTRL | Qt::SHIFT | Qt::Key_I});
   exportRun = command("exportRun", "&Export…", {Qt::CTRL | Qt::Key_E});
   exportPicture = command("exportPicture", "Export &picture…", {Qt::CTRL | Qt::SHIFT | Qt::Key_E});
+  exportReport = command("exportReport", "Export &report…");
   quit = command("quit", "&Quit", {Qt::CTRL | Qt::Key_Q});
   run = command("run", "&Run", {QKeySequence(Qt::Key_F5)});
   record = command("record", "Record a Py&Torch job…", {Qt::CTRL | Qt::Key_R});
@@ -115,7 +116,11 @@ Commands::Commands(QWidget* parent, const Stages& stages, const QList<QAction*>&
   open->setIcon(icon(Glyph::kOpen));
   exportPicture->setIcon(icon(Glyph::kPicture));
   // What is shown and what was recorded are there together.
-  QObject::connect(exportPicture, &QAction::enabledChanged, exportRun, &QAction::setEnabled);
+  for (QAction* other : {exportRun, exportReport}) {
+    QObject::connect(exportPicture, &QAction::enabledChanged, other, &QAction::setEnabled);
+  }
+  setTip(exportReport,
+         commandText("Write what there is to say of this run into one page for any browser"));
   quit->setMenuRole(QAction::QuitRole);
 
   const auto theme = [&](const QString& text, ThemeChoice choice) {
@@ -153,7 +158,7 @@ QMenu* Commands::fillMenus(QMainWindow& window, const QList<QAction*>& docks) co
   file->addSeparator();
   file->addActions({importFiles, importFolder});
   file->addSeparator();
-  file->addActions({exportRun, exportPicture});
+  file->addActions({exportRun, exportPicture, exportReport});
   file->addSeparator();
   file->addAction(quit);
 
@@ -237,7 +242,7 @@ std::vector<KeySheet::Group> Commands::groups() const {
   look.append(layouts->actions());
   look.append({findings, resetLayout, fit, undo, redo, copyJson});
   std::vector<KeySheet::Group> all{{commandText("Runs"), {run, record, stop, repeat}},
-                                   {commandText("Files"), {open, reopen, importFiles, importFolder, exportRun, exportPicture, quit}},
+                                   {commandText("Files"), {open, reopen, importFiles, importFolder, exportRun, exportPicture, exportReport, quit}},
                                    {commandText("View"), look},
                                    {commandText("Help"), {palette, keys, changeKeys, about}}};
   all.push_back({commandText("List of runs"), ofRuns});

@@ -28,6 +28,7 @@ struct Commands {
   QAction* importFolder;
   QAction* exportRun;
   QAction* exportPicture;
+  QAction* exportReport;
   QAction* quit;
 
   QAction* run;

@@ -12,6 +12,7 @@
 
 #include "engine/export/ChromeTrace.h"
 #include "engine/export/Tables.h"
+#include "engine/report/WriteHtml.h"
 #include "ui/model/BackgroundJob.h"
 #include "ui/model/Format.h"
 #include "ui/panels/LocalFiles.h"
@@ -60,6 +61,12 @@ base::Result<QString> write(const ExportRequest& request, const exports::Progres
     return exportText("Saved %1: %2, %3.")
         .arg(request.path, formatCounted(written.value().rows, "row"),
              formatBytes(written.value().bytes));
+  }
+  if (request.what == ExportRequest::What::kReport) {
+    const auto bytes = report::writeHtml(run, path, progress);
+    return bytes.ok() ? base::Result<QString>(exportText("Saved %1: %2, opens in any browser.")
+                                                  .arg(request.path, formatBytes(bytes.value())))
+                      : bytes.error();
   }
   exports::TraceOptions options;
   options.selection = request.selection;
@@ -223,6 +230,27 @@ void ExportController::askPicture(const std::optional<TimeRange>& range) {
   } else {
     say(MessageBar::Kind::kError, QString::fromStdString(saved.error().message()));
   }
+}
+
+void ExportController::askReport() {
+  if (busy()) {
+    tellRunning();
+    return;
+  }
+  RunSession* session = run_.session();
+  if (session == nullptr) {
+    return;
+  }
+  QString path = QFileDialog::getSaveFileName(&frame_.window, exportText("Export report"),
+                                              fileBeside(session->path(), ".html"),
+                                              exportText("Web pages (*.html)"));
+  if (path.isEmpty()) {
+    return;
+  }
+  if (QFileInfo(path).suffix().isEmpty()) {
+    path += QStringLiteral(".html");
+  }
+  begin({ExportRequest::What::kReport, {}, path, session->path()});
 }
 
 base::Status ExportController::savePicture(const QString& path,

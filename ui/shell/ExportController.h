@@ -19,7 +19,7 @@ class Appearance;
 class CurrentRun;
 struct Frame;
 
-/// File > Export and Export picture: asks, writes on a thread of its own, and says in the message
+/// File > Export, Export picture and Export report: asks, writes on a thread of its own, and says in the message
 /// bar what came of it. One export at a time; it ends with this object. [ui-thread]
 class ExportController : public QObject {
   Q_OBJECT
@@ -40,6 +40,9 @@ class ExportController : public QObject {
   /// Asks for the file of a picture of the view in sight: of a stretch of the timeline; of other
   /// views, and without one, of what is in sight.
   void askPicture(const std::optional<TimeRange>& range = {});
+  /// Asks for the file of a report of the run, and begins to write it. While an export runs, its
+  /// message comes back instead.
+  void askReport();
 
  private:
   void tellRunning();

@@ -26,13 +26,13 @@ struct ExportSubject {
 
 /// What is to be written of which run, and where.
 struct ExportRequest {
-  enum class What { kTrace, kHtaTraces, kTable, kPicture };
+  enum class What { kTrace, kHtaTraces, kTable, kPicture, kReport };
   What what = What::kTrace;
   QString table;                        ///< of kTable: exports::TableInfo::name
   QString path;                         ///< a folder for kHtaTraces, else a file
   QString run;                          ///< path of the run file
   std::optional<TimeRange> range = {};  ///< of a picture; none: all that is shown
-  exports::Selection selection = {};    ///< of the others
+  exports::Selection selection = {};    ///< of traces and tables
 };
 
 /// Asks what to export of a run, in which form and where to. [ui-thread]

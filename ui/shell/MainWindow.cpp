@@ -201,6 +201,7 @@ void MainWindow::wireFiles() {
   connect(commands_.exportRun, &QAction::triggered, exporting, &ExportController::ask);
   connect(commands_.exportPicture, &QAction::triggered, exporting,
           [exporting] { exporting->askPicture(); });
+  connect(commands_.exportReport, &QAction::triggered, exporting, &ExportController::askReport);
   connect(frame_.views.timeline, &TimelineView::exportRangeRequested, exporting,
           &ExportController::askPicture);
 }

@@ -187,6 +187,14 @@ TEST_F(ExportTest, AFullDiskIsOneSentence) {
   EXPECT_EQ(sentence(), "/dev/full: cannot be written: No space left on device");
 }
 
+TEST_F(ExportTest, AReportIsOnePageForAnyBrowser) {
+  openFinishedRun();
+  window().findChild<ui::ExportController*>()->begin(
+      {ui::ExportRequest::What::kReport, {}, path("page.html"), finishedRun()});
+  EXPECT_TRUE(sentence().endsWith(", opens in any browser."));
+  EXPECT_TRUE(content(path("page.html")).startsWith("<!doctype html>"));
+}
+
 TEST_F(ExportTest, ACancelledExportLeavesNothing) {
   openFinishedRun();
   auto* controller = window().findChild<ui::ExportController*>();

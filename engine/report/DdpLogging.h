@@ -5,7 +5,7 @@
 
 #include "engine/trace/RunFile.h"
 
-namespace lockstep::cli {
+namespace lockstep::report {
 
 /// Gathers what c10d's Logger knows of each rank's DistributedDataParallel from a run file
 /// (trace/FORMAT.md), under its names: facts, the numbers of the last iteration, and their averages
@@ -29,4 +29,4 @@ class DdpLogging {
   std::map<int, std::map<std::string, Series>> ranks_;
 };
 
-}  // namespace lockstep::cli
+}  // namespace lockstep::report

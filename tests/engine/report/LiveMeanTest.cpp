@@ -1,9 +1,9 @@
 // The mean that `lockstep info` gives of what a hook counts and of a parameter that changed.
 #include <gtest/gtest.h>
 
-#include "app/cli/DdpLogging.h"
+#include "engine/report/DdpLogging.h"
 
-namespace lockstep::cli {
+namespace lockstep::report {
 namespace {
 
 class LiveMeanTest : public testing::Test {
@@ -51,4 +51,4 @@ TEST_F(LiveMeanTest, OfACounterIsThatOfItsRows) {
 }
 
 }  // namespace
-}  // namespace lockstep::cli
+}  // namespace lockstep::report

@@ -14,10 +14,11 @@
 #include "engine/analysis/Tail.h"
 #include "engine/base/Result.h"
 #include "engine/diagnosis/Diagnose.h"
+#include "engine/diagnosis/Evidence.h"
 #include "engine/diagnosis/UnlikeRanks.h"
 #include "engine/trace/RunFile.h"
 
-namespace lockstep::cli {
+namespace lockstep::report {
 
 /// What `lockstep info` says about a run, live or finished. What a run does not know (yet) is
 /// absent.
@@ -49,34 +50,39 @@ struct RunReport {
   std::vector<std::map<std::string, std::string>> ddpLogging;
 };
 
+/// Reads a run file, live or finished. Errors: those of RunFileReader.
 base::Result<RunReport> readRunReport(const std::filesystem::path& runFile);
 
-/// Returns the report as one JSON object on several lines.
-std::string toJson(const RunReport& report);
+/// The same with all that it was made of.
+struct ReportedRun {
+  RunReport report;
+  diagnosis::Evidence evidence;
+};
+base::Result<ReportedRun> readReportedRun(const std::filesystem::path& runFile);
 
 /// Up to so many ranks or hosts each are listed; of more those that are alike are one line.
 inline constexpr std::size_t kHandful = 8;
 
-/// How long the lists of infoText are: as long as is read, or as there is to list.
-enum class Lists : std::uint8_t { kShort, kWhole };
+/// What is said of a run in one line under a label, as `lockstep info` prints it.
+struct Line {
+  std::string label;  ///< "communication"; empty: it goes on with the line before
+  std::string text;
+};
 
-/// Returns the report as tables.
-std::string infoText(const RunReport& report, Lists lists = Lists::kShort);
+/// Return the lines that have something to say: what the run is and what became of it, where the
+/// time of its steps went, and what its record says of itself and of the replicas.
+std::vector<Line> runLines(const RunReport& report);
+std::vector<Line> timeLines(const RunReport& report);
+std::vector<Line> recordLines(const RunReport& report);
 
-/// Returns the table of infoText that names the hosts, their ranks and how far their clocks are
-/// off; empty for a run on one host.
-std::string hostTable(const RunReport& report, Lists lists = Lists::kShort);
-
-/// Returns the table of infoText that says how the ranks ended.
-std::string rankTable(const RunReport& report, Lists lists = Lists::kShort);
-
-/// Return a line of infoText each, empty where there is nothing to say: whether the replicas are
-/// equal, what in the gradients was not finite, and what it cost to look.
+/// Return a line of these each, empty where there is nothing to say: steps, loss and rate; what the
+/// recorder says that the run file does not hold; how many events it has; whether the replicas are
+/// equal; what in the gradients was not finite; and what it cost to look.
+std::string trainingText(const RunReport& report);
+std::string leftOutText(const RunReport& report);
+std::string eventsText(const RunReport& report);
 std::string replicasText(const RunReport& report);
 std::string sanityText(const RunReport& report);
 std::string samplingText(const RunReport& report);
 
-/// Returns the few lines that a run ends with.
-std::string summaryText(const RunReport& report, const std::filesystem::path& runFile);
-
-}  // namespace lockstep::cli
+}  // namespace lockstep::report

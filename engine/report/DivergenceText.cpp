@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include "app/cli/RunReport.h"
 #include "engine/base/NumberText.h"
+#include "engine/report/RunReport.h"
 
-namespace lockstep::cli {
+namespace lockstep::report {
 namespace {
 
 std::string nameOf(const RunReport& report, std::size_t parameter) {
@@ -112,4 +112,4 @@ std::string samplingText(const RunReport& report) {
                      report.divergence.cost->gradientCheckPercent);
 }
 
-}  // namespace lockstep::cli
+}  // namespace lockstep::report

@@ -1,4 +1,4 @@
-#include "app/cli/DdpLogging.h"
+#include "engine/report/DdpLogging.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <string_view>
 
-namespace lockstep::cli {
+namespace lockstep::report {
 namespace {
 
 constexpr const char* kForward = "forward_compute_time";
@@ -115,4 +115,4 @@ std::map<std::string, std::string> DdpLogging::environmentOf(const trace::RankIn
   return rest;
 }
 
-}  // namespace lockstep::cli
+}  // namespace lockstep::report

@@ -1,17 +1,17 @@
-#include "app/cli/RunReport.h"
+#include "engine/report/RunReport.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "app/cli/DdpLogging.h"
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/base/Try.h"
 #include "engine/diagnosis/Evidence.h"
+#include "engine/report/DdpLogging.h"
 #include "engine/trace/UserPhases.h"
 #include "engine/trace/WholeRun.h"
 
-namespace lockstep::cli {
+namespace lockstep::report {
 namespace {
 
 /// Gathers the report from what a run file holds, batch by batch.
@@ -40,7 +40,7 @@ class Gathering {
     report_.events += update.spans.size();
   }
 
-  RunReport finish(const std::filesystem::path& runFile) {
+  ReportedRun finish(const std::filesystem::path& runFile) {
     // What c10d's Logger knows stands among the environment of a rank in the file, by a prefix. It
     // is shown under a heading of its own, and so is taken out of the rest.
     for (auto& rank : report_.ranks) {
@@ -52,7 +52,7 @@ class Gathering {
         return fact.first.starts_with(trace::kUserPhasePrefix);
       });
     }
-    const diagnosis::Evidence evidence = diagnosis::evidenceOf(
+    diagnosis::Evidence evidence = diagnosis::evidenceOf(
         {report_.info, report_.ranks, std::move(data_), std::nullopt, report_.hosts}, runFile);
     const analysis::RunAnalysis& analysed = evidence.run;
     // A trace begins in the middle of a job, and may be of another rank alone.
@@ -77,7 +77,7 @@ class Gathering {
     report_.divergence = evidence.divergence;
     report_.diagnosis = diagnosis::diagnose(evidence);
     report_.layouts = evidence.data.layouts;
-    return std::move(report_);
+    return {std::move(report_), std::move(evidence)};
   }
 
  private:
@@ -104,11 +104,16 @@ class Gathering {
 
 }  // namespace
 
-base::Result<RunReport> readRunReport(const std::filesystem::path& runFile) {
+base::Result<ReportedRun> readReportedRun(const std::filesystem::path& runFile) {
   Gathering gathering;
   LOCKSTEP_TRY(trace::readWholeRun(
       runFile, [&gathering](trace::RunUpdate& update) { gathering.take(std::move(update)); }));
   return gathering.finish(runFile);
 }
 
-}  // namespace lockstep::cli
+base::Result<RunReport> readRunReport(const std::filesystem::path& runFile) {
+  ReportedRun reported = LOCKSTEP_TRY(readReportedRun(runFile));
+  return std::move(reported.report);
+}
+
+}  // namespace lockstep::report

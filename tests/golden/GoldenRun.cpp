@@ -159,8 +159,9 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
   for (std::uint32_t step = 3; step < 5; ++step) {
     const std::uint64_t more = 64 * (step - 3);
     writer.addSummedStep(0, span(EventKind::kStep, 10'000'000 + step * kStepTicks, 980'032, step),
-                         {0, 0, step, KeptDetail::kSums, 199'680, 600'064 + more, 149'760, 399'360,
-                          800'000 + more, 299'520, 0, 299'520, 299'520, 0});
+                         {{199'680, 600'064 + more, 149'760, 399'360, 800'000 + more, 299'520, 0,
+                           299'520, 299'520},
+                          0, 0, step, KeptDetail::kSums, 0});
   }
   writer.writeSummedSteps();
   writer.addMetric(MetricRow{0, 0, "test_accuracy", 2, 13'000'000, 0.75});

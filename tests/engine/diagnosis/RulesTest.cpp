@@ -137,15 +137,19 @@ Evidence onTwoHosts(const std::vector<int>& slow) {
     trace::RankInfo& info = evidence.ranks.emplace_back();
     info.rank = rank;
     info.host = rank / 8;
-    RankWork& own = evidence.work.emplace_back(work);
-    own.rank = rank;
+    RankWork& own = evidence.work.emplace_back(rank);
+    for (const std::uint32_t step : work.steps()) {
+      for (const WorkPart& part : work.parts()) {
+        own.set(step, part, *work.ms(step, part));
+      }
+    }
     if (std::find(slow.begin(), slow.end(), rank) == slow.end()) {
       evidence.run.lateness.push_back({rank, -12, {}, false});
       continue;
     }
     evidence.run.lateness.push_back({rank, 12, cost::MeanInterval{12, 11, 13}, true});
-    for (auto& [step, parts] : own.steps) {
-      parts[{WorkPart::Kind::kForward, 0}] = 42;
+    for (const std::uint32_t step : work.steps()) {
+      own.set(step, {WorkPart::Kind::kForward, 0}, 42);
     }
   }
   return evidence;

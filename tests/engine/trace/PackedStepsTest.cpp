@@ -94,9 +94,8 @@ TEST(PackedSteps, KeepTheTickWhereStepsAreShort) {
   std::vector<SummedStep> steps = someSteps(2);
   for (SummedStep& step : steps) {
     step.durationTicks = 5'000;
-    step.sums = {
-        0,   0, step.sums.step, KeptDetail::kSums, 1'000, 2'000, 500, 700, 3'000, 600, 0, 600,
-        600, 0};
+    step.sums = {{1'000, 2'000, 500, 700, 3'000, 600, 0, 600, 600},
+                 0, 0, step.sums.step, KeptDetail::kSums, 0};
   }
   EXPECT_EQ(unitOf(steps), 1U);
   const auto back = unpackSteps(packSteps(steps, 1), 0, 20, 1);

@@ -327,8 +327,8 @@ TEST(RunReportText, NamesOfPhasesAreNoFactsOfARank) {
     return count;
   };
   EXPECT_EQ(phases(trace::readRunSummary(run).value().ranks), 2);
-  EXPECT_EQ(phases(readRunReport(run).value().ranks), 0);
-  EXPECT_THAT(toJson(readRunReport(run).value()), Not(HasSubstr("\"phase.")));
+  EXPECT_EQ(phases(report::readRunReport(run).value().ranks), 0);
+  EXPECT_THAT(toJson(report::readRunReport(run).value()), Not(HasSubstr("\"phase.")));
 }
 
 }  // namespace

@@ -172,7 +172,10 @@ TEST(LateRankTest, NamesTheHostWhereMostOfItsRanksAreLate) {
 TEST(LateRankTest, SaysOfAHostWhereNoPartOfTheWorkExplainsIt) {
   Evidence evidence = onTwoHosts({8, 9, 10, 11, 12, 13, 14, 15});
   for (RankWork& rank : evidence.work) {
-    rank.steps = evidence.work.front().steps;
+    for (const std::uint32_t step : rank.steps()) {
+      const WorkPart forward{WorkPart::Kind::kForward, 0};
+      rank.set(step, forward, *evidence.work.front().ms(step, forward));
+    }
   }
   const Finding finding = only(judgeLateRank(evidence));
   EXPECT_EQ(finding.sentence,

@@ -16,7 +16,7 @@ std::vector<double> Scale::ticks(double step) const {
   const double last = std::floor(to / step + kRounding);
   // By number and not by adding up, so that rounding does not grow along the axis.
   for (double number = std::ceil(from / step - kRounding); number <= last; ++number) {
-    ticks.push_back(number * step);
+    ticks.push_back(number * step + 0.0);  // no -0
     if (number + 1 == number) {
       break;  // so large that the next number is beyond a double
     }

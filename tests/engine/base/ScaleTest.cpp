@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 namespace lockstep::base {
 namespace {
 
@@ -27,6 +29,7 @@ TEST(Scale, LieOnMultiplesOfTheStep) {
   EXPECT_THAT((Scale{0.15, 0.6, 0, 100}.ticks(0.2)),
               ElementsAre(DoubleEq(0.2), DoubleEq(0.4), DoubleEq(0.6)));
   EXPECT_THAT((Scale{-1, 1, 0, 100}.ticks(1)), ElementsAre(-1, 0, 1));
+  EXPECT_FALSE(std::signbit(Scale{0, 1, 0, 100}.ticks(1).front())) << "-0 is no label";
 }
 
 TEST(Scale, HaveAnEndWhereNumbersAreTooLargeToBeCounted) {

@@ -126,11 +126,21 @@ def check_flows(path, events, collectives):
     return flows
 
 
+def packed_steps(database):
+    """How many steps have their spans in packed_steps, twelve numbers each (FORMAT.md)."""
+    if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'packed_steps'").fetchone():
+        return 0
+    numbers = sum(byte < 0x80 for (steps,) in database.execute("SELECT steps FROM packed_steps")
+                  for byte in steps)
+    return numbers // 12
+
+
 def structure(run, paths):
     database = sqlite3.connect(f"file:{run}?mode=ro", uri=True)
     world = int(database.execute("SELECT value FROM meta WHERE key='world_size'").fetchone()[0])
     recorded = database.execute(
         "SELECT count(*) FROM spans JOIN tracks ON tracks.id = track").fetchone()[0]
+    recorded += packed_steps(database)
     meetings = database.execute(
         "SELECT count(*) FROM (SELECT 1 FROM collectives WHERE operation NOT IN ('send', 'recv') "
         "AND duration_ns > 0 GROUP BY group_number, sequence HAVING count(DISTINCT rank) > 1)"

@@ -49,15 +49,15 @@ def export_all(run, folder):
         expect_good("structure", run, *sorted(ranks.iterdir()))
     said = folder / "said.txt"
     said.write_text(printed)
-    expect_good("hta", said, steps, *sorted((folder / "hta").iterdir()))
+    expect_good("hta", run, said, steps, *sorted((folder / "hta").iterdir()))
     part = folder / "part"
     said.write_text(lockstep("export", run, "--range", "1..2", "--per-rank", part, "--for", "hta",
                              "--csv", "steps", folder / "part.csv"))
-    expect_good("hta", said, folder / "part.csv", *sorted(part.iterdir()))
+    expect_good("hta", run, said, folder / "part.csv", *sorted(part.iterdir()))
     other = re.sub(r"(\d) %", lambda digit: f"{(int(digit[1]) + 1) % 10} %", said.read_text(), count=1)
     if other != said.read_text():
         said.write_text(other)
-        if judge("hta", said, folder / "part.csv", *sorted(part.iterdir())).returncode == 0:
+        if judge("hta", run, said, folder / "part.csv", *sorted(part.iterdir())).returncode == 0:
             sys.exit("another last digit is not noticed")
     return trace
 

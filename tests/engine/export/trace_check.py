@@ -1,7 +1,8 @@
 """Judges exported traces by rules of their readers, written down here anew.
 
     trace_check.py structure RUN.lockstep FILE...      one trace of all ranks, or one a rank
-    trace_check.py hta SAID STEPS.csv FILE...          one trace a rank, for HTA; SAID is what
+    trace_check.py hta RUN.lockstep SAID STEPS.csv FILE...
+                                                       one trace a rank, for HTA; SAID is what
                                                        `lockstep export` printed of them, STEPS.csv
                                                        what it wrote with `--csv steps`
 
@@ -127,12 +128,12 @@ def check_flows(path, events, collectives):
 
 
 def packed_steps(database):
-    """How many steps have their spans in packed_steps, twelve numbers each (FORMAT.md)."""
+    """The steps, by rank, that have their spans in packed_steps, twelve numbers each (FORMAT.md)."""
     if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'packed_steps'").fetchone():
-        return 0
-    numbers = sum(byte < 0x80 for (steps,) in database.execute("SELECT steps FROM packed_steps")
-                  for byte in steps)
-    return numbers // 12
+        return set()
+    return {(rank, first + number)
+            for rank, first, steps in database.execute("SELECT rank, step, steps FROM packed_steps")
+            for number in range(sum(byte < 0x80 for byte in steps) // 12)}
 
 
 def structure(run, paths):
@@ -140,7 +141,7 @@ def structure(run, paths):
     world = int(database.execute("SELECT value FROM meta WHERE key='world_size'").fetchone()[0])
     recorded = database.execute(
         "SELECT count(*) FROM spans JOIN tracks ON tracks.id = track").fetchone()[0]
-    recorded += packed_steps(database)
+    recorded += len(packed_steps(database))
     meetings = database.execute(
         "SELECT count(*) FROM (SELECT 1 FROM collectives WHERE operation NOT IN ('send', 'recv') "
         "AND duration_ns > 0 GROUP BY group_number, sequence HAVING count(DISTINCT rank) > 1)"
@@ -223,11 +224,14 @@ def printed(path):
                 for rank, figure in line.findall(file.read())}
 
 
-def hta(said, steps, paths):
+def hta(run, said, steps, paths):
     said = printed(said)
+    without_spans = packed_steps(sqlite3.connect(f"file:{run}?mode=ro", uri=True))
     ours = collections.defaultdict(lambda: [0.0, 0.0])
     with open(steps, newline="") as file:
         for row in csv.DictReader(file):
+            if (int(row["rank"]), int(row["step"])) in without_spans:
+                continue  # HTA has no spans of it to find anything in
             ours[int(row["rank"])][0] += float(row["overlap_ms"])
             ours[int(row["rank"])][1] += float(row["in_flight_ms"])
     found = {}
@@ -251,8 +255,8 @@ def hta(said, steps, paths):
 if __name__ == "__main__":
     if len(sys.argv) >= 4 and sys.argv[1] == "structure":
         structure(sys.argv[2], sys.argv[3:])
-    elif len(sys.argv) >= 5 and sys.argv[1] == "hta":
-        hta(sys.argv[2], sys.argv[3], sys.argv[4:])
+    elif len(sys.argv) >= 6 and sys.argv[1] == "hta":
+        hta(*sys.argv[2:5], sys.argv[5:])
     else:
         sys.exit(__doc__)
     print("\n".join(faults[:20]) if faults else "as it should be")

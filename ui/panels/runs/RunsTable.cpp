@@ -53,16 +53,15 @@ constexpr std::array<RunColumn, RunsTable::kColumnCount> kColumns{{
     {"Name", "name",
      "As you called it, else experiment.name; below, what differs from others of that name",
      "gradient accumu", [](const RunEntry& run) { return run.shownName(); }},
-    {"Step ms", "step",
-     "A step after the warm-up, the middle one, and their course over the run, on the rank with "
-     "the "
-     "most exposed communication",
-     "course 000.00", [](const RunEntry& run) { return figure(run.stepMs, 2); },
-     [](const RunEntry& run) { return run.stepMs; }},
     {"Exposed ms", "exposed",
      "Communication that nothing hid, a step, on the rank that has most of it", "000.00",
      [](const RunEntry& run) { return figure(run.exposedMs, 2); },
      [](const RunEntry& run) { return run.exposedMs; }},
+    {"Step ms", "step",
+     "A step after the warm-up, the middle one, and their course over the run, on the rank with "
+     "the most exposed communication",
+     "course 000.00", [](const RunEntry& run) { return figure(run.stepMs, 2); },
+     [](const RunEntry& run) { return run.stepMs; }},
     {"Started", "started", "Local time", "00:00:00",
      [](const RunEntry& run) {
        return run.started.toLocalTime().toString(QStringLiteral("yyyy-MM-dd HH:mm:ss"));

@@ -18,8 +18,8 @@ class RunsTable : public TableRows {
   enum Cell : std::size_t {
     kState,
     kName,
-    kCourse,
     kExposed,
+    kCourse,
     kStarted,
     kOverlap,
     kStepsPerSecond,

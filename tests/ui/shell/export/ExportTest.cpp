@@ -190,7 +190,7 @@ TEST_F(ExportTest, AFullDiskIsOneSentence) {
 TEST_F(ExportTest, AReportIsOnePageForAnyBrowser) {
   openFinishedRun();
   window().findChild<ui::ExportController*>()->begin(
-      {ui::ExportRequest::What::kReport, {}, path("page.html"), finishedRun()});
+      {ui::ExportRequest::What::kReport, {}, path("page.html"), path("old.lockstep")});
   EXPECT_TRUE(sentence().endsWith(", opens in any browser."));
   EXPECT_TRUE(content(path("page.html")).startsWith("<!doctype html>"));
 }

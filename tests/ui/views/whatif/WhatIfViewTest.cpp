@@ -213,7 +213,9 @@ TEST_F(WhatIfViewTest, WhatARunCannotTellIsSaidOnce) {
   ASSERT_TRUE(wait([this] { return view_.told() != nullptr && view_.curve() != nullptr; }));
   EXPECT_TRUE(said("whatIfAssumptions").startsWith("This run cannot tell, because only 4 of its"))
       << said("whatIfAssumptions").toStdString();
-  ASSERT_EQ(view_.curve()->whyNot, view_.told()->whyNot);
+  ASSERT_TRUE(view_.curve()->repeats(view_.told()->whyNot))
+      << view_.curve()->whyNot.toStdString() << "\n"
+      << view_.told()->whyNot.toStdString();
   EXPECT_TRUE(said("whatIfScaling").isEmpty()) << said("whatIfScaling").toStdString();
 }
 

@@ -44,6 +44,21 @@ static PyObject* nothing(void) {
   Py_RETURN_NONE;
 }
 
+/* Asks once for the group's post-hook, as soon as there is an end to follow by its work. */
+static void want_after(lk_flights* self) {
+  PyObject* want = self->want_after;
+  if (want == NULL || !lk_board_follows(&self->board)) {
+    return;
+  }
+  self->want_after = NULL;
+  PyObject* result = PyObject_CallObject(want, NULL);
+  if (result == NULL) {
+    PyErr_Clear();
+  }
+  Py_XDECREF(result);
+  Py_DECREF(want);
+}
+
 /* before(args): a group's pre-hook; returns the place of the flight, or None */
 static PyObject* flights_before(PyObject* object, PyObject* args) {
   lk_flights* self = (lk_flights*)object;
@@ -73,8 +88,20 @@ static PyObject* flights_before(PyObject* object, PyObject* args) {
   if (flight == NULL) {
     return nothing();
   }
+  want_after(self);
   lk_core_wait_look(lk_core_wait_of(self->memory));
   return PyLong_FromLong((long)(flight - self->board.open));
+}
+
+/* by_need(callable): what gives the group its post-hook, called once, within the pre-hook of the
+ * first operation that needs it: PyTorch looks for post-hooks when the operation has been issued */
+static PyObject* flights_by_need(PyObject* object, PyObject* callable) {
+  lk_flights* self = (lk_flights*)object;
+  PyObject* before = self->want_after;
+  Py_INCREF(callable);
+  self->want_after = callable;
+  Py_XDECREF(before);
+  Py_RETURN_NONE;
 }
 
 static PyObject* flights_after(PyObject* object, PyObject* args) {
@@ -361,6 +388,7 @@ static PyObject* flights_new(PyTypeObject* type, PyObject* args, PyObject* kwarg
 static PyMethodDef methods[] = {
     {"before", flights_before, METH_O, "before(args) -> place or None: a group's pre-hook"},
     {"after", flights_after, METH_O, "after(args): a group's post-hook"},
+    {"by_need", flights_by_need, METH_O, "by_need(what registers after as the post-hook)"},
     {"place_of", flights_place_of, METH_O, "place_of(args of a post-hook) -> place or None"},
     {"landed", flights_landed, METH_O, "landed(place) -> what it was, or None"},
     {"flew", flights_flew, METH_VARARGS, "flew(what landed, queued, ended)"},

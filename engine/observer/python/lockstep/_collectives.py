@@ -98,8 +98,16 @@ class GroupHooks:
 
     def __init__(self, flights: Any, group: Any) -> None:
         self._group: Any = group
+        self._after = flights.after
         group.register_pre_hook(_HOOK_ID, flights.before)
-        group.register_post_hook(_HOOK_ID, flights.after)
+        if hasattr(flights, "by_need"):
+            flights.by_need(self._look_after)  # never, where threads of Gloo's tell of all
+        else:
+            self._look_after()
+
+    def _look_after(self) -> None:
+        if self._group is not None:
+            self._group.register_post_hook(_HOOK_ID, self._after)
 
     def close(self) -> None:
         """Takes the hooks out: a group that ends with hooks of Python's takes the process along."""

@@ -125,6 +125,7 @@ TEST_F(PageTest, WhatARunNamesIsTextAndNoMarkup) {
 TEST_F(PageTest, OfALiveRunSaysThatItGoesOn) {
   ExportedRun run(file("run.lockstep"), 2);
   run.info.hostName.clear();  // it is recorded here
+  run.writer().setInfo(run.info);
   addSteps(run, 2, 12);
   run.commit();
   EXPECT_THAT(pageOf(run.path()),

@@ -23,8 +23,10 @@ struct ScalingCurve {
   QString tail;  ///< a sentence; empty where a step has no more ranks than were seen
 
   [[nodiscard]] bool known() const { return whyNot.isEmpty() && !rows.empty(); }
-  /// Whether all that it says is this reason, which is to be said once.
-  [[nodiscard]] bool repeats(const QString& reason) const { return !known() && whyNot == reason; }
+  /// Whether it cannot tell, and a forecast has said already why the run cannot.
+  [[nodiscard]] bool addsNothingTo(const QString& reason) const {
+    return !known() && !reason.isEmpty();
+  }
   /// Null: nothing is forecast of so many.
   [[nodiscard]] const simulate::RanksForecast* of(int ranks) const;
 };

@@ -22,7 +22,7 @@ Picture whatIfPicture(const RunModel& model, std::shared_ptr<const AnalysedRun> 
   const auto made = whatIfRun(std::move(run), model.info(), model.ranks(), model.path());
   const WhatIf told = whatIf(*made, {});
   const ScalingCurve curve = scalingCurve(*made, {});
-  const bool hasCurve = !curve.repeats(told.whyNot);
+  const bool hasCurve = !curve.addsNothingTo(told.whyNot);
   const double strips = told.known() ? whatIfHeight(told) : kRefusalHeight;
   Picture picture;
   picture.title = titleOfRun(model);

@@ -247,7 +247,7 @@ void WhatIfView::showInTimeline() {
 }
 
 const ScalingCurve* WhatIfView::shownCurve() const {
-  const bool isSaid = curve_ != nullptr && told_ != nullptr && curve_->repeats(told_->whyNot);
+  const bool isSaid = curve_ != nullptr && told_ != nullptr && curve_->addsNothingTo(told_->whyNot);
   return isSaid ? nullptr : curve_.get();
 }
 

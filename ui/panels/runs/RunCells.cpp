@@ -99,8 +99,9 @@ void RunCells::paintCourse(QPainter& painter, const QStyleOptionViewItem& option
     DisplayList list;
     drawSparkline(list, QRectF(place.left(), place.top(), width, place.height()),
                   {course.begin(), course.end()},
-                  (option.state & QStyle::State_Selected) != 0 ? option.palette.color(QPalette::HighlightedText)
-                                                               : currentPalette().measure);
+                  (option.state & QStyle::State_Selected) != 0
+                      ? option.palette.color(QPalette::HighlightedText)
+                      : currentPalette().measure);
     ui::paint(list, painter);
   }
   paintWords(painter, option, place.adjusted(width, 0, 0, 0), option.text, false, Qt::AlignRight);

@@ -60,8 +60,8 @@ std::vector<Finding> judgeHook(const Evidence& evidence) {
     sum.transferMs += call.of(analysis::HookPhase::kTransfer);
   }
   std::map<std::uint32_t, double> beyondMs;
-  // The plain allreduces may hide behind the backward pass, and what the hook works keeps a core
-  // from computing: all of its work may be saved, whatever its shorter transfers gain.
+  // Plain allreduces may all hide behind the backward pass, and what the hook works keeps a core
+  // from computing: so all of its time may be saved.
   std::map<std::uint32_t, double> saveableMs;
   Sum mean;
   for (const auto& [number, ranks] : steps) {
@@ -71,7 +71,7 @@ std::vector<Finding> judgeHook(const Evidence& evidence) {
       of.transferMs += sum.transferMs / static_cast<double>(ranks.size());
     }
     beyondMs[number] = of.workMs + of.transferMs - *plain;
-    saveableMs[number] = of.workMs + std::max(of.transferMs - *plain, 0.0);
+    saveableMs[number] = of.workMs + of.transferMs;
     mean.workMs += of.workMs / static_cast<double>(steps.size());
     mean.transferMs += of.transferMs / static_cast<double>(steps.size());
   }

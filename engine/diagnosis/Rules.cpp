@@ -5,8 +5,8 @@ namespace lockstep::diagnosis {
 
 const std::vector<Rule>& rules() {
   static const std::vector<Rule> all{
-      {"failed", "how the run and its ranks ended", "it failed", "what the error says",
-       judgeFailed},
+      {"failed", "how the run and its ranks ended", "it failed",
+       "look at what the rank that ended first wrote last", judgeFailed},
       {"calls_differ", "the calls of a group, side by side",
        "ranks made different calls of one number, and nothing was lost in recording",
        "make the calls of all ranks the same", judgeCalls},
@@ -21,7 +21,8 @@ const std::vector<Rule>& rules() {
        "they differ, and the hook does not say that they drift",
        "look at the parameter and the rank; synchronise at the start", judgeReplicas},
       {"late_rank", "arrivals at collectives; the work of each rank beside the others'",
-       "lateness beyond chance (99 % over all ranks), 3 % of the step, and cores (Note [Lateness]); "
+       "lateness beyond chance (99 % over all ranks), 3 % of the step, and cores (Note "
+       "[Lateness]); "
        "of most ranks of a host it is the host",
        "that part of its work, that host", judgeLateRank},
       {"few_cores", "what step threads waited for cores, by the kernel",

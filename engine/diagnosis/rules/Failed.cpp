@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <optional>
@@ -44,6 +46,12 @@ std::vector<Finding> judgeFailed(const Evidence& evidence) {
   finding.title = info.state == RunState::kFailed ? "the run failed" : "the run's recorder is gone";
   finding.sentence = asSentence(info.failure);
   finding.place.rank = whoEndedFirst(evidence);
+  finding.remedy =
+      info.state == RunState::kRecorderDied
+          ? "Start it again for the rest: what was recorded so far is kept."
+      : finding.place.rank
+          ? fmt::format("Look at what rank {} wrote last: the log has it.", *finding.place.rank)
+          : "Look at what the ranks wrote last: the log has it.";
   for (const analysis::StepOverlap& step : evidence.steps) {
     finding.place.step = std::max(finding.place.step.value_or(0), step.times.step);
   }

@@ -23,7 +23,8 @@ TEST(DiagnoseTest, TellsWhatIsWrongFirstAndThenWhatCostsMost) {
   EXPECT_EQ(diagnosis.findings[1].place.rank, 2);
   EXPECT_EQ(diagnosis.findings[2].place.rank, 0);
   const std::string text = textOf(diagnosis);
-  EXPECT_NE(text.find("1. The run failed\n   Rank 0 said so.\n2. Rank 2 is late\n"),
+  EXPECT_NE(text.find("1. The run failed\n   Rank 0 said so.\n   Look at what the ranks wrote "
+                      "last: the log has it.\n2. Rank 2 is late\n"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("Without it a step takes at most 9.00 ms less (8.00 to 10.00)."),
@@ -64,8 +65,8 @@ TEST(DiagnoseTest, OfARunThatGoesOnSaysSo) {
   const Diagnosis live = diagnose(evidence);
   EXPECT_TRUE(live.soFar);
   EXPECT_FALSE(live.canTell);
-  EXPECT_EQ(textOf(live).rfind("The run goes on. So far:\nThis run cannot tell, because only 3 ", 0),
-            0u)
+  EXPECT_EQ(
+      textOf(live).rfind("The run goes on. So far:\nThis run cannot tell, because only 3 ", 0), 0u)
       << textOf(live);
   evidence.info.state = trace::RunState::kRecorderDied;
   EXPECT_FALSE(diagnose(evidence).soFar);

@@ -25,14 +25,27 @@ TEST(FailedTest, NamesTheRankThatEndedByItself) {
   const Finding finding = only(judgeFailed(evidence));
   EXPECT_EQ(finding.weight, Weight::kWrong);
   EXPECT_EQ(finding.place.rank, 1);
-  EXPECT_EQ(said(finding),
-            "the run failed | Rank 1 was ended by SIGKILL 3 ms into iteration 7. | ");
+  EXPECT_EQ(
+      said(finding),
+      "the run failed | Rank 1 was ended by SIGKILL 3 ms into iteration 7. | Look at what rank "
+      "1 wrote last: the log has it.");
+}
+
+TEST(FailedTest, SendsToTheLogWhereNoRankEndedFirst) {
+  Evidence evidence = healthy();
+  evidence.info.state = trace::RunState::kFailed;
+  evidence.info.failure = "the ranks did not meet";
+  EXPECT_EQ(said(only(judgeFailed(evidence))),
+            "the run failed | The ranks did not meet. | Look at what the ranks wrote last: the log "
+            "has it.");
 }
 
 TEST(FailedTest, SaysSoWhereNobodySaidWhy) {
   Evidence evidence = healthy();
   evidence.info.state = trace::RunState::kRecorderDied;
-  EXPECT_EQ(said(only(judgeFailed(evidence))), "the run's recorder is gone | Nobody said why. | ");
+  EXPECT_EQ(said(only(judgeFailed(evidence))),
+            "the run's recorder is gone | Nobody said why. | Start it again for the rest: what was "
+            "recorded so far is kept.");
 }
 
 /// Rank 0 calls an allreduce, rank 1 a broadcast.

@@ -145,7 +145,8 @@ TEST_F(TrainingTest, ARunThatComesToTheLimitOfItsFileEndsWell) {
   EXPECT_THAT(ended.out, HasSubstr("there are sums alone, since the file came near its limit of "
                                    "1 MiB (capture.limit_mb)"));
   EXPECT_EQ(info()["steps"], 600);
-  EXPECT_LT(std::filesystem::file_size(folder / "r.lockstep"), 1'200'000U);
+  // What one drain brings is written before the size is looked at.
+  EXPECT_LT(std::filesystem::file_size(folder / "r.lockstep"), 1'600'000U);
 }
 
 TEST_F(TrainingTest, KeepsTheRanksAsItsDirectChildren) {

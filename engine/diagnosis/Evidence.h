@@ -54,7 +54,7 @@ struct Evidence {
   analysis::RunData data;
 
   analysis::RunAnalysis run;
-  std::vector<analysis::StepOverlap> steps;  ///< those of a rank by start; their tails are below
+  std::vector<analysis::StepOverlap> steps;  ///< those of a rank by start, without their tails
   std::vector<analysis::TailReason> causes;  ///< of exposed time, the largest first
   std::map<std::uint32_t, ExposedTransfers> exposedTransfers;  ///< by measured step
   analysis::Divergence divergence;
@@ -100,9 +100,9 @@ class GrowingEvidence {
   analysis::GrowingOverlaps overlaps_;
   analysis::GrowingDivergence divergence_;
   analysis::GrowingCallSequences calls_;
-  analysis::TailSums causes_;  // of closed steps
+  analysis::TailSums causes_;                                      // of closed steps
   std::map<std::uint32_t, Evidence::ExposedTransfers> transfers_;  // likewise
-  std::size_t closed_ = 0;     // of the evidence's steps, the first
+  std::size_t closed_ = 0;  // of the evidence's steps, the first
   Evidence evidence_;
 };
 

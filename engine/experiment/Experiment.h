@@ -48,7 +48,7 @@ struct DataConfig {
 struct ProcessesConfig {
   std::string strategy = "ddp";   ///< ddp; data_parallel: one process, virtual devices
   int devices = 2;                ///< data_parallel
-  int worldSize = 2;              ///< 1..64
+  int worldSize = 2;              ///< 1..1024
   std::string device = "cpu";     ///< cpu cuda; ddp
   std::string backend = "auto";   ///< auto gloo shared_memory hierarchical mpi
   int hosts = 0;                  ///< made-up hosts, blocks of ranks; 0 = as they are

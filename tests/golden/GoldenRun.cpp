@@ -154,14 +154,22 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
     const std::uint64_t each = rank == 0 ? 2 : 1;
     writer.addStepSums({{each * 100'000, each * 300'000, each * 75'000, each * 200'000,
                          each * 400'000, 0, 0, 0, each * 10'000},
-                        0, rank, 1, KeptDetail::kPhases, 0});
+                        0,
+                        rank,
+                        1,
+                        KeptDetail::kPhases,
+                        0});
   }
   for (std::uint32_t step = 3; step < 5; ++step) {
     const std::uint64_t more = 64 * (step - 3);
-    writer.addSummedStep(0, span(EventKind::kStep, 10'000'000 + step * kStepTicks, 980'032, step),
-                         {{199'680, 600'064 + more, 149'760, 399'360, 800'000 + more, 299'520, 0,
-                           299'520, 299'520},
-                          0, 0, step, KeptDetail::kSums, 0});
+    writer.addSummedStep(
+        0, span(EventKind::kStep, 10'000'000 + step * kStepTicks, 980'032, step),
+        {{199'680, 600'064 + more, 149'760, 399'360, 800'000 + more, 299'520, 0, 299'520, 299'520},
+         0,
+         0,
+         step,
+         KeptDetail::kSums,
+         0});
   }
   writer.writeSummedSteps();
   writer.addMetric(MetricRow{0, 0, "test_accuracy", 2, 13'000'000, 0.75});

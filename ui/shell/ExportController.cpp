@@ -109,11 +109,7 @@ void ExportController::cancel() {
 }
 
 void ExportController::ask() {
-  if (busy()) {
-    tellRunning();
-    return;
-  }
-  RunSession* session = run_.session();
+  RunSession* session = runToExport();
   if (session == nullptr) {
     return;
   }
@@ -175,6 +171,14 @@ void ExportController::begin(const ExportRequest& request) {
   });
 }
 
+RunSession* ExportController::runToExport() {
+  if (busy()) {
+    tellRunning();
+    return nullptr;
+  }
+  return run_.session();
+}
+
 void ExportController::tellRunning() {
   say(MessageBar::Kind::kInfo, exportText("Exporting into %1…").arg(path_),
       {{exportText("Cancel"), [this] {
@@ -233,11 +237,7 @@ void ExportController::askPicture(const std::optional<TimeRange>& range) {
 }
 
 void ExportController::askReport() {
-  if (busy()) {
-    tellRunning();
-    return;
-  }
-  RunSession* session = run_.session();
+  RunSession* session = runToExport();
   if (session == nullptr) {
     return;
   }

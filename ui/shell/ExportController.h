@@ -17,10 +17,11 @@ namespace lockstep::ui {
 
 class Appearance;
 class CurrentRun;
+class RunSession;
 struct Frame;
 
-/// File > Export, Export picture and Export report: asks, writes on a thread of its own, and says in the message
-/// bar what came of it. One export at a time; it ends with this object. [ui-thread]
+/// File > Export, Export picture and Export report: asks, writes on a thread of its own, and says
+/// in the message bar what came of it. One export at a time; it ends with this object. [ui-thread]
 class ExportController : public QObject {
   Q_OBJECT
 
@@ -45,6 +46,8 @@ class ExportController : public QObject {
   void askReport();
 
  private:
+  /// The open run; null without one, and, with the message of that, while an export runs.
+  [[nodiscard]] RunSession* runToExport();
   void tellRunning();
   void tellProgress(double part) const;
   void take(const base::Result<QString>& sentence, const QString& path);

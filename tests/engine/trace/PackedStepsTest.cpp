@@ -95,7 +95,11 @@ TEST(PackedSteps, KeepTheTickWhereStepsAreShort) {
   for (SummedStep& step : steps) {
     step.durationTicks = 5'000;
     step.sums = {{1'000, 2'000, 500, 700, 3'000, 600, 0, 600, 600},
-                 0, 0, step.sums.step, KeptDetail::kSums, 0};
+                 0,
+                 0,
+                 step.sums.step,
+                 KeptDetail::kSums,
+                 0};
   }
   EXPECT_EQ(unitOf(steps), 1U);
   const auto back = unpackSteps(packSteps(steps, 1), 0, 20, 1);

@@ -1,16 +1,18 @@
 """What the observer takes of a job of PyTorch: steps with it and without, in turns."""
 
 import contextlib
+import itertools
 import json
 import os
 import pathlib
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
 
 from contestants import Contestant, alternate
-from figures import ask, compared, interval, mean_step
+from figures import ask, compared, mean_step, resampled
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 PYTHON = os.environ.get("LOCKSTEP_PYTORCH", "/usr/bin/python3")
@@ -20,9 +22,14 @@ AGAIN = "without, again"
 OBSERVED = "with the observer"
 
 # name: rounds, steps a turn, most that the upper end of the processor time's ratio may be
-CASES = {"mlp": (40, 4, 1.01), "layers": (40, 8, 1.02)}
+CASES = {"mlp": (40, 4, 1.01), "layers": (96, 8, 1.02)}
 STEP_LIMIT = 1.03
 WARM_UP_STEPS = 3
+# Two processes of one program differ by some percent for as long as they live, by where their memory
+# came to lie. So the sides are the same processes, with what the observer put into them and without,
+# where it can be taken out; and after so many rounds all are started anew.
+ROUNDS_A_START = 12
+LEAD_IN_STEPS = 2  # of each turn: what the recorder has still to do of the turn before is in them
 
 # What the command of `lockstep record` tells, so that processes beside it can attach.
 HOLDER = ("import json, os, signal; print(json.dumps({key: os.environ[key] for key in "
@@ -47,8 +54,10 @@ def recorder(options):
             process.stdout.close()
 
 
-def measured(contestant, steps):
-    answers = contestant.turn(steps)
+def measured(side, steps):
+    contestant, words = side
+    contestant.turn(LEAD_IN_STEPS, *words)
+    answers = contestant.turn(steps, *words)
     return mean_step(answers), sum(answer["processor_ms"] for answer in answers)
 
 
@@ -57,20 +66,18 @@ def observer(case):
     name = f"observer.{case}"
 
     def measure(options):
-        with contextlib.ExitStack() as stack:
-            found = stack.enter_context(recorder(options))
-            command = [PYTHON, FOLDER / "observer_peer.py", case]
-            sides = {label: stack.enter_context(Contestant(label, command, 2, (
-                found if label == OBSERVED else {"PYTHONPATH": found["PYTHONPATH"]})))
-                for label in (PLAIN, AGAIN, OBSERVED)}
-            for label, side in sides.items():
-                if any(ready["observed"] != (label == OBSERVED) for ready in side.ready):
-                    sys.exit(f"bench: {label}: it is observed, or not, against what is measured")
-                buckets = side.turn(WARM_UP_STEPS)[0]["buckets"]
-            both = alternate(sides, options.rounds or rounds,
-                             lambda label: measured(sides[label], options.steps or steps))
+        command = [PYTHON, FOLDER / "observer_peer.py", case]
+        both = {label: [] for label in (PLAIN, AGAIN, OBSERVED)}
+        left = options.rounds or rounds
+        while left > 0:
+            turns = min(left, ROUNDS_A_START)
+            buckets, values = start(options, command, turns, options.steps or steps)
+            for label, rows in values.items():
+                both[label].append(rows)
+            left -= turns
         return [result_of(f"{name}.{what}", f"{title}, {case}, {buckets} buckets, 2 ranks",
-                          {label: [pair[at] for pair in pairs] for label, pairs in both.items()}, most)
+                          {label: [[pair[at] for pair in rows] for rows in starts]
+                           for label, starts in both.items()}, most)
                 for at, (what, title, most) in enumerate((
                     ("step", "step of a PyTorch job, observed", STEP_LIMIT),
                     ("processor", "processor time of a step, both ranks, observed", limit)))]
@@ -80,12 +87,47 @@ def observer(case):
     return name, measure
 
 
+def sides_of(stack, options, command):
+    """Processes and words for them, by side."""
+    found = stack.enter_context(recorder(options))
+    observed = stack.enter_context(Contestant(OBSERVED, command, 2, found))
+    if not all(ready["observed"] for ready in observed.ready):
+        sys.exit(f"bench: {OBSERVED}: it is not")
+    if all(ready["can_be_put_out"] for ready in observed.ready):
+        return {PLAIN: (observed, ["without"]), AGAIN: (observed, ["without"]),
+                OBSERVED: (observed, [])}
+    sides = {label: stack.enter_context(Contestant(label, command, 2, {
+        "PYTHONPATH": found["PYTHONPATH"]})) for label in (PLAIN, AGAIN)}
+    if any(ready["observed"] for side in sides.values() for ready in side.ready):
+        sys.exit(f"bench: {PLAIN}: it is observed")
+    return {label: (side, []) for label, side in {**sides, OBSERVED: observed}.items()}
+
+
+def start(options, command, rounds, steps):
+    """Starts the sides, and returns the number of buckets and what each side's rounds took."""
+    with contextlib.ExitStack() as stack:
+        sides = sides_of(stack, options, command)
+        for contestant in {contestant for contestant, _ in sides.values()}:
+            buckets = contestant.turn(WARM_UP_STEPS)[0]["buckets"]
+        return buckets, alternate(sides, rounds, lambda label: measured(sides[label], steps))
+
+
+def over_starts(ratios):
+    """The 95 % interval of the median of ratios, a list a start: resampled by starts."""
+    return resampled(lambda starts: statistics.median(itertools.chain(*starts)), ratios)
+
+
 def result_of(name, title, times, most):
-    """Its ratio is that of the observed time to the other."""
-    result = compared(name, title, times, PLAIN, OBSERVED)
-    noise = [again / plain for again, plain in zip(times[AGAIN], times[PLAIN])]
-    low, high = interval(noise)
-    result["lines"] = [f"the same without, to itself: [{low:.3f}, {high:.3f}]"]
+    """Of lists of times, one a start. Its ratio is that of the observed time to what is without."""
+    plain, again, observed = (times[label] for label in (PLAIN, AGAIN, OBSERVED))
+    result = compared(name, title, {label: list(itertools.chain(*starts))
+                                    for label, starts in times.items()}, PLAIN, OBSERVED)
+    both = [[2 * o / (p + a) for o, p, a in zip(*starts)] for starts in zip(observed, plain, again)]
+    noise = [[a / p for a, p in zip(*starts)] for starts in zip(again, plain)]
+    low, high = over_starts(noise)
+    result |= {"ratio": statistics.median(itertools.chain(*both)), "interval": over_starts(both),
+               "lines": [f"both that are without are the measure, in {len(both)} starts; one of them "
+                         f"to the other: [{low:.3f}, {high:.3f}]"]}
     ask(result, "upper end of the ratio's interval", result["interval"][1], "", most)
     return result
 

@@ -1,5 +1,6 @@
 """A rank of a job of PyTorch for the benchmark of what the observer takes: told by standard input
-when to run, it answers with what its steps took of time and of the processor.
+when to run, and whether as if nobody had called lockstep.watch, it answers with what its steps took
+of time and of the processor.
 Usage: observer_peer.py mlp|layers"""
 
 import json
@@ -10,6 +11,8 @@ import torch
 import torch.distributed as dist
 
 import lockstep
+import lockstep._collectives
+import lockstep._session
 
 
 def make(kind):
@@ -25,6 +28,36 @@ def make(kind):
     return torch.nn.Sequential(*layers[:-1]), torch.randn(batch, sizes[0]), cap
 
 
+class Observer:
+    """What lockstep.watch has put into a job: taken out for some steps, and put in again."""
+
+    def __init__(self, model, optimizer):
+        self.places = [(owner, name) for owner, names in (
+            (model, ("_forward_pre_hooks", "_forward_hooks")),
+            (optimizer, ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks")))
+            for name in names]
+        self.hooks = [getattr(owner, name) for owner, name in self.places]
+        self.backward = torch.autograd.backward
+        self.groups = [(hooks, hooks._group, hooks._after.__self__)
+                       for hooks in lockstep._session.session().groups._hooks]
+        self.is_in = True
+
+    def put(self, is_in):
+        if is_in == self.is_in:
+            return
+        self.is_in = is_in
+        for (owner, name), hooks in zip(self.places, self.hooks):
+            setattr(owner, name, hooks if is_in else type(hooks)())
+        torch.autograd.backward = self.backward if is_in else self.backward.__wrapped__
+        torch.autograd._enable_record_function(is_in)  # threads of Gloo's tell nothing
+        for hooks, group, flights in self.groups:
+            if is_in:
+                hooks._group = group
+                group.register_pre_hook(lockstep._collectives._HOOK_ID, flights.before)
+            else:
+                hooks.close()
+
+
 def main():
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -33,11 +66,17 @@ def main():
     model = torch.nn.parallel.DistributedDataParallel(net, bucket_cap_mb=cap)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.001, foreach=False)
     model = lockstep.watch(model, optimizer)  # nothing where nobody records
-    print(json.dumps({"ready": True, "observed": "_lockstep_watch" in model.__dict__,
+    observed = "_lockstep_watch" in model.__dict__
+    # Before PyTorch 2.14 a communication hook watches, which DDP does not let go of.
+    observer = Observer(model, optimizer) if observed and model._lockstep_watch.groups.seen else None
+    print(json.dumps({"ready": True, "observed": observed, "can_be_put_out": observer is not None,
                       "parameters": len(list(net.parameters()))}), flush=True)
     for line in sys.stdin:
+        _, count, *words = line.split()
+        if observer is not None:
+            observer.put("without" not in words)
         times, processor = [], time.process_time()
-        for _ in range(int(line.split()[1])):
+        for _ in range(int(count)):
             start = time.perf_counter()
             optimizer.zero_grad(set_to_none=True)
             model(inputs).square().mean().backward()
@@ -46,6 +85,8 @@ def main():
         print(json.dumps({
             "step_ms": times, "processor_ms": (time.process_time() - processor) * 1e3 / len(times),
             "buckets": len(model.reducer._get_zeros_like_grad_buckets())}), flush=True)
+    if observer is not None:
+        observer.put(True)
     dist.destroy_process_group()
 
 

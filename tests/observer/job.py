@@ -11,8 +11,8 @@ two_models, own_hook, scheduler, amp, compile: what their names say of PyTorch; 
 of rank 1; throw_3, of rank 3; fail_once, of its first life under torchrun; flip, a parameter of rank 1
 that changes; nccl, a fake NCCL that reduces each bucket again; waits, which holds at step 3 until the file of
 JOB_MAY_GO_ON is there; profiler, the job's own in steps 4 and 5; late, a thread of Gloo's that comes late
-to what it calls of the last step; norms, which prints how large the rank's own gradients were; one_core,
-which all ranks share, and which prints how long the training thread waited for it.
+to what it calls of the last step; norms, which prints how large the rank's own gradients were; another, a collective of the script's own in the
+backward of step 9 alone; one_core, which all ranks share, and which prints how long the training thread waited for it.
 With JOB_LEAVES_AT_ONCE in its environment a rank leaves without the end of the interpreter.
 """
 
@@ -101,6 +101,10 @@ def train(steps, ways):
             profiler = None
         if "late" in ways and step == steps - 1:
             be_late()
+        another = None
+        if "another" in ways and step == 9:
+            another = net[2].weight.register_hook(
+                lambda gradient: dist.all_reduce(gradient.abs().max()))
         if "norms" in ways:
             norms.append(own_norm(net, x, y))
         part = "no_sync" in ways and step % 3 != 2
@@ -108,6 +112,8 @@ def train(steps, ways):
             with torch.autocast("cpu", torch.bfloat16, enabled="amp" in ways):
                 loss = torch.nn.functional.cross_entropy(model(x), y)
             loss.backward()
+        if another is not None:
+            another.remove()
         losses.append(loss.item())
         if nccl is not None:
             for size in bucket_bytes(model):

@@ -204,6 +204,22 @@ def case_off_core(options):
     check(elsewhere == [], f"waits in another iteration: {elsewhere}")
 
 
+def case_another(options):
+    """A backward that asks for a collective of its own, as none before it did: the iteration is named
+    in which it may stand under a bucket's name, and there is no second."""
+    run_ = Recorded(options, 2, "another").good().same_as(alone(2, "another"))
+    check_iterations(run_, 2, STEPS)
+    problems = [text for text in run_.problems() if "had other collectives than those" in text]
+    if recorded.sees_all() and torch.__version__.startswith("2.15"):
+        check(problems and all(text.startswith("the backward of iteration 9 had other collectives")
+                               for text in problems), f"problems {run_.problems()}")
+    else:  # each is looked at
+        check(not problems, f"problems {problems}")
+    flown = run_.rows("SELECT count(*) FROM collectives WHERE rank = 0 AND step = 9")[0][0]
+    buckets = run_.rows("SELECT count(*) FROM collectives WHERE rank = 0 AND step = 8")[0][0]
+    check(flown == buckets + 1, f"{flown} collectives in iteration 9, {buckets} before")
+
+
 def case_compile(options):
     """A model behind torch.compile, here with a back end that compiles nothing."""
     if not hasattr(torch, "compile"):
@@ -280,6 +296,7 @@ CASES = {
     "late": case_late,
     "gradients": case_gradients,
     "off_core": case_off_core,
+    "another": case_another,
     "amp": lambda o: case_other(o, "amp"),
     "compile": case_compile,
     "restart": case_restart,

@@ -7,6 +7,7 @@
 enum {
   kOffCore = 29,
   kBetweenLooksNs = 200000,
+  kBetweenBucketsNs = 5000000, /* a look takes up to 8 µs of a cache that a backward has filled */
   kShortestWaitNs = 10000 /* less is a wake-up */
 };
 
@@ -42,9 +43,9 @@ void lk_core_wait_make(lk_core_wait* wait, lk_observer* observer, lk_lane* lane)
   wait->thread = 0;
 }
 
-static void look(lk_core_wait* wait) {
+static void look(lk_core_wait* wait, int64_t least_between) {
   const int64_t now = lk_monotonic_ns();
-  if (wait->file < 0 || now - wait->looked < kBetweenLooksNs) {
+  if (wait->file < 0 || now - wait->looked < least_between) {
     return;
   }
   uint64_t waited = 0;
@@ -75,12 +76,12 @@ void lk_core_wait_enter(lk_core_wait* wait, uint32_t step) {
     wait->thread = thread;
     wait->looked = 0;
   }
-  look(wait);
+  look(wait, kBetweenLooksNs);
   wait->step = step;
 }
 
 void lk_core_wait_look(lk_core_wait* wait) {
   if (wait->lane != NULL && wait->file >= 0 && this_thread() == wait->thread) {
-    look(wait);
+    look(wait, kBetweenBucketsNs);
   }
 }

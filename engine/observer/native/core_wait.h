@@ -2,7 +2,8 @@
 #define LOCKSTEP_OBSERVER_CORE_WAIT_H
 
 /* How long a thread was ready to run and had no core, by the kernel's account of it, as
- * engine/trace/CoreWait.h has it of a rank of the engine: half a µs at most every 0.2 ms. */
+ * engine/trace/CoreWait.h has it of a rank of the engine: looked at every 0.2 ms at most, and within
+ * a backward every 5 ms. */
 
 #include "observer.h"
 

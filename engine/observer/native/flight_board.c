@@ -12,6 +12,9 @@ enum {
   kCollectiveQueued = 70,
   kCollective = 71,
   kDerived = 0x4000,
+  kExactEnough = 3,  /* backwards that were looked at, until one is not */
+  kLookEvery = 64,   /* backwards */
+  kNeverAgain = -1,
   kLongestStartNs = 1000000000 /* of an idle thread of Gloo's with what is queued */
 };
 
@@ -126,12 +129,32 @@ int lk_board_follows(const lk_board* board) {
 
 void lk_board_expect(lk_board* board, const uint64_t* elements, int count) {
   lock(board);
-  board->expected_count = count < kBuckets ? count : kBuckets;
-  for (int i = 0; i < board->expected_count; ++i) {
+  count = count < kBuckets ? count : kBuckets;
+  int differs = count > 0 && count != board->known_count;
+  for (int i = 0; i < count; ++i) {
+    differs |= board->expected[i] != elements[i];
     board->expected[i] = elements[i];
   }
+  if (differs) {
+    board->known_count = count;
+    board->exact = board->exact == kNeverAgain ? kNeverAgain : 0;
+  }
+  board->expected_count = count;
   board->next = 0;
+  board->asked_for = 0;
+  board->assumed = 0;
   unlock(board);
+}
+
+int lk_board_assumes(const lk_board* board) {
+  return board->exact >= kExactEnough && board->exact % kLookEvery != 0 &&
+         board->next < board->expected_count && board->next == board->asked_for &&
+         board->hooking < 0 && lk_board_hears(board, kAllreduce);
+}
+
+lk_flight* lk_board_begin_assumed(lk_board* board, uint64_t queued) {
+  ++board->assumed;
+  return lk_board_begin(board, 0, queued, kAllreduce, board->flown[board->next].bytes, board->next);
 }
 
 static void begin(lk_board* board, lk_flight* flight, uint8_t operation, uint64_t bytes,
@@ -258,6 +281,7 @@ lk_flight* lk_board_begin(lk_board* board, long long key, uint64_t queued, uint8
                           uint64_t bytes, int bucket) {
   lock(board);
   doubt_silence(board, queued);
+  ++board->asked_for;
   lk_flight* flight = free_flight(board);
   if (flight != NULL) {
     flight->key = key;
@@ -370,8 +394,21 @@ static lk_flight* flight_of(lk_board* board, int bucket) {
   return flown->ended == 0 && flight->key >= 0 && flight->life == flown->life ? flight : NULL;
 }
 
-void lk_board_waited(lk_board* board) {
+/* Returns whether what was assumed of the backward that ends now holds. */
+static int learn(lk_board* board) {
+  if (board->exact == kNeverAgain || board->expected_count == 0) {
+    return 1;
+  }
+  const int is_exact =
+      board->asked_for == board->expected_count && board->next == board->expected_count;
+  const int holds = is_exact || board->assumed == 0;
+  board->exact = is_exact ? board->exact + 1 : holds ? 0 : kNeverAgain;
+  return holds;
+}
+
+int lk_board_waited(lk_board* board) {
   lock(board);
+  const int holds = learn(board);
   const uint64_t now = lk_observer_ticks(board->observer);
   for (int bucket = 0; bucket < board->next; ++bucket) {
     lk_flight* flight = flight_of(board, bucket);
@@ -380,6 +417,7 @@ void lk_board_waited(lk_board* board) {
     }
   }
   unlock(board);
+  return holds;
 }
 
 void lk_board_tell_buckets(lk_board* board, lk_lane* lane, const uint64_t* ready, uint64_t last,

@@ -72,7 +72,11 @@ typedef struct {
   uint64_t expected[kBuckets]; /* elements of the buckets whose allreduces come, in their order */
   lk_flown flown[kBuckets];
   int expected_count;
+  int known_count;    /* of the backward that `exact` is about */
   int next;           /* bucket that is expected */
+  int asked_for;      /* operations since the buckets were expected */
+  int exact;          /* backwards in a row that asked for their buckets and nothing else */
+  int assumed;        /* of this backward's operations, that nobody looked at */
   lk_lane* hook_lane; /* NULL until a hook is called */
   lk_hook_call calls[kOpen];
   int hooking; /* place of the call that runs now; -1: none */
@@ -92,6 +96,14 @@ int lk_board_bucket_of(const lk_board* board, long operation, uint64_t elements)
 
 /* The buckets that a backward will reduce have so many elements, in their order. */
 void lk_board_expect(lk_board* board, const uint64_t* elements, int count);
+
+/* Whether what is asked for now can be taken for the next bucket unseen, since the backwards before
+ * asked for their buckets, in their order, and nothing else: to look costs a job of Python's more
+ * than all the rest. Every so often one is looked at all the same. */
+int lk_board_assumes(const lk_board* board);
+
+/* That bucket, which was queued then; NULL as of lk_board_begin(). */
+lk_flight* lk_board_begin_assumed(lk_board* board, uint64_t queued);
 
 /* Whether the next flight of this operation will be heard: then its key is asked for by nobody.
  * What else is under way may queue allreduces of its own, so that these would be taken for it. */
@@ -132,8 +144,10 @@ void lk_board_hook_returns(lk_board* board, int call, int failed);
 /* The result of the call that had this life is there. */
 void lk_board_hook_done(lk_board* board, int call, uint32_t life);
 
-/* DDP has waited for all buckets that are under way, whenever we hear that they have ended. */
-void lk_board_waited(lk_board* board);
+/* DDP has waited for all buckets that are under way, whenever we hear that they have ended. Returns 0
+ * where something was taken unseen for a bucket in a backward that asked for more than its buckets,
+ * or for less; it happens once at most, for from there on all is looked at. */
+int lk_board_waited(lk_board* board);
 
 /* What a backward that ended at `end` did with its buckets: `ready` is when the last gradient of
  * each was, 0 where it is not known, and `last` when the last of all was. */

@@ -63,6 +63,11 @@ static void want_after(lk_flights* self) {
 static PyObject* flights_before(PyObject* object, PyObject* args) {
   lk_flights* self = (lk_flights*)object;
   const uint64_t now = lk_observer_ticks(self->board.observer);
+  if (lk_board_assumes(&self->board)) {
+    const lk_flight* assumed = lk_board_begin_assumed(&self->board, now);
+    lk_core_wait_look(lk_core_wait_of(self->memory));
+    return assumed == NULL ? nothing() : PyLong_FromLong((long)(assumed - self->board.open));
+  }
   PyObject* name = PyObject_GetAttr(args, s_name);
   PyObject* number = name == NULL ? NULL : PyObject_GetItem(self->operations, name);
   Py_XDECREF(name);
@@ -334,8 +339,7 @@ static PyObject* flights_hear(PyObject* object, PyObject* hears) {
 
 static PyObject* flights_waited(PyObject* object, PyObject* unused) {
   (void)unused;
-  lk_board_waited(&((lk_flights*)object)->board);
-  Py_RETURN_NONE;
+  return PyBool_FromLong(lk_board_waited(&((lk_flights*)object)->board));
 }
 
 static PyObject* flights_set_step(PyObject* object, PyObject* step) {
@@ -400,7 +404,8 @@ static PyMethodDef methods[] = {
     {"hook_returns", flights_hook_returns, METH_VARARGS, "hook_returns(call, future or None)"},
     {"tell_backward", flights_tell_backward, METH_VARARGS,
      "tell_backward(lane, origin, end, ns, buckets, tells_buckets)"},
-    {"waited", flights_waited, METH_NOARGS, "waited(): DDP has, for all buckets"},
+    {"waited", flights_waited, METH_NOARGS, 
+     "waited() -> whether what was taken unseen for buckets was as many as those: DDP has waited"},
     {"set_step", flights_set_step, METH_O, "set_step(step)"},
     {"listen", flights_listen, METH_VARARGS,
      "listen(address of at::addGlobalCallback, of at::RecordFunction::name) -> name of a probe"},

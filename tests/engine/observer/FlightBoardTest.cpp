@@ -56,6 +56,27 @@ class FlightBoard : public testing::Test {
   }
   void heardEnd(const Heard& heard) { lk_board_heard_end(board_.get(), heard.place, heard.life); }
 
+  // A backward of two buckets, whose collectives are about these, -1 being about none. Returns how
+  // many of them nobody looked at; holds_ is what the board said at its end.
+  int unseenIn(const std::vector<int>& buckets) {
+    const std::uint64_t elements[] = {1024, 512};
+    lk_board_expect(board_.get(), elements, 2);
+    int unseen = 0;
+    for (const int bucket : buckets) {
+      const std::uint64_t now = lk_observer_ticks(observer_.get());
+      if (lk_board_assumes(board_.get())) {
+        ++unseen;
+        lk_board_begin_assumed(board_.get(), now);
+      } else {
+        lk_board_begin(board_.get(), 0, now, kAllreduce, bucket < 0 ? 4 : 4 * elements[bucket],
+                       bucket);
+      }
+      heardEnd(heardBegin());
+    }
+    holds_ = lk_board_waited(board_.get()) != 0;
+    return unseen;
+  }
+
   // The phases of the hook, or the collectives, that have been told since the last call.
   std::vector<trace::Event> phases() { return told("hook"); }
   std::vector<trace::Event> collectives() { return told("gloo 0"); }
@@ -89,6 +110,7 @@ class FlightBoard : public testing::Test {
   trace::SegmentReader reader_;
   std::unique_ptr<lk_observer, Close> observer_;
   std::unique_ptr<lk_board> board_ = std::make_unique<lk_board>();
+  bool holds_ = true;
 };
 
 const auto kThreePhases =
@@ -213,6 +235,62 @@ TEST_F(FlightBoard, WhileAnotherCollectiveIsFollowedAnAllreduceIsFollowedToo) {
   EXPECT_FALSE(lk_board_hears(board_.get(), kAllreduce));
   ends(allreduce);
   EXPECT_TRUE(lk_board_hears(board_.get(), kAllreduce));
+}
+
+TEST_F(FlightBoard, TakesABackwardsCollectivesForItsBucketsUnseenOnceThoseBeforeWere) {
+  lk_board_hear(board_.get(), 1);
+  EXPECT_THAT(unseenIn({0, 1}), 0);
+  EXPECT_THAT(unseenIn({0, 1}), 0);
+  EXPECT_THAT(unseenIn({0, 1}), 0);
+  collectives();
+  EXPECT_THAT(unseenIn({0, 1}), 2);
+  const std::vector<trace::Event> told = collectives();
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[0].bucket, 0);
+  EXPECT_EQ(told[1].bucket, 1);
+  EXPECT_EQ(told[1].value & 0xFFFFFFFFFFu, 2048u);
+}
+
+TEST_F(FlightBoard, LooksAtABackwardEverySoOftenAllTheSame) {
+  lk_board_hear(board_.get(), 1);
+  int looked = 0;
+  for (int backward = 0; backward < 200; ++backward) {
+    looked += unseenIn({0, 1}) == 0;
+    collectives();
+    told("gloo queue");
+  }
+  EXPECT_EQ(looked, 3 + 3);
+}
+
+TEST_F(FlightBoard, LooksAtAllOfABackwardThatAsksForMoreThanItsBuckets) {
+  lk_board_hear(board_.get(), 1);
+  for (int backward = 0; backward < 8; ++backward) {
+    EXPECT_EQ(unseenIn({0, -1, 1}), 0);
+  }
+}
+
+TEST_F(FlightBoard, SaysWhereABackwardAskedForMoreThanWasAssumedAndAssumesNoMore) {
+  lk_board_hear(board_.get(), 1);
+  for (int backward = 0; backward < 5; ++backward) {
+    unseenIn({0, 1});
+    EXPECT_TRUE(holds_);
+  }
+  EXPECT_EQ(unseenIn({0, -1, 1}), 2);
+  EXPECT_FALSE(holds_);
+  for (int backward = 0; backward < 5; ++backward) {
+    EXPECT_EQ(unseenIn({0, 1}), 0);
+    EXPECT_TRUE(holds_);
+  }
+}
+
+TEST_F(FlightBoard, LooksAgainWhereTheBucketsAreOthers) {
+  lk_board_hear(board_.get(), 1);
+  for (int backward = 0; backward < 5; ++backward) {
+    unseenIn({0, 1});
+  }
+  const std::uint64_t rebuilt[] = {512, 1024};
+  lk_board_expect(board_.get(), rebuilt, 2);
+  EXPECT_FALSE(lk_board_assumes(board_.get()));
 }
 
 TEST_F(FlightBoard, ThreadsThatTellNothingOfABackwardAreNotReliedOnAnyMore) {

@@ -74,5 +74,5 @@ def loss_of(tensors: Any) -> Any:
     the value would have to be waited for."""
     root = tensors[0] if isinstance(tensors, (list, tuple)) and tensors else tensors
     if getattr(root, "numel", lambda: 0)() == 1 and root.device.type == "cpu":
-        return float(root.detach())
+        return float(root.item())
     return None

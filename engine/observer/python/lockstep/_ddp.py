@@ -173,8 +173,8 @@ class Watch:
 
     def backward_ends(self, began: Any, tensors: Any) -> None:
         synchronised = bool(self.model.require_backward_grad_sync)
-        if synchronised:
-            self.flights.waited()  # before a thread may tell of an end
+        # Before a thread may tell of an end.
+        holds = self.flights.waited() if synchronised else True
         step = self.steps.number
         end = self.steps.backward_ends(began, synchronised)
         origin, self._origin = self._origin, 0
@@ -191,3 +191,7 @@ class Watch:
                                        self._bucket_of, True)
             if self._logging.is_due(self._synchronised):
                 self._logging.tell(step)
+            if not holds:
+                self.recorder.send("problem", severity="warning", step=step, text=(
+                    f"the backward of iteration {step} had other collectives than those before it: "
+                    "in this one iteration some may stand under a wrong bucket"))

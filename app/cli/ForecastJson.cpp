@@ -32,7 +32,8 @@ nlohmann::ordered_json forecastsJson(const std::vector<cost::RankForecast>& rank
                    {"exposed_ms", estimateJson(of.measuredExposedNs, of.exposedNs)},
                    {"measured_step_ms", of.measuredStepNs / kNsPerMs},
                    {"replayed_step_ms", of.replayedStepNs / kNsPerMs},
-                   {"step_ms", estimateJson(of.measuredStepNs, of.stepNs)}});
+                   {"step_ms", estimateJson(of.measuredStepNs, of.stepNs)},
+                   {"held_up_ms", of.heldUpNs / kNsPerMs}});
   }
   return all;
 }

@@ -41,6 +41,7 @@ struct Forecasted {
   cost::Line line;  ///< with the change
   ReadyChange ready;
   std::vector<cost::RankForecast> ranks;
+  std::optional<cost::Cores> cores;
 
   /// Whether a cap alone is another one.
   [[nodiscard]] bool isOfCap(const WantedChange& wanted) const {
@@ -101,7 +102,8 @@ base::Result<Forecasted> forecastOf(const WhatIfOptions& options) {
                     forecaster.value().fit(),
                     forecaster.value().lineOf(ready.change).value(),
                     std::move(ready),
-                    std::move(ranks).value()};
+                    std::move(ranks).value(),
+                    recorded.settings.cores};
 }
 
 std::string jsonOf(const WhatIfOptions& options, const Forecasted& told) {
@@ -180,6 +182,9 @@ std::string textOf(const WhatIfOptions& options, const Forecasted& told) {
   }
   if (!told.ready.ofHook.empty()) {
     text += " " + told.ready.ofHook;
+  }
+  if (const std::string cores = cost::coresText(told.cores, told.ranks); !cores.empty()) {
+    text += " " + cores;
   }
   text += "\n\n" + table.text() + "\n";
   for (const cost::RankForecast& of : shown) {

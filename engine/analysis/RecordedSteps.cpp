@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/analysis/RunCores.h"
 #include "engine/analysis/RunData.h"
 #include "engine/base/InHalves.h"
 #include "engine/base/Try.h"
@@ -157,6 +158,7 @@ cost::RecordedRun recordedRun(const std::vector<RecordedStep>& steps,
     run.steps.push_back(step.record);
   }
   run.share = share;
+  run.cores = settings.cores;
   if (settings.experiment.hook.name != "allreduce") {
     run.hook.reset();
   }
@@ -197,8 +199,9 @@ base::Result<RecordedSteps> recordedSteps(const RunData& data, const trace::RunI
   RecordedSteps recorded;
   recorded.parameters = data.parameters;
   recorded.layout = data.layouts.back();
-  recorded.settings = {std::move(*experiment), info.worldSize, environmentOf(ranks, "backend"),
-                       environmentOf(ranks, "probe"), info.kind};
+  recorded.settings = {
+      std::move(*experiment),        info.worldSize, environmentOf(ranks, "backend"),
+      environmentOf(ranks, "probe"), info.kind,      coresOf(data, info, ranks)};
   const RankClocks clocks{data.doubt, data.clock.nsPerTick};
   // The steps of other layouts, and the first with this one: it set the buckets up.
   steps.erase(steps.begin(), steps.upper_bound(recorded.layout.step));

@@ -10,6 +10,7 @@
 #include "engine/analysis/StepRecords.h"
 #include "engine/base/Result.h"
 #include "engine/buckets/Assign.h"
+#include "engine/cost/Cores.h"
 #include "engine/cost/Forecaster.h"
 #include "engine/experiment/Experiment.h"
 #include "engine/trace/RunFile.h"
@@ -35,6 +36,7 @@ struct RecordedSettings {
   std::string backend;  ///< that carried the collectives: "auto" names the one it became
   std::string probe;    ///< RankInfo::environment "probe" of rank 0; empty: there was none
   trace::RunKind kind = trace::RunKind::kExperiment;
+  std::optional<cost::Cores> cores{};  ///< coresOf() the run
 };
 
 /// Returns how many of the run's transfers travel at once on such a link (cost::Line::inFlight).

@@ -8,6 +8,17 @@
 #include "engine/trace/WholeRun.h"
 
 namespace lockstep::analysis {
+namespace {
+
+// Behind the steps in which a run sets itself up.
+constexpr std::uint32_t kFirstBusyStep = 2;
+
+void add(RunData::Percents& sum, double percent) {
+  sum.percent += percent;
+  sum.values += 1;
+}
+
+}  // namespace
 
 void RunData::takeTables(const trace::RunUpdate& update) {
   const auto append = [](const auto& from, auto& to) {
@@ -34,14 +45,15 @@ void RunData::takeTables(const trace::RunUpdate& update) {
       losses.push_back(metric);
     } else if (metric.name == name(trace::CounterId::kStolenPercent)) {
       addStolen(metric.rank, metric.value);
+    } else if (metric.name == name(trace::CounterId::kCpuPercent) &&
+               metric.step >= kFirstBusyStep) {
+      add(busy[metric.rank], metric.value);
     }
   }
 }
 
 void RunData::addStolen(int rank, double percent) {
-  Stolen& sum = stolen[rank];
-  sum.percent += percent;
-  sum.values += 1;
+  add(stolen[rank], percent);
 }
 
 void RunData::take(const trace::RunUpdate& update) {

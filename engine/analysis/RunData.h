@@ -69,13 +69,14 @@ struct RunData {
 
   run::Grown<trace::StepSumsRow> sums;  ///< of a run of which detail was left out
 
-  /// What a hypervisor took of a rank's cores, one value after the other.
-  struct Stolen {
+  /// Parts of a core, one value after the other.
+  struct Percents {
     double percent = 0;  ///< the sum
     double values = 0;   ///< how many
   };
   void addStolen(int rank, double percent);
-  std::map<int, Stolen> stolen;  ///< by rank: "stolen_percent"
+  std::map<int, Percents> stolen;  ///< what a hypervisor took, by rank: "stolen_percent"
+  std::map<int, Percents> busy;    ///< from step 2 on, by rank: "cpu_percent"
 };
 
 /// Reads what a run file holds now, and keeps only what is analysed.

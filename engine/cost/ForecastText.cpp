@@ -86,6 +86,19 @@ std::string lineText(const Line& line) {
                      line.inFlight == 0 ? "any number" : fmt::format("{}", line.inFlight));
 }
 
+std::string coresText(const std::optional<Cores>& cores, const std::vector<RankForecast>& ranks) {
+  const auto most = std::max_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) {
+    return a.heldUpNs < b.heldUpNs;
+  });
+  if (!cores || most == ranks.end() || !(most->heldUpNs > 0)) {
+    return "";
+  }
+  return fmt::format(
+      "Its ranks keep {:.1f} of {:g} cores busy; with the change they would at times want more "
+      "than there are, and a step is taken to be held up by {}, give or take half of that.",
+      cores->busy, cores->count, base::durationText(most->heldUpNs));
+}
+
 const RankForecast* mostExposed(const std::vector<RankForecast>& ranks) {
   const auto most = std::max_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) {
     return a.measuredExposedNs < b.measuredExposedNs;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,9 @@ std::string costText(const TransferFit& fit);
 
 /// A sentence: what it would cost on a line that is changed.
 std::string lineText(const Line& line);
+
+/// A sentence: by how much steps are held up where cores are short; empty: by nothing.
+std::string coresText(const std::optional<Cores>& cores, const std::vector<RankForecast>& ranks);
 
 /// Returns the rank with the most exposed time, which shows most what all show; null: of none.
 const RankForecast* mostExposed(const std::vector<RankForecast>& ranks);

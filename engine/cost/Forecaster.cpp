@@ -55,6 +55,29 @@ struct OutcomeSeries {
   }
 };
 
+/// How long a hook works in a step on one rank.
+double hookWorkNs(const HookWork& hook, const std::vector<PlannedBucket>& plan) {
+  double ns = 0;
+  for (const PlannedBucket& bucket : plan) {
+    ns += hook.encode.ns(bucket.bytes) + hook.decode.ns(bucket.bytes);
+  }
+  return ns;
+}
+
+double computingNs(const StepRecord& step) {
+  double ns = 0;
+  for (const RankStep& rank : step.ranks) {
+    for (const Stretch& stretch : rank.computing) {
+      ns += stretch.end - stretch.begin;
+    }
+  }
+  return ns;
+}
+
+Estimate movedBy(const Estimate& estimate, double ns) {
+  return {estimate.value + ns, estimate.low + ns, estimate.high + ns};
+}
+
 /// How far the medians of the thirds of a series are apart.
 double driftOf(const std::vector<double>& series) {
   constexpr std::size_t kParts = 3;
@@ -184,6 +207,32 @@ std::vector<RankHabits> Forecaster::habitsOf(const StepChange& change) const {
   return changedHabits(habits_, run_.hook.value_or(HookWork{}), middleBytes(), change);
 }
 
+/// Returns by how much longer a step takes with a change than its replay says, where cores are
+/// short: beyond what the run's own steps of `ownStepNs` were held up.
+double Forecaster::heldUp(const StepChange& change, const std::vector<PlannedBucket>& plan,
+                          double ownStepNs, double stepNs) const {
+  // What of its work a rank does not do without its excess is not known.
+  if (!run_.cores || change.without) {
+    return 0;
+  }
+  const HookWork ownHook = run_.hook.value_or(HookWork{});
+  const double ownHookNs = hookWorkNs(ownHook, planOf(run_.steps.front()));
+  const double besides = run_.cores->busy * ownStepNs - run_.cores->ranks * ownHookNs;
+  double changed = besides;
+  if (change.computeFactor < 1) {
+    // At most all of computing was a processor's: so much of the work is gone.
+    std::vector<double> computing;
+    for (const StepRecord& step : run_.steps) {
+      computing.push_back(computingNs(step));
+    }
+    changed -= (1 - change.computeFactor) * median(std::move(computing)).value_or(0);
+  }
+  return std::max(
+      heldUpNs(*run_.cores, stepNs, changed, hookWorkNs(change.hook.value_or(ownHook), plan)) -
+          heldUpNs(*run_.cores, ownStepNs, besides, ownHookNs),
+      0.0);
+}
+
 base::Result<double> Forecaster::replayedStepNs(const StepChange& change) const {
   const auto plan = change.buckets.value_or(planOf(run_.steps.front()));
   if (const base::Status speaks = speaksOf(plan); !speaks.ok()) {
@@ -201,7 +250,12 @@ base::Result<double> Forecaster::replayedStepNs(const StepChange& change) const 
       sum += rank.stepNs;
     }
   }
-  return sum / static_cast<double>(run_.steps.size() * habits_.size());
+  const double mean = sum / static_cast<double>(run_.steps.size() * habits_.size());
+  double own = 0;
+  for (const RankForecast& rank : own_) {
+    own += rank.replayedStepNs / static_cast<double>(own_.size());
+  }
+  return mean + heldUp(change, plan, own, mean);
 }
 
 base::Result<std::vector<RankForecast>> Forecaster::forecast(const std::vector<PlannedBucket>& plan,
@@ -271,9 +325,13 @@ base::Result<std::vector<RankForecast>> Forecaster::forecast(const StepChange& c
     const double step = *median(replayed.step[r]);
     const auto beyond = [&](double value, double own, double runOff, double runsDiffer) {
       const double ofHook = change.hook ? std::hypot(hookOff, runOff, runsDiffer * value) : 0.0;
-      return change.beyondBuckets() ? std::hypot(kOfHowFarItMoves * (value - own), ofHook) : 0.0;
+      const double ofChange =
+          change.beyondBuckets() ? std::hypot(kOfHowFarItMoves * (value - own), ofHook) : 0.0;
+      return std::hypot(ofChange, of.heldUpNs / 2);
     };
-    of.exposedNs = estimateOf(
+    // Its threads wait for cores while buckets are in flight: none of that is computing.
+    of.heldUpNs = heldUp(change, plan, of.replayedStepNs, step);
+    const Estimate exposedNs = estimateOf(
         exposed, drawnExposed[r],
         {std::abs(of.replayedExposedNs - of.measuredExposedNs),
          // Exposed time of next to nothing would make its miss count a thousand times over.
@@ -281,11 +339,13 @@ base::Result<std::vector<RankForecast>> Forecaster::forecast(const StepChange& c
          std::hypot(
              kRunsDifferExposed * exposed,
              beyond(exposed, of.replayedExposedNs, hook.runOffExposedNs, kRunsDifferExposed))});
-    of.stepNs = estimateOf(
+    of.exposedNs = movedBy(exposedNs, of.heldUpNs);
+    const Estimate stepNs = estimateOf(
         step, drawnStep[r],
         {std::abs(of.replayedStepNs - of.measuredStepNs), of.replayedStepNs, of.driftStepNs,
          std::hypot(kRunsDifferStep * step,
                     beyond(step, of.replayedStepNs, hook.runOffStepNs, kRunsDifferStep))});
+    of.stepNs = movedBy(stepNs, of.heldUpNs);
   }
   return forecasts;
 }

@@ -28,7 +28,8 @@ namespace lockstep::cost {
 //     forecast is from the replay of what was measured: what the change takes is known of settings
 //     or of another run. And of a hook, for each bucket, what half of its calls differ by, and of
 //     the run that it is of all that is said of this one: by how much its replay misses, how its
-//     thirds differ, and what two runs differ by, since the forecast rests on two.
+//     thirds differ, and what two runs differ by, since the forecast rests on two;
+//   - half of what it is held up where cores are short (Note [Where cores are short]).
 // There is none, but a reason, where the run cannot tell: fewer than 5 whole steps; sizes of
 // transfers that differ too little (Note [What a transfer costs]); buckets beyond 4 times the
 // largest transfer that was measured, unless settings say what a byte takes; transfers that took
@@ -43,6 +44,7 @@ struct RankForecast {
   double replayedStepNs = 0;
   double driftExposedNs = 0;  ///< between the thirds of the run with the least and the most
   double driftStepNs = 0;
+  double heldUpNs = 0;  ///< of the forecast, where cores are short: exposed as well
   Estimate exposedNs;
   Estimate stepNs;
 };
@@ -84,6 +86,8 @@ class Forecaster {
   [[nodiscard]] base::Status replaysItself() const;
   [[nodiscard]] base::Status speaksOf(const std::vector<PlannedBucket>& plan) const;
   [[nodiscard]] double middleBytes() const;
+  [[nodiscard]] double heldUp(const StepChange& change, const std::vector<PlannedBucket>& plan,
+                              double ownStepNs, double stepNs) const;
 
   RecordedRun run_;
   TransferFit fit_;

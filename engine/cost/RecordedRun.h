@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/cost/Cores.h"
 #include "engine/cost/StepChange.h"
 
 namespace lockstep::cost {
@@ -20,6 +21,7 @@ struct RecordedRun {
   std::optional<double> share = 1;
   /// What its own hook works, whose share is the one above; none: that is not known.
   std::optional<HookWork> hook = HookWork{};
+  std::optional<Cores> cores{};  ///< that its ranks shared; none: not known
 };
 
 }  // namespace lockstep::cost

@@ -20,7 +20,8 @@ namespace lockstep::cost {
 //              the backend's. A transfer is over when both are, and a latency later.
 //   in flight  How many transfers travel at once on a modelled link.
 //   hook       Another part of each bucket's bytes travels, and before and after that a thread of
-//              each rank works on it, one bucket at a time.
+//              each rank works on it, one bucket at a time. Beside the backward, where there are
+//              cores for it (Note [Where cores are short]).
 //   computing  What a rank computes up to its last gradient takes this part of the time. The
 //              optimizer, data and waiting take what they took.
 //   views      Gradients are views into the buckets: no result is copied out.

@@ -44,7 +44,9 @@ const std::vector<Rule>& rules() {
       {"transfer", "exposed transfer that no order of buckets hides, less waits for cores",
        "beyond chance (99 % over all ranks) above 10 % of the step (Note [Slow link])",
        "fewer bytes or a faster link", judgeTransfer},
-      {"hook_costs", "the hook's own work and transfers beside those of a plain allreduce",
+      {"hook_costs",
+       "the hook's own work and transfers, and half of what it may hold up where cores are short, "
+       "beside those of a plain allreduce",
        "beyond chance (99 %) more by 3 % of the step", "no hook", judgeHook},
       {"copies", "copies of gradients into buckets and back, less the waiting that hides them",
        "beyond chance (99 %) they take 3 % of the step or more", "gradients that are views",

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 
+#include "engine/analysis/RunCores.h"
 #include "engine/cost/LinkSettings.h"
 #include "engine/cost/Probe.h"
 #include "engine/diagnosis/StepSaving.h"
@@ -38,6 +40,19 @@ std::optional<double> plainMs(const Evidence& evidence) {
   return ns / 1e6;
 }
 
+/// How long a step is held up at most by a hook's work of `workMs` on each rank, where its threads
+/// take cores that the rest of the run wants; no span of the hook holds that (Note [Where cores are
+/// short]).
+double heldUpMs(const std::optional<cost::Cores>& cores, double stepMs, double workMs) {
+  if (!cores) {
+    return 0;
+  }
+  const double besides = cores->busy * stepMs - cores->ranks * workMs;
+  constexpr double kNsPerMs = 1e6;
+  return cost::heldUpNs(*cores, kNsPerMs * stepMs, kNsPerMs * besides, kNsPerMs * workMs) /
+         kNsPerMs;
+}
+
 }  // namespace
 
 std::vector<Finding> judgeHook(const Evidence& evidence) {
@@ -59,9 +74,12 @@ std::vector<Finding> judgeHook(const Evidence& evidence) {
     sum.workMs += call.of(analysis::HookPhase::kEncode) + call.of(analysis::HookPhase::kDecode);
     sum.transferMs += call.of(analysis::HookPhase::kTransfer);
   }
+  const auto cores = analysis::coresOf(evidence.data, evidence.info, evidence.ranks);
+  double heldUp = 0;
   std::map<std::uint32_t, double> beyondMs;
   // Plain allreduces may all hide behind the backward pass, and what the hook works keeps a core
-  // from computing: so all of its time may be saved.
+  // from computing: so all of its time may be saved, and all of what it holds up besides. That is
+  // between nothing and what the bound by work says: half of it counts as its cost.
   std::map<std::uint32_t, double> saveableMs;
   Sum mean;
   for (const auto& [number, ranks] : steps) {
@@ -70,8 +88,10 @@ std::vector<Finding> judgeHook(const Evidence& evidence) {
       of.workMs += sum.workMs / static_cast<double>(ranks.size());
       of.transferMs += sum.transferMs / static_cast<double>(ranks.size());
     }
-    beyondMs[number] = of.workMs + of.transferMs - *plain;
-    saveableMs[number] = of.workMs + of.transferMs;
+    const double held = heldUpMs(cores, evidence.stepMs, of.workMs);
+    heldUp += held / static_cast<double>(steps.size());
+    beyondMs[number] = of.workMs + of.transferMs + held / 2 - *plain;
+    saveableMs[number] = of.workMs + of.transferMs + held;
     mean.workMs += of.workMs / static_cast<double>(steps.size());
     mean.transferMs += of.transferMs / static_cast<double>(steps.size());
   }
@@ -89,6 +109,13 @@ std::vector<Finding> judgeHook(const Evidence& evidence) {
       "It works {:.2f} ms a step and moves its data in {:.2f} ms; plain allreduces of the same "
       "buckets would move theirs in {:.2f} ms over this link.",
       mean.workMs, mean.transferMs, *plain);
+  if (heldUp > 0) {
+    finding.sentence += fmt::format(
+        " The ranks share {:g} cores, too few for its threads beside all else: the step may be "
+        "held "
+        "up by up to {:.2f} ms more, which none of its spans holds.",
+        cores->count, heldUp);
+  }
   finding.remedy = "Take the plain allreduce here: hook.name = \"allreduce\".";
   finding.settings = {{"hook.name", "\"allreduce\""}};
   finding.place.step = beyond.largest();

@@ -109,6 +109,19 @@ TEST(ForecastText, TheCostSaysWhenceItIsKnown) {
   EXPECT_THAT(costText(fit), HasSubstr("fitted to what the run measured"));
 }
 
+TEST(ForecastText, SaysWhereCoresAreShort) {
+  std::vector<RankForecast> ranks(2);
+  const Cores cores{2, 0.54, 2};
+  EXPECT_EQ(coresText(cores, ranks), "");
+  ranks[1].heldUpNs = 27 * kMs;
+  EXPECT_EQ(coresText(cores, ranks),
+            "Its ranks keep 0.5 of 2 cores busy; with the change they would at times want more "
+            "than there are, and a step is taken to be held up by 27.0 ms, give or take half of "
+            "that.");
+  EXPECT_EQ(coresText(std::nullopt, ranks), "");
+  EXPECT_EQ(coresText(cores, {}), "");
+}
+
 TEST(ForecastText, ALineSaysWhatItWouldCostAndWhatIsUnderIt) {
   Line line{{2e5, 4, 0}, 2, {}};
   EXPECT_EQ(lineText(line), "With the change it would take 200 µs and 4.19 ms a MiB, 2 at once.");

@@ -108,6 +108,53 @@ TEST(Forecaster, AHookIsNoSurerThanTheRunThatItIsOf) {
   EXPECT_GE(reach(told(change)), 5e6);
 }
 
+// Steps of 34.2 ms keep 0.6 of a core busy, 20.52 ms a step. The hook works 2 ms on each of four
+// buckets, of which those of the last lengthen the step, to 36.2 ms: while it works, on two ranks,
+// 2.567 cores are wanted.
+TEST(Forecaster, WhereCoresAreShortAHooksWorkIsNotAllHidden) {
+  const SleepingRun run;
+  StepChange change;
+  change.hook = HookWork{};
+  change.hook->encode.latencyNs = 2e6;
+  const auto told = [&](const std::optional<Cores>& cores) {
+    RecordedRun recorded{run.steps(30), settings(run), 1, {}};
+    recorded.cores = cores;
+    return Forecaster::make(std::move(recorded)).value().forecast(change).value()[0];
+  };
+  const RankForecast unknown = told(std::nullopt);
+  const RankForecast enough = told(Cores{3, 0.6, 2});
+  EXPECT_NEAR(unknown.stepNs.value, 36.2e6, 1);
+  EXPECT_EQ(enough.heldUpNs, 0);
+  EXPECT_EQ(enough.stepNs.high, unknown.stepNs.high);
+  const RankForecast scarce = told(Cores{2, 0.6, 2});
+  const double held = 8e6 * (2.0 + 20.52 / 36.2) / 2 - 8e6;
+  EXPECT_NEAR(scarce.heldUpNs, held, 1);
+  EXPECT_NEAR(scarce.stepNs.value, enough.stepNs.value + held, 1);
+  EXPECT_NEAR(scarce.exposedNs.value, enough.exposedNs.value + held, 1);
+  EXPECT_GT(scarce.stepNs.high, enough.stepNs.high + held) << "how much of it waits is not known";
+  EXPECT_LT(scarce.stepNs.low, enough.stepNs.low + held);
+}
+
+// Four transfers of 20.2 ms from 15 ms on, and 2 ms after them: of the 97.8 ms 1.2 cores were
+// busy. With a tenth of the bytes a step would take 34.2 ms, and has 117.36 ms to compute.
+TEST(Forecaster, AStepTakesNoLessThanItsProcessorTimeOverTheCores) {
+  SleepingRun run;
+  run.nsPerByte = 40;
+  RecordedRun recorded{run.steps(30), settings(run), 1, {}};
+  recorded.cores = Cores{2, 1.2, 2};
+  const auto made = Forecaster::make(std::move(recorded));
+  ASSERT_TRUE(made.ok()) << made.error().what;
+  EXPECT_EQ(made.value().forecast(StepChange{}).value()[0].heldUpNs, 0) << "it is as it was";
+  const RankForecast told = made.value().forecast(planWith(run, 5), 0.1).value()[0];
+  EXPECT_NEAR(told.stepNs.value, 117.36e6 / 2, 1);
+  StepChange change;
+  change.bytesTimes = 0.1;
+  EXPECT_NEAR(made.value().replayedStepNs(change).value(), 117.36e6 / 2, 1);
+  change.without = RankExcess{0, {}};
+  EXPECT_NEAR(made.value().replayedStepNs(change).value(), 34.2e6, 1)
+      << "what a rank does not compute then is not known";
+}
+
 TEST(Forecaster, NeedsAFewWholeSteps) {
   const SleepingRun run;
   EXPECT_EQ(whyNot({run.steps(5), settings(run), 1, {}}), "it can");

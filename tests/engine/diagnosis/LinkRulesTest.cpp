@@ -170,7 +170,8 @@ TEST(SlowRankLinkTest, AccusesNobodyForNoiseOrForWhatCostsNothing) {
   EXPECT_TRUE(judgeRankLink(hidden).empty());
 }
 
-TEST(HookCostsTest, SetsItsWorkAgainstAPlainAllreduceOfTheSameBuckets) {
+/// A hook that works 15 ms a step and moves its data in 2; plain allreduces would take 6.
+Evidence withCostlyHook() {
   Evidence evidence = healthy();
   evidence.experiment->hook.name = "powersgd";
   // 1 ms and 1 ns a byte: two buckets of 1 and 3 MB take 6 ms.
@@ -186,6 +187,23 @@ TEST(HookCostsTest, SetsItsWorkAgainstAPlainAllreduceOfTheSameBuckets) {
     call.ms[static_cast<std::size_t>(analysis::HookPhase::kEncode)] = 15;
     call.ms[static_cast<std::size_t>(analysis::HookPhase::kTransfer)] = 2;
   }
+  return evidence;
+}
+
+/// The same on two cores, of which its ranks keep 1.8 busy.
+Evidence onTwoCores(Evidence evidence) {
+  evidence.info.environment["cores"] = "2";
+  evidence.ranks.resize(2);
+  for (int rank = 0; rank < 2; ++rank) {
+    evidence.ranks[static_cast<std::size_t>(rank)].rank = rank;
+    evidence.ranks[static_cast<std::size_t>(rank)].environment["device"] = "cpu";
+    evidence.data.busy[rank] = {900, 10};
+  }
+  return evidence;
+}
+
+TEST(HookCostsTest, SetsItsWorkAgainstAPlainAllreduceOfTheSameBuckets) {
+  Evidence evidence = withCostlyHook();
   const Finding finding = only(judgeHook(evidence));
   EXPECT_TRUE(finding.atMost);
   EXPECT_NEAR(finding.savingMs->mean, 17, 1e-6) << "all of it, as if what is plain were hidden";
@@ -198,6 +216,37 @@ TEST(HookCostsTest, SetsItsWorkAgainstAPlainAllreduceOfTheSameBuckets) {
     call.ms[static_cast<std::size_t>(analysis::HookPhase::kEncode)] = 3;
   }
   EXPECT_TRUE(judgeHook(evidence).empty()) << "it pays";
+}
+
+// Of 100 ms 1.8 cores are busy, 30 ms with the two hooks: while they work, 3.5 cores are wanted of
+// two, and 15 ms take 26.25.
+TEST(HookCostsTest, WhereCoresAreShortWhatItHoldsUpMayBeSavedToo) {
+  Evidence evidence = onTwoCores(withCostlyHook());
+  const Finding finding = only(judgeHook(evidence));
+  EXPECT_TRUE(finding.atMost);
+  EXPECT_NEAR(finding.savingMs->mean, 17 + 11.25, 1e-6);
+  EXPECT_TRUE(finding.sentence.ends_with(
+      " The ranks share 2 cores, too few for its threads beside all else: the step may be held up "
+      "by up to 11.25 ms more, which none of its spans holds."))
+      << finding.sentence;
+  evidence.info.environment["cores"] = "4";
+  EXPECT_NEAR(only(judgeHook(evidence)).savingMs->mean, 17, 1e-6);
+}
+
+// Of 6 ms of work and 2 of transfers 2 are more than plain ones would take, which is not worth
+// speaking of; with half of the 5.04 ms that they hold up it is.
+TEST(HookCostsTest, HalfOfWhatItMayHoldUpIsCountedAsItsCost) {
+  Evidence evidence = onTwoCores(withCostlyHook());
+  const auto worksFor = [&](double ms) {
+    for (analysis::HookCall& call : evidence.hook.calls) {
+      call.ms[static_cast<std::size_t>(analysis::HookPhase::kEncode)] = ms;
+    }
+    return judgeHook(evidence).size();
+  };
+  EXPECT_EQ(worksFor(2), 0u);
+  EXPECT_EQ(worksFor(6), 1u);
+  evidence.info.environment["cores"] = "4";
+  EXPECT_EQ(worksFor(6), 0u);
 }
 
 }  // namespace

@@ -120,6 +120,7 @@ WhatIf whatIf(const WhatIfRun& run, const diagnosis::WantedChange& wanted,
     return refused(cannotTellSentence(ranks.error()));
   }
   told.ranks = std::move(ranks).value();
+  told.ofCores = QString::fromStdString(cost::coresText(made.run().cores, told.ranks));
   told.own = run.ownCap() ? said("cap %1").arg(capText(*run.ownCap())) : said("a list of caps");
   for (const std::string& part : ready.value().parts) {
     told.parts << QString::fromStdString(part);
@@ -214,7 +215,7 @@ QString assumptions(const WhatIf& told) {
   if (!told.known()) {
     return told.whyNot;
   }
-  const QString text =
+  QString text =
       said(
           "Medians over %1 iterations; in brackets, where a run with this %2 is expected in "
           "nine cases of ten. Assumes that gradients become ready when they did. %3 Not in it: "
@@ -224,7 +225,10 @@ QString assumptions(const WhatIf& told) {
           .arg(told.ofCap ? said("cap") : said("change"),
                QString::fromStdString(cost::costText(told.fit) +
                                       (told.otherLine ? " " + cost::lineText(told.line) : "")));
-  return told.ofHook.isEmpty() ? text : text + QLatin1Char(' ') + told.ofHook;
+  for (const QString& more : {told.ofHook, told.ofCores}) {
+    text += more.isEmpty() ? more : QLatin1Char(' ') + more;
+  }
+  return text;
 }
 
 QString spokenSummary(const WhatIf& told) {

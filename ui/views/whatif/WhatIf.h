@@ -30,6 +30,7 @@ struct WhatIf {
   bool ofCap = false;      ///< nothing else than the cap, if anything
   bool otherLine = false;  ///< something else carries the buckets, or others
   QString ofHook;          ///< what is taken of a hook that was verified; else empty
+  QString ofCores;         ///< that they are short; else empty
   std::size_t steps = 0;   ///< that were replayed
   std::size_t inFlight = 1;
   cost::TransferFit fit;

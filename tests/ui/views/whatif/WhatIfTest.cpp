@@ -135,6 +135,9 @@ TEST_F(WhatIfTest, AChangeOfSettingsIsAnExperimentNamedAfterIt) {
   EXPECT_EQ(changed.experiment->link.preset, "ethernet_10g_8");
   EXPECT_DOUBLE_EQ(changed.experiment->ddp.bucketCapMb, 400 / kMiB);
   EXPECT_TRUE(assumptions(changed).contains("With the change it would take"));
+  WhatIf scarce = changed;
+  scarce.ofCores = "Cores are short.";
+  EXPECT_EQ(assumptions(scarce), assumptions(changed) + " Cores are short.");
 }
 
 // 85 µs and 225 a KB are the backend's, whatever link comes over it; then two hops of 37.4 µs.

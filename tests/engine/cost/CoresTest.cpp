@@ -5,12 +5,12 @@
 namespace lockstep::cost {
 namespace {
 
-constexpr double kMs = 1e6;
+constexpr double kMillisecond = 1e6;
 
 /// By how much in ms a step of 100 ms is held up, with `work` ms of all ranks and `hook` ms of
 /// each.
 double heldUp(const Cores& cores, double work, double hook) {
-  return heldUpNs(cores, 100 * kMs, work * kMs, hook * kMs) / kMs;
+  return heldUpNs(cores, 100 * kMillisecond, work * kMillisecond, hook * kMillisecond) / kMillisecond;
 }
 
 TEST(CoresTest, NothingIsHeldUpWhereCoresSuffice) {

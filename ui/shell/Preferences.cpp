@@ -58,7 +58,10 @@ void Preferences::startAgain() {
   environment.remove(QStringLiteral("QT_SCALE_FACTOR"));
   next.setProcessEnvironment(environment);
   next.setProgram(QApplication::applicationFilePath());
-  next.setArguments(QApplication::arguments().mid(1));
+  // With what is open now, whatever it was called with.
+  QStringList arguments = QApplication::arguments().mid(1);
+  arguments.removeAll(QStringLiteral("--restore"));
+  next.setArguments(arguments << QStringLiteral("--restore"));
   next.startDetached();
 }
 

@@ -13,7 +13,7 @@ import sys
 ENGINE = ["kernels", "observer", "base", "glossary", "trace", "run", "buckets", "experiment", "cost", "analysis", "diagnosis", "simulate", "export", "report", "import", "capture", "store", "relay",
           "launch", "plugin", "device", "process_group", "optim", "hooks", "ddp", "data_parallel", "train"]
 WITHOUT_TORCH = ENGINE[:ENGINE.index("plugin") + 1]
-UI = ["model", "canvas", "chart", "table", "panels", "stage", "views", "shell"]
+UI = ["model", "canvas", "chart", "table", "panels", "stage", "views", "help", "shell"]
 UI_SEES_ENGINE = {"base", "glossary", "trace", "run", "buckets", "experiment", "cost", "analysis", "diagnosis", "simulate",
                   "export", "report", "launch",
                   "plugin"}

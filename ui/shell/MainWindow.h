@@ -18,6 +18,7 @@ namespace lockstep::ui {
 
 class Appearance;
 class CommandPalette;
+class LookFor;
 class RunBar;
 class TraceImport;
 
@@ -90,6 +91,7 @@ class MainWindow : public QMainWindow {
   CurrentRun run_;
   Launcher launcher_;
   TraceImport* import_;
+  LookFor* lookFor_;
   CommandPalette* palette_ = nullptr;
 };
 

@@ -36,7 +36,6 @@ Preferences::Preferences(QWidget& window, const Commands& commands, KeyBindings&
   commands.restoreSession->setChecked(settings.restoresSession());
   connect(commands.restoreSession, &QAction::toggled, this,
           [this](bool on) { settings_.setRestoresSession(on); });
-  connect(commands.keys, &QAction::triggered, this, &Preferences::showKeys);
   connect(commands.changeKeys, &QAction::triggered, this, &Preferences::changeKeys);
 }
 
@@ -63,13 +62,6 @@ void Preferences::startAgain() {
   arguments.removeAll(QStringLiteral("--restore"));
   next.setArguments(arguments << QStringLiteral("--restore"));
   next.startDetached();
-}
-
-void Preferences::showKeys() {
-  // Made anew each time: keys may have changed.
-  auto* sheet = new KeySheet(keys_.groups(), &window_);
-  sheet->setAttribute(Qt::WA_DeleteOnClose);
-  sheet->show();
 }
 
 void Preferences::changeKeys() {

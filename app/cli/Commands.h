@@ -30,6 +30,7 @@ void addSimulate(CLI::App& app, Command& chosen);
 void addReport(CLI::App& app, Command& chosen);
 void addExport(CLI::App& app, Command& chosen);
 void addImport(CLI::App& app, Command& chosen);
+void addGlossary(CLI::App& app, Command& chosen);
 void addHooks(CLI::App& app, Command& chosen);
 void addSet(CLI::App& app, Command& chosen);
 void addStop(CLI::App& app, Command& chosen);

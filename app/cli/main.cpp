@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
   cli::addExport(app, chosen);
   cli::addImport(app, chosen);
   cli::addHooks(app, chosen);
+  cli::addGlossary(app, chosen);
   cli::addSet(app, chosen);
   cli::addStop(app, chosen);
   cli::addCopy(app, chosen);
@@ -65,7 +66,7 @@ int main(int argc, char** argv) {
     cli::complain(
         (extras.empty() ? "a command is needed" : "no command \"" + extras.front() + "\"") +
         "; there are list, validate, run, record, join, follow, info, compare, whatif, tune, simulate, "
-        "report, export, import, hooks, set, stop and copy, see lockstep --help");
+        "report, export, import, hooks, glossary, set, stop and copy, see lockstep --help");
     return static_cast<int>(base::ExitCode::kBadInput);
   }
   const auto done = chosen();

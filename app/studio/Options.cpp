@@ -90,6 +90,9 @@ std::variant<Options, int> parseOptions(int argc, char** argv, const std::string
                  "follow a live RUN on the timeline and write, each second and at its end, how "
                  "late its events reach the screen and how long input waits, as JSON")
       ->type_name("FILE.json");
+  app.add_flag("--restore", options.restore,
+               "open what was open last, as it was shown, in place of RUN; a start without RUN and "
+               "--experiment does so, unless View > Open the last run at the start is off");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -101,6 +104,9 @@ std::variant<Options, int> parseOptions(int argc, char** argv, const std::string
   } catch (const CLI::ParseError& mistake) {
     std::fprintf(stderr, "lockstep-studio: %s; see lockstep-studio --help\n", mistake.what());
     return static_cast<int>(base::ExitCode::kBadInput);
+  }
+  if (options.restore) {
+    options.runs.clear();
   }
   for (const std::string& picture : pictures) {
     options.pictures.push_back(splitPicture(picture));

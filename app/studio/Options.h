@@ -22,6 +22,7 @@ struct Options {
   std::string experiment;
   std::string runsFolder;
   std::string programs;
+  bool restore = false;  ///< what was open last, in place of `runs`
   std::string figures;  ///< file of what the studio measures of itself; empty: nothing
 };
 

@@ -68,8 +68,8 @@ int runStudio(const Options& options, QApplication& application) {
   for (const std::string& run : options.runs) {
     window.openRun(QString::fromStdString(run));
   }
-  if (options.runs.empty() && options.experiment.empty()) {
-    window.restoreSession();
+  if (options.restore || (options.runs.empty() && options.experiment.empty())) {
+    window.restoreSession(options.restore);
   }
   std::optional<lockstep::studio::Figures> figures;
   if (!options.figures.empty()) {

@@ -1,12 +1,51 @@
 #include "engine/experiment/Listing.h"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string>
 #include <system_error>
 #include <utility>
 
 namespace lockstep::experiment {
 
 namespace fs = std::filesystem;
+
+std::string lookForOf(std::string_view text) {
+  std::string found;
+  bool inParagraph = false;
+  while (text.starts_with('#')) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(1, end - 1);
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    for (const std::string_view mark : {"Look for: ", "Expected: "}) {
+      if (!inParagraph && found.empty() && line.starts_with(mark)) {
+        line.remove_prefix(mark.size());
+        inParagraph = true;
+      }
+    }
+    inParagraph = inParagraph && !line.empty();
+    if (inParagraph) {
+      found += (found.empty() ? "" : " ") + std::string(line);
+    }
+  }
+  return found;
+}
+
+ListedExperiment listExperiment(const fs::path& path) {
+  ParseOutcome outcome = parseFile(path);
+  ListedExperiment listed;
+  listed.path = path;
+  const bool named = outcome.experiment.name != Experiment{}.name;
+  listed.name = named ? outcome.experiment.name : path.stem().string();
+  listed.shows = std::move(outcome.experiment.shows);
+  listed.mistakes = std::move(outcome.mistakes);
+  // A file that cannot be read is one of the mistakes.
+  std::ifstream file(path);
+  listed.lookFor = lookForOf(std::string(std::istreambuf_iterator<char>(file), {}));
+  return listed;
+}
 
 base::Result<std::vector<ListedExperiment>> listExperiments(const fs::path& folder) {
   std::error_code error;
@@ -28,14 +67,7 @@ base::Result<std::vector<ListedExperiment>> listExperiments(const fs::path& fold
 
   std::vector<ListedExperiment> list;
   for (const fs::path& path : paths) {
-    ParseOutcome outcome = parseFile(path);
-    ListedExperiment listed;
-    listed.path = path;
-    const bool named = outcome.experiment.name != Experiment{}.name;
-    listed.name = named ? outcome.experiment.name : path.stem().string();
-    listed.shows = std::move(outcome.experiment.shows);
-    listed.mistakes = std::move(outcome.mistakes);
-    list.push_back(std::move(listed));
+    list.push_back(listExperiment(path));
   }
   return list;
 }

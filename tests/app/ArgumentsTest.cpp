@@ -48,6 +48,25 @@ TEST_F(ArgumentsTest, CaptureNeedsARunAndAFewSteps) {
   expectOneLine(lockstep({"capture", "none.lockstep"}), 2, "none.lockstep");
 }
 
+TEST_F(ArgumentsTest, TheGlossarySaysWhatATermMeansWithFormulaAndUnit) {
+  const auto ended = lockstep({"glossary", "Exposed", "time"});
+  EXPECT_EQ(ended.exitCode, 0) << ended.err;
+  EXPECT_THAT(ended.out,
+              AllOf(StartsWith("exposed time\n  Communication was in flight"),
+                    HasSubstr("  Formula      in flight - overlap = no core + waiting"),
+                    HasSubstr("  Unit         ms a step\n"), HasSubstr("  See also     overlap")));
+  EXPECT_THAT(lockstep({"glossary", "straggler"}).out, StartsWith("late rank\n"));
+}
+
+TEST_F(ArgumentsTest, TheGlossaryListsItsTermsAndKnowsWhichIsMeant) {
+  const auto all = lockstep({"glossary"});
+  EXPECT_EQ(all.exitCode, 0) << all.err;
+  EXPECT_THAT(all.out, AllOf(HasSubstr("\noverlap "), HasSubstr("\nworld lane ")));
+  expectOneLine(lockstep({"glossary", "overlep"}), 2,
+                "the glossary has no \"overlep\"; did you mean overlap?; lockstep glossary lists "
+                "all terms");
+}
+
 TEST_F(ArgumentsTest, ListsExperimentsWithWhatTheyShow) {
   experiment();
   const auto ended = lockstep({"list", "."});

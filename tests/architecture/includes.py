@@ -10,11 +10,11 @@ import sys
 
 # A room of engine/ may include the rooms before it; those up to `plugin` see no libtorch. The
 # kernels are a leaf that plugins use, too.
-ENGINE = ["kernels", "observer", "base", "trace", "run", "buckets", "experiment", "cost", "analysis", "diagnosis", "simulate", "export", "report", "import", "capture", "store", "relay",
+ENGINE = ["kernels", "observer", "base", "glossary", "trace", "run", "buckets", "experiment", "cost", "analysis", "diagnosis", "simulate", "export", "report", "import", "capture", "store", "relay",
           "launch", "plugin", "device", "process_group", "optim", "hooks", "ddp", "data_parallel", "train"]
 WITHOUT_TORCH = ENGINE[:ENGINE.index("plugin") + 1]
-UI = ["model", "canvas", "chart", "table", "panels", "stage", "views", "shell"]
-UI_SEES_ENGINE = {"base", "trace", "run", "buckets", "experiment", "cost", "analysis", "diagnosis", "simulate",
+UI = ["model", "canvas", "chart", "table", "panels", "stage", "views", "help", "shell"]
+UI_SEES_ENGINE = {"base", "glossary", "trace", "run", "buckets", "experiment", "cost", "analysis", "diagnosis", "simulate",
                   "export", "report", "launch",
                   "plugin"}
 # What rooms of engine/ see of plugins/: its border, nothing behind it.

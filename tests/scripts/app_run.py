@@ -95,11 +95,13 @@ class AppRun(unittest.TestCase):
         os.remove(os.path.join(self.root, "build/bin/lockstep-studio"))
         self.program("build/bin/lockstep-studio", 'printf "%s\\n" "$@"')
         other = self.write("other.toml", EXPERIMENT.format(steps=3))
-        ended = self.run_app("other.toml", display=":77")
-        self.assertEqual(ended.returncode, 0, ended)
-        self.assertEqual(ended.stdout.splitlines()[1:],
-                         ["--experiments", os.path.join(self.root, "experiments"),
-                          "--runs", os.path.join(self.root, "runs"), "--experiment", other])
+        usual = ["--experiments", os.path.join(self.root, "experiments"),
+                 "--runs", os.path.join(self.root, "runs")]
+        for arguments, more in ((["other.toml"], ["--experiment", other]),
+                                ([], [])):  # then it opens what was open last
+            ended = self.run_app(*arguments, display=":77")
+            self.assertEqual(ended.returncode, 0, ended)
+            self.assertEqual(ended.stdout.splitlines()[1:], usual + more)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,8 @@ class CanvasClient {
   virtual void pointerDoubleClicked(const PointerInput&) {}
   virtual void pointerLeft() {}
   virtual void wheelTurned(const WheelInput&) {}
+  /// The heading of what is drawn at a point, for the glossary; empty: it has none.
+  [[nodiscard]] virtual QString headingAt(QPointF) const { return {}; }
 
  private:
   friend class Canvas;

@@ -1,7 +1,5 @@
 #include "ui/shell/CommandPalette.h"
 
-#include <QApplication>
-#include <QKeyEvent>
 #include <QListView>
 #include <QPainter>
 #include <QStandardItemModel>
@@ -11,6 +9,7 @@
 
 #include "ui/panels/Labels.h"
 #include "ui/panels/Layouts.h"
+#include "ui/panels/ListKeys.h"
 
 namespace lockstep::ui {
 namespace {
@@ -153,16 +152,8 @@ void CommandPalette::act() {
 }
 
 bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
-  if (event->type() == QEvent::KeyPress) {
-    const int key = static_cast<QKeyEvent*>(event)->key();
-    if (key == Qt::Key_Up || key == Qt::Key_Down || key == Qt::Key_PageUp ||
-        key == Qt::Key_PageDown) {
-      // The keyboard is the line's as long as the palette is open; these keys move in the list.
-      QApplication::sendEvent(list_, event);
-      return true;
-    }
-  }
-  return QDialog::eventFilter(watched, event);
+  // The keyboard is the line's as long as the palette is open.
+  return movedInList(event, list_) || QDialog::eventFilter(watched, event);
 }
 
 }  // namespace lockstep::ui

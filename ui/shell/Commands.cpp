@@ -72,14 +72,20 @@ Commands::Commands(QWidget* parent, const Stages& stages, const QList<QAction*>&
   startPage = command("startPage", "&Start page", {Qt::ALT | Qt::Key_Home});
   findings = command("findings", "&Findings", {QKeySequence(Qt::Key_F8)});
   setTip(findings, commandText("What the run suffers from, what that costs and what to do"));
+  lookFor = command("lookFor", "What to loo&k for", {QKeySequence(Qt::Key_F7)});
+  lookFor->setIconText(commandText("Look for"));  // what stands in the status bar
   fit = command("fit", "&Fit whole run", {Qt::SHIFT | Qt::Key_F});
   resetLayout = command("resetLayout", "&Reset this layout");
   restoreSession = command("restoreSession", "Open the last run at the &start");
   palette =
       command("palette", "&Commands…", {Qt::CTRL | Qt::Key_K, Qt::CTRL | Qt::SHIFT | Qt::Key_P});
-  keys = command("keys", "&Keys and mouse",
-                 {QKeySequence(Qt::Key_F1), QKeySequence(Qt::Key_Question)});
+  help = command("help", "H&elp…", {QKeySequence(Qt::Key_F1)});
+  setTip(help, commandText("Keys, views and terms, to be searched; over a term, what it means"));
+  glossary = command("glossary", "&Glossary…", {Qt::SHIFT | Qt::Key_F1});
+  setTip(glossary, commandText("What the terms mean, with formula and unit"));
+  keys = command("keys", "&Keys and mouse", {QKeySequence(Qt::Key_Question)});
   changeKeys = command("changeKeys", "C&hange keys…");
+  tour = command("tour", "&Tour of the studio");
   about = command("about", "&About Lockstep");
   const QStringList names = stages.names();
   for (const QString& name : names) {
@@ -175,7 +181,7 @@ QMenu* Commands::fillMenus(QMainWindow& window, const QList<QAction*>& docks) co
   QMenu* look = window.menuBar()->addMenu(commandText("&View"));
   look->addAction(startPage);
   look->addActions(views);
-  look->addAction(findings);
+  look->addActions({findings, lookFor});
   look->addSeparator();
   QMenu* layout = look->addMenu(commandText("&Layout"));
   layout->addActions(layouts->actions());
@@ -197,8 +203,10 @@ QMenu* Commands::fillMenus(QMainWindow& window, const QList<QAction*>& docks) co
     go->addMenu(group.title)->addActions(group.actions);
   }
 
-  QMenu* help = window.menuBar()->addMenu(commandText("&Help"));
-  help->addActions({keys, changeKeys, about});
+  QMenu* menu = window.menuBar()->addMenu(commandText("&Help"));
+  menu->addActions({help, glossary, keys, tour});
+  menu->addSeparator();
+  menu->addActions({changeKeys, about});
   return recent;
 }
 
@@ -240,11 +248,11 @@ std::vector<KeySheet::Group> Commands::groups() const {
   QList<QAction*> look{startPage};
   look.append(views);
   look.append(layouts->actions());
-  look.append({findings, resetLayout, fit, undo, redo, copyJson});
+  look.append({findings, lookFor, resetLayout, fit, undo, redo, copyJson});
   std::vector<KeySheet::Group> all{{commandText("Runs"), {run, record, stop, repeat}},
                                    {commandText("Files"), {open, reopen, importFiles, importFolder, exportRun, exportPicture, exportReport, quit}},
                                    {commandText("View"), look},
-                                   {commandText("Help"), {palette, keys, changeKeys, about}}};
+                                   {commandText("Help"), {palette, help, glossary, keys, tour, changeKeys, about}}};
   all.push_back({commandText("List of runs"), ofRuns});
   all.insert(all.end(), ofViews.begin(), ofViews.end());
   return all;

@@ -43,6 +43,7 @@ struct Commands {
   QAction* startPage;
   QList<QAction*> views;  ///< one a stage, in their order; data() is its name
   QAction* findings;
+  QAction* lookFor;
   QAction* fit;
   QActionGroup* themes;   ///< its actions hold a ThemeChoice
   QActionGroup* layouts;  ///< its actions hold a layout's name
@@ -51,8 +52,11 @@ struct Commands {
   QAction* restoreSession;
 
   QAction* palette;
+  QAction* help;
+  QAction* glossary;
   QAction* keys;
   QAction* changeKeys;
+  QAction* tour;
   QAction* about;
 
   // Of the timeline, with its own keys.

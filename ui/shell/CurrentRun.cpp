@@ -180,9 +180,10 @@ void CurrentRun::keep() {
   settings_.setLastSession(last);
 }
 
-void CurrentRun::restore() {
+void CurrentRun::restore(bool always) {
   const Settings::LastSession last = settings_.lastSession();
-  if (!settings_.restoresSession() || last.run.isEmpty() || !QFileInfo::exists(last.run)) {
+  const bool wanted = always || settings_.restoresSession();
+  if (!wanted || last.run.isEmpty() || !QFileInfo::exists(last.run)) {
     return;
   }
   frame_.stages->setCurrent(last.stage);

@@ -35,8 +35,8 @@ class CurrentRun : public QObject {
   void showStep(std::uint32_t step, int rank = -1);
 
   /// Opens the run that was open when the studio was closed, as it was shown then; does nothing
-  /// when there is none, its file is gone or the user does not want it.
-  void restore();
+  /// when there is none, its file is gone or the user does not want it (unless `always`).
+  void restore(bool always = false);
   /// Remembers what is in sight for that.
   void keep();
 

@@ -11,20 +11,19 @@ namespace lockstep::ui {
 namespace {
 
 // The file's name stands for the experiment: two files may give themselves the same one.
-ExperimentEntry entryOf(const std::filesystem::path& file, const QString& root,
-                        const std::string& shows,
-                        const std::vector<experiment::Mistake>& mistakes) {
+ExperimentEntry entryOf(const experiment::ListedExperiment& file, const QString& root) {
   ExperimentEntry entry;
-  const QFileInfo info(QString::fromStdString(file.string()));
+  const QFileInfo info(QString::fromStdString(file.path.string()));
   entry.path = info.absoluteFilePath();
   entry.name = info.completeBaseName();
   entry.group = QDir(root).relativeFilePath(info.absolutePath());
   if (entry.group == QStringLiteral(".") || entry.group.startsWith(QStringLiteral(".."))) {
     entry.group.clear();
   }
-  entry.shows = QString::fromStdString(shows).simplified();
-  if (!mistakes.empty()) {
-    entry.mistake = QString::fromStdString(mistakes.front().message());
+  entry.shows = QString::fromStdString(file.shows).simplified();
+  entry.lookFor = QString::fromStdString(file.lookFor).simplified();
+  if (!file.mistakes.empty()) {
+    entry.mistake = QString::fromStdString(file.mistakes.front().message());
   }
   return entry;
 }
@@ -32,9 +31,7 @@ ExperimentEntry entryOf(const std::filesystem::path& file, const QString& root,
 }  // namespace
 
 ExperimentEntry readExperiment(const QString& path, const QString& root) {
-  const std::filesystem::path file(path.toStdString());
-  const auto parsed = experiment::parseFile(file);
-  return entryOf(file, root, parsed.experiment.shows, parsed.mistakes);
+  return entryOf(experiment::listExperiment(path.toStdString()), root);
 }
 
 std::vector<ExperimentEntry> listExperiments(const QString& folder, const QString& first) {
@@ -42,7 +39,7 @@ std::vector<ExperimentEntry> listExperiments(const QString& folder, const QStrin
   if (!folder.isEmpty()) {
     if (const auto listed = experiment::listExperiments(folder.toStdString()); listed.ok()) {
       for (const experiment::ListedExperiment& file : listed.value()) {
-        entries.push_back(entryOf(file.path, folder, file.shows, file.mistakes));
+        entries.push_back(entryOf(file, folder));
       }
     }
   }

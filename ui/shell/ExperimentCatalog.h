@@ -11,7 +11,8 @@ struct ExperimentEntry {
   QString group;    ///< its folder below the root: "first_steps"
   QString name;
   QString shows;
-  QString mistake;  ///< the first, when the file does not hold a valid experiment
+  QString lookFor{};  ///< what to look for in its run; empty: the file does not say
+  QString mistake{};  ///< the first, when the file does not hold a valid experiment
 };
 
 /// Lists every *.toml below `folder`, groups in alphabetical order with "first_steps" first,

@@ -1,24 +1,25 @@
 #pragma once
 
 #include <QAction>
-#include <QDialog>
 #include <QList>
 #include <QString>
 #include <vector>
 
+#include "ui/help/HelpTopic.h"
+
 namespace lockstep::ui {
 
-/// Lists what the keys do, read from the actions themselves so that it cannot be wrong, and
-/// what the mouse does in the timeline. [ui-thread]
-class KeySheet : public QDialog {
-  Q_OBJECT
-
- public:
+/// What the keys do, read from the actions themselves so that it cannot be wrong, and what the
+/// mouse does in the timeline: pages of the help. [ui-thread]
+struct KeySheet {
   struct Group {
     QString title;
     QList<QAction*> actions;
   };
-  explicit KeySheet(const std::vector<Group>& groups, QWidget* parent = nullptr);
+
+  static QString chapter();
+  /// First a page with all that has a key, then one a group, with the commands that have none.
+  static std::vector<HelpTopic> topics(const std::vector<Group>& groups);
 };
 
 }  // namespace lockstep::ui

@@ -8,14 +8,17 @@
 #include <QFileInfo>
 #include <QMenu>
 #include <QMessageBox>
+#include <QStatusBar>
 #include <algorithm>
 
 #include "ui/panels/LocalFiles.h"
 #include "ui/panels/findings/FindingsList.h"
 #include "ui/shell/Appearance.h"
 #include "ui/shell/ExportController.h"
+#include "ui/shell/Help.h"
 #include "ui/shell/IterationBox.h"
 #include "ui/shell/Links.h"
+#include "ui/shell/LookFor.h"
 #include "ui/shell/PaletteEntries.h"
 #include "ui/shell/Preferences.h"
 #include "ui/shell/RunBar.h"
@@ -77,7 +80,8 @@ MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
       bar_(new RunBar(commands_, experiments_)),
       run_(frame_, settings_),
       launcher_(frame_, run_, controller_, settings_),
-      import_(new TraceImport(controller_, *frame_.messages, this)) {
+      import_(new TraceImport(controller_, *frame_.messages, this)),
+      lookFor_(new LookFor(experiments_, *frame_.messages, commands_.lookFor, this)) {
   setObjectName("lockstepStudio");
   setAcceptDrops(true);
   addToolBar(bar_);
@@ -313,6 +317,9 @@ void MainWindow::wireMenus() {
     }
   });
   new Preferences(*this, commands_, keys_, appearance_, settings_, *frame_.messages);
+  auto* help = new Help(frame_, commands_, keys_, settings_, [this] { return run_.known(); }, this);
+  connect(help, &Help::demoRequested, this, &MainWindow::runFirst);
+  statusBar()->insertPermanentWidget(0, lookFor_->button());
   connect(commands_.palette, &QAction::triggered, this, &MainWindow::showPalette);
   connect(commands_.about, &QAction::triggered, this, &MainWindow::showAbout);
   connect(commands_.quit, &QAction::triggered, this, &QWidget::close);
@@ -391,6 +398,7 @@ void MainWindow::refresh() {
                      .comesUp = !launcher_.comingUp().isEmpty(),
                      .anyExperiment = !experiments_.empty(),
                      .anyRecentRun = !settings_.recentRuns().isEmpty()});
+  lookFor_->setRun(run_.known() ? session()->model()->info().experimentToml : std::string());
   refreshTitle();
 }
 

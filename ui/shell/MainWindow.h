@@ -18,6 +18,7 @@ namespace lockstep::ui {
 
 class Appearance;
 class CommandPalette;
+class LookFor;
 class RunBar;
 class TraceImport;
 
@@ -45,8 +46,8 @@ class MainWindow : public QMainWindow {
   /// Starts an experiment file and opens its run as soon as that exists.
   void runExperiment(const QString& path);
   /// Opens the run that was open when the studio was closed, as it was shown then; does nothing
-  /// when there is none, its file is gone or the user does not want it.
-  void restoreSession() { run_.restore(); }
+  /// when there is none, its file is gone or the user does not want it (unless `always`).
+  void restoreSession(bool always = false) { run_.restore(always); }
 
   [[nodiscard]] RunSession* session() const { return run_.session(); }
 
@@ -90,6 +91,7 @@ class MainWindow : public QMainWindow {
   CurrentRun run_;
   Launcher launcher_;
   TraceImport* import_;
+  LookFor* lookFor_;
   CommandPalette* palette_ = nullptr;
 };
 

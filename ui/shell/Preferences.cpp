@@ -36,7 +36,6 @@ Preferences::Preferences(QWidget& window, const Commands& commands, KeyBindings&
   commands.restoreSession->setChecked(settings.restoresSession());
   connect(commands.restoreSession, &QAction::toggled, this,
           [this](bool on) { settings_.setRestoresSession(on); });
-  connect(commands.keys, &QAction::triggered, this, &Preferences::showKeys);
   connect(commands.changeKeys, &QAction::triggered, this, &Preferences::changeKeys);
 }
 
@@ -58,15 +57,11 @@ void Preferences::startAgain() {
   environment.remove(QStringLiteral("QT_SCALE_FACTOR"));
   next.setProcessEnvironment(environment);
   next.setProgram(QApplication::applicationFilePath());
-  next.setArguments(QApplication::arguments().mid(1));
+  // With what is open now, whatever it was called with.
+  QStringList arguments = QApplication::arguments().mid(1);
+  arguments.removeAll(QStringLiteral("--restore"));
+  next.setArguments(arguments << QStringLiteral("--restore"));
   next.startDetached();
-}
-
-void Preferences::showKeys() {
-  // Made anew each time: keys may have changed.
-  auto* sheet = new KeySheet(keys_.groups(), &window_);
-  sheet->setAttribute(Qt::WA_DeleteOnClose);
-  sheet->show();
 }
 
 void Preferences::changeKeys() {

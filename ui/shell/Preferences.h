@@ -26,7 +26,6 @@ class Preferences : public QObject {
  private:
   void setScale(int percent);
   void startAgain();
-  void showKeys();
   void changeKeys();
 
   QWidget& window_;

@@ -54,6 +54,10 @@ class Settings {
   [[nodiscard]] int scale() const;
   void setScale(int percent) { keep("scale", percent); }
 
+  /// Whether the start page has offered the tour, and the user took it or did not want it.
+  [[nodiscard]] bool tourOffered() const { return kept("tour/offered", false).toBool(); }
+  void setTourOffered() { keep("tour/offered", true); }
+
   /// The keys that the user gave an action; nothing: the built-in ones.
   [[nodiscard]] std::optional<QList<QKeySequence>> keysOf(const QString& action) const;
   void setKeys(const QString& action, const QList<QKeySequence>& keys);

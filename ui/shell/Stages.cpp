@@ -63,6 +63,10 @@ QString Stages::titleOf(const QString& name) const {
   return at < 0 ? QString() : stages_[at].title;
 }
 
+QString Stages::tipOf(const QString& name) const {
+  return tabs_->tabToolTip(static_cast<int>(names().indexOf(name)));
+}
+
 RunView* Stages::view(const QString& name) const {
   const auto at = names().indexOf(name);
   return at < 0 ? nullptr : stages_[at].view;

@@ -30,6 +30,8 @@ class Stages : public QWidget {
 
   [[nodiscard]] QStringList names() const;
   [[nodiscard]] QString titleOf(const QString& name) const;
+  /// What it shows, a sentence.
+  [[nodiscard]] QString tipOf(const QString& name) const;
   [[nodiscard]] RunView* view(const QString& name) const;
   [[nodiscard]] QString current() const;
   [[nodiscard]] RunView* currentView() const;

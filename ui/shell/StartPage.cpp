@@ -141,6 +141,19 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
   large.setPointSizeF(large.pointSizeF() * 1.1);
   sentence->setFont(large);
   grid->addWidget(sentence, 1, 0, 1, 2);
+  auto* take = named(new QPushButton(tr("Take the tour")), "takeTour");
+  auto* decline = named(new QPushButton(tr("Not now")), "declineTour");
+  for (QPushButton* button : {take, decline}) {
+    button->setAutoDefault(true);
+  }
+  connect(take, &QPushButton::clicked, this, &StartPage::tourRequested);
+  connect(decline, &QPushButton::clicked, this, &StartPage::tourDeclined);
+  tour_ = named(fill(new QWidget,
+                     inRow({{muted(tr("New here? A tour shows what is where, over the demo.")), 1},
+                            take, decline},
+                           8)),
+                "tourOffer");
+  grid->addWidget(tour_, 2, 0, 1, 2);
   grid->setRowMinimumHeight(2, 8);
   grid->addLayout(cards, 3, 0, 1, 2);
   grid->setRowMinimumHeight(4, 6);
@@ -265,6 +278,10 @@ void StartPage::changeEvent(QEvent* event) {
 void StartPage::blockRecording(const QString& reason) {
   record_->setEnabled(reason.isEmpty());
   record_->setToolTip(reason);
+}
+
+void StartPage::offerTour(bool offer) {
+  tour_->setVisible(offer);
 }
 
 void StartPage::focusFirst() {

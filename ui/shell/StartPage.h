@@ -31,6 +31,9 @@ class StartPage : public QWidget {
   /// Why no job can be recorded; empty when one can.
   void blockRecording(const QString& reason);
 
+  /// Offers the tour of the studio above everything else, or does so no longer.
+  void offerTour(bool offer);
+
   /// Puts the keyboard on the first card's button: Enter runs it.
   void focusFirst();
 
@@ -39,6 +42,8 @@ class StartPage : public QWidget {
   void openRequested(const QString& runPath);
   void chooseFileRequested();
   void recordRequested();
+  void tourRequested();
+  void tourDeclined();
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -50,6 +55,7 @@ class StartPage : public QWidget {
   QLabel* firstText_ = nullptr;
   QPushButton* first_ = nullptr;
   QPushButton* record_ = nullptr;
+  QWidget* tour_ = nullptr;
   QString firstPath_;
   QVBoxLayout* experiments_ = nullptr;
   QVBoxLayout* recent_ = nullptr;

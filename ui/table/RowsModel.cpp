@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "ui/model/Terms.h"
+
 namespace lockstep::ui {
 namespace {
 
@@ -253,7 +255,7 @@ QVariant RowsModel::headerData(int section, Qt::Orientation orientation, int rol
   }
   const TableRows::Column& column = rows_->columns()[static_cast<std::size_t>(section)];
   return role == Qt::DisplayRole         ? QVariant(column.title)
-         : role == Qt::ToolTipRole       ? QVariant(column.tip)
+         : role == Qt::ToolTipRole       ? QVariant(tipWithTerm(column.title, column.tip))
          : role == Qt::TextAlignmentRole ? QVariant(column.titleAcross | Qt::AlignVCenter)
                                          : QVariant();
 }

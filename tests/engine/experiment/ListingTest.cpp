@@ -23,6 +23,18 @@ TEST(Listing, ListsSoundAndBrokenExperimentsInOrder) {
   EXPECT_EQ(list.value()[1].mistakes.size(), 2U);
 }
 
+TEST(Listing, SaysWhatToLookForAsTheHeadOfTheFileDoes) {
+  EXPECT_EQ(lookForOf("# What it is.\n#\n# Look for: late buckets,\n# and why.\n#\n# More.\nname = \"a\"\n"),
+            "late buckets, and why.");
+  EXPECT_EQ(lookForOf("# A paper.\n#\n# Expected: a U.\n"), "a U.");
+  EXPECT_EQ(lookForOf("# Nothing.\n"), "");
+  EXPECT_EQ(lookForOf("name = \"a\"\n# Look for: this is no head\n"), "");
+  EXPECT_EQ(lookForOf(""), "");
+  const support::TemporaryFolder folder;
+  folder.write("a.toml", "# Look for: the gap.\nname = \"A\"\n[train]\nsteps = 1\n");
+  EXPECT_EQ(listExperiment(folder / "a.toml").lookFor, "the gap.");
+}
+
 TEST(Listing, NamesAFolderThatIsNotThere) {
   const support::TemporaryFolder folder;
   const auto list = listExperiments(folder / "absent");

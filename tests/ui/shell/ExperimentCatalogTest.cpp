@@ -24,6 +24,13 @@ TEST(ExperimentCatalog, PutsFirstStepsAndTheDemoFirst) {
   EXPECT_EQ(entries[0].mistake, QString());
 }
 
+TEST(ExperimentCatalog, SaysWhatToLookForInARun) {
+  const support::TemporaryFolder folder;
+  folder.write("a.toml", std::string("# Look for: the last\n# bucket.\n") + kShows);
+  EXPECT_EQ(listExperiments(QString::fromStdString(folder.path().string())).at(0).lookFor,
+            "the last bucket.");
+}
+
 TEST(ExperimentCatalog, KeepsABrokenFileWithItsFirstMistake) {
   const support::TemporaryFolder folder;
   folder.write("odd.toml", "[model]\nkindd = \"mlp\"\n[train]\nsteps = 1\n");

@@ -173,6 +173,8 @@ TEST_F(LookTest, LastRunAndItsVisibleRangeComeBackAtTheNextStart) {
   closeWindow();
   window().restoreSession();
   EXPECT_EQ(window().session(), nullptr) << "the user did not want it";
+  window().restoreSession(true);
+  EXPECT_NE(window().session(), nullptr) << "another scale keeps what is open all the same";
 }
 
 TEST_F(LookTest, StagesAreReachedByTheirTabsAndKeys) {

@@ -5,7 +5,9 @@
 #include <QApplication>
 #include <QPushButton>
 #include <memory>
+#include <optional>
 
+#include "engine/trace/Event.h"
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/shell/SampleRun.h"
 #include "tests/ui/shell/Screen.h"
@@ -14,6 +16,7 @@
 #include "ui/shell/MessageBar.h"
 #include "ui/shell/RunSession.h"
 #include "ui/shell/Settings.h"
+#include "ui/views/timeline/TimelineView.h"
 
 namespace lockstep::tests {
 
@@ -76,6 +79,41 @@ class MainWindowFixture : public testing::Test {
     const auto path = folder_ / "runs" / "old.lockstep";
     tests::writeFinishedRun(path, steps);
     return QString::fromStdString(path.string());
+  }
+  /// A finished run of three steps that says this of itself.
+  QString runThatSays(const trace::RunInfo& info) {
+    const auto path = folder_ / "runs" / (info.runId + ".lockstep");
+    std::filesystem::create_directories(path.parent_path());
+    tests::SampleRun run(path, 3);
+    run.startUp();
+    run.steps(3);
+    run.setInfo(info);
+    run.finish(trace::RunState::kFinished);
+    return QString::fromStdString(path.string());
+  }
+  /// Shows an iteration, and waits for where rank 0's collective of a bucket of it is drawn.
+  std::optional<QPoint> collectiveOnScreen(std::uint32_t step, int bucket) {
+    ui::RunSession& session = *window().session();
+    auto* timeline = window().findChild<ui::TimelineView*>();
+    const int lane = ui::laneId(0, ui::LaneRole::kCommunication);
+    std::optional<QPoint> at;
+    session.showStep(step);
+    waitUntil([&] {
+      const ui::Lane* data = session.model()->lane(lane);
+      for (int row = 0; row < static_cast<int>(data->rows.size()); ++row) {
+        for (std::size_t i = 0; i < data->rows[row].size(); ++i) {
+          const ui::Span span = session.model()->spanAt(lane, row, i);
+          if (span.kind == trace::EventKind::kCollective && span.step == step &&
+              span.bucket == bucket) {
+            if (const auto middle = timeline->positionOf(span)) {
+              at = timeline->mapToGlobal(middle->toPoint());
+            }
+          }
+        }
+      }
+      return at.has_value();
+    });
+    return at;
   }
   bool waitForState(trace::RunState state) {
     return waitUntil([this, state] {

@@ -31,22 +31,12 @@ using trace::RunState;
 class MainWindowTest : public tests::MainWindowFixture {};
 
 TEST_F(MainWindowTest, SaysOnceAboveAllViewsWhatTheRunFileDoesNotHold) {
-  const auto path = folder_ / "runs" / "outliers.lockstep";
-  std::filesystem::create_directories(path.parent_path());
-  {
-    tests::SampleRun run(path, 3);
-    run.startUp();
-    run.steps(3);
-    trace::RunInfo info;
-    info.runId = "outliers";
-    info.name = "outliers";
-    info.worldSize = tests::SampleRun::kRanks;
-    info.state = RunState::kFinished;
-    info.environment[trace::kLeftOut] = "of 9,000 of 10,000 steps there are sums alone";
-    run.setInfo(info);
-    run.finish(RunState::kFinished);
-  }
-  window().openRun(QString::fromStdString(path.string()));
+  trace::RunInfo info;
+  info.runId = "outliers";
+  info.name = "outliers";
+  info.worldSize = tests::SampleRun::kRanks;
+  info.environment[trace::kLeftOut] = "of 9,000 of 10,000 steps there are sums alone";
+  window().openRun(runThatSays(info));
   EXPECT_TRUE(waitUntil([this] {
     return messages().join(' ').contains(
         "The run file does not hold all events: of 9,000 of 10,000 steps there are sums alone. "
@@ -59,24 +49,9 @@ TEST_F(MainWindowTest, ClickOnABarFillsTheInspectorAndItsFactsCanBeCopied) {
   window().openRun(finishedRun());
   ASSERT_TRUE(waitForState(RunState::kFinished));
   ui::RunSession& session = *window().session();
-  auto* timeline = window().findChild<ui::TimelineView*>();
-  const int lane = ui::laneId(0, ui::LaneRole::kCommunication);
-  ASSERT_TRUE(session.showStep(20));
-  std::optional<QPointF> at;
-  ASSERT_TRUE(waitUntil([&] {
-    const ui::Lane* data = session.model()->lane(lane);
-    for (int row = 0; row < static_cast<int>(data->rows.size()); ++row) {
-      for (std::size_t i = 0; i < data->rows[row].size(); ++i) {
-        const ui::Span span = session.model()->spanAt(lane, row, i);
-        if (span.kind == trace::EventKind::kCollective && span.step == 20 && span.bucket == 2) {
-          at = timeline->positionOf(span);
-        }
-      }
-    }
-    return at.has_value();
-  }));
-  const QPoint screen = timeline->mapToGlobal(at->toPoint());
-  input_.click(screen.x(), screen.y());
+  const auto screen = collectiveOnScreen(20, 2);
+  ASSERT_TRUE(screen.has_value());
+  input_.click(screen->x(), screen->y());
   auto* title = find<QLabel>("inspectorTitle");
   ASSERT_TRUE(waitUntil([&] { return session.state()->selection().has_value(); }));
   EXPECT_EQ(session.state()->selection()->bucket, 2);
@@ -268,21 +243,6 @@ TEST_F(MainWindowTest, WithoutTheProgramBothRunButtonsSayWhyTheyDoNothing) {
   auto* run = find<QPushButton>("setupRun");
   EXPECT_FALSE(run->isEnabled());
   EXPECT_TRUE(run->toolTip().contains(reason)) << run->toolTip().toStdString();
-}
-
-TEST_F(MainWindowTest, QuestionMarkShowsTheKeysOfEveryCommand) {
-  window();
-  input_.key('/', {tests::kKeyShift});
-  QWidget* sheet = nullptr;
-  ASSERT_TRUE(waitUntil([&] {
-    sheet = window().findChild<QWidget*>("keySheet");
-    return sheet != nullptr && sheet->isVisible();
-  }));
-  QStringList texts;
-  for (const QLabel* label : sheet->findChildren<QLabel*>()) texts.append(label->text());
-  for (const char* key : {"F5", "Shift+F5", "Ctrl+F5", "Ctrl+O", "Ctrl+E", "L", "PgUp"}) {
-    EXPECT_TRUE(texts.contains(key)) << key;
-  }
 }
 
 TEST_F(MainWindowTest, DocksComeBackAsTheyWereLeft) {

@@ -141,6 +141,22 @@ TEST_F(StudioProgramTest, KillingTheStudioLeavesItsRunAlone) {
   EXPECT_TRUE(waitForTitle("demo – finished"));
 }
 
+// As where the user chooses another scale: with the arguments of before, and what is open now.
+TEST_F(StudioProgramTest, AStartWithRestoreOpensWhatWasOpenLastWhateverElseItIsGiven) {
+  const auto run = folder_ / "elsewhere.lockstep";
+  tests::writeFinishedRun(run, 5);
+  {
+    auto program = studio({run.string()});
+    ASSERT_TRUE(waitForTitle("demo – finished"));
+    program.kill(SIGTERM);
+    program.wait();
+  }
+  auto again = studio({"--experiment", (folder_ / "experiments/first_steps/demo.toml").string(),
+                       "gone.lockstep", "--restore"});
+  EXPECT_TRUE(waitForTitle("demo – finished"));
+  again.kill(SIGTERM);
+}
+
 TEST_F(StudioProgramTest, WritesWhatItMeasuresOfItselfUntilTheRunHasEnded) {
   const auto figures = folder_ / "figures.json";
   auto program = studio({"--figures", figures.string()}, "100");

@@ -26,6 +26,25 @@ TEST(RowsModelTest, UnknownNumbersComeLastWhicheverWay) {
   EXPECT_EQ(model.rowAt(3), 3u) << "the rows' own order again";
 }
 
+/// A column that is called as a term is, beside one that is not.
+class Titled : public TableRows {
+ public:
+  Titled() : TableRows({{"Exposed ms", "Median, in ms"}, {"Tea", "Hot"}}) {}
+  [[nodiscard]] std::size_t size() const override { return 0; }
+  [[nodiscard]] QString text(std::size_t, std::size_t) const override { return {}; }
+};
+
+TEST(RowsModelTest, ATitleThatIsATermSaysWhatItMeans) {
+  RowsModel model;
+  model.setRows(std::make_shared<Titled>());
+  const auto tip = [&](int column) {
+    return model.headerData(column, Qt::Horizontal, Qt::ToolTipRole).toString();
+  };
+  EXPECT_TRUE(tip(0).contains("Median, in ms") && tip(0).contains("<b>exposed time</b>"))
+      << tip(0).toStdString();
+  EXPECT_EQ(tip(1), "Hot");
+}
+
 /// Numbers whose last digit is a group.
 class Grouped : public Numbers {
  public:

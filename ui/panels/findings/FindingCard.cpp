@@ -7,6 +7,7 @@
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/Labels.h"
 #include "ui/panels/Layouts.h"
+#include "ui/panels/TermTips.h"
 #include "ui/panels/findings/FindingsLine.h"
 
 namespace lockstep::ui {
@@ -48,6 +49,8 @@ FindingCard::FindingCard(QWidget* parent)
       show_(named(new QPushButton(tr("Show")), "showFinding")) {
   setObjectName("findingCard");
   title_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+  setTerm(saving_, QStringLiteral("saving"));
+  setTerm(interval_, QStringLiteral("interval"));
   saving_->setAlignment(Qt::AlignRight);
   interval_->setAlignment(Qt::AlignRight);
   interval_->setForegroundRole(QPalette::PlaceholderText);
@@ -67,6 +70,7 @@ FindingCard::FindingCard(QWidget* parent)
 void FindingCard::setFinding(const diagnosis::Finding& finding, double stepMs) {
   tone_ = toneOf(finding);
   title_->setText(titleOf(finding));
+  setTerm(title_, termOf(finding));
   title_->show();
   say(saving_, savingOf(finding));
   say(interval_, intervalOf(finding, stepMs));

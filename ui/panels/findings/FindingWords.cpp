@@ -1,6 +1,8 @@
 #include "ui/panels/findings/FindingWords.h"
 
 #include <QCoreApplication>
+#include <map>
+#include <string_view>
 
 #include "engine/base/NumberText.h"
 #include "ui/model/Format.h"
@@ -102,6 +104,17 @@ QString summaryOf(const Diagnosis& found) {
 
 QString titleOf(const Finding& finding) {
   return startingLarge(finding.title);
+}
+
+QString termOf(const diagnosis::Finding& finding) {
+  static const std::map<std::string_view, const char*> kTerms{
+      {"buckets", "bucket cap"},      {"calls_differ", "call number"},
+      {"few_cores", "no core"},       {"hook_costs", "hook"},
+      {"late_rank", "late rank"},     {"not_finite", "diverged"},
+      {"replicas_differ", "replica"}, {"search_unused", "unused parameter"},
+      {"slow_rank_link", "slow link"}, {"transfer", "slow link"}};
+  const auto at = kTerms.find(finding.rule);
+  return QString::fromLatin1(at == kTerms.end() ? "finding" : at->second);
 }
 
 QString savingOf(const Finding& finding) {

@@ -36,6 +36,8 @@ QString summaryOf(const diagnosis::Diagnosis& found);
 
 /// "Rank 2 is late".
 QString titleOf(const diagnosis::Finding& finding);
+/// What of the glossary a finding is about: "late rank".
+QString termOf(const diagnosis::Finding& finding);
 /// "20.40 ms a step"; empty where the finding is not about time.
 QString savingOf(const diagnosis::Finding& finding);
 /// Where that lies: "19.80 to 20.90 ms, 72 % of a step".

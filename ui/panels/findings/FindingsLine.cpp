@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "ui/panels/OwnKeys.h"
+#include "ui/panels/TermTips.h"
 
 namespace lockstep::ui {
 namespace {
@@ -55,6 +56,7 @@ void drawMark(QPainter& painter, FindingTone tone, const QRectF& square) {
 
 FindingsLine::FindingsLine(QWidget* parent) : QAbstractButton(parent) {
   setObjectName("findingsLine");
+  setTerm(this, QStringLiteral("finding"));  // its tip is that of what was found
   setAttribute(Qt::WA_Hover);
   setFocusPolicy(Qt::TabFocus);
   // It fills what the tabs leave, which never shrink for its words.

@@ -12,6 +12,7 @@
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/Labels.h"
 #include "ui/panels/Layouts.h"
+#include "ui/panels/TermTips.h"
 #include "ui/panels/findings/FindingCard.h"
 
 namespace lockstep::ui {
@@ -34,6 +35,7 @@ FindingsList::FindingsList(QWidget* parent)
   setAccessibleName(tr("Findings"));
   // A click elsewhere closes it and does nothing else: on the line that opened it, too.
   setAttribute(Qt::WA_NoMouseReplay);
+  setTerm(summary_, QStringLiteral("finding"));
   QFont bold = summary_->font();
   bold.setBold(true);
   summary_->setFont(bold);

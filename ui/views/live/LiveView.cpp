@@ -84,6 +84,17 @@ void LiveView::paintCanvas(DisplayList& list, QSizeF size) {
               failure_, colours().text, colours());
 }
 
+QString LiveView::headingAt(QPointF at) const {
+  if (content_ == nullptr || model_ == nullptr) {
+    return {};
+  }
+  const LiveScene now = scene();
+  const auto tile = now.tileAt(at);
+  return tile                        ? content_->tile(*tile).name
+         : now.buckets().contains(at) ? QStringLiteral("bucket")
+                                      : QString();
+}
+
 LiveView::Way LiveView::wayFrom(QPointF position) const {
   if (content_ == nullptr || model_ == nullptr) {
     return nullptr;

@@ -35,6 +35,7 @@ class LiveView : public RunView {
   void runChanged() override;
   void refresh() override;
   void paintCanvas(DisplayList& list, QSizeF size) override;
+  [[nodiscard]] QString headingAt(QPointF at) const override;
   void pointerPressed(const PointerInput& input) override;
   void pointerMoved(const PointerInput& input) override;
   void pointerReleased(const PointerInput& input) override;

@@ -65,6 +65,8 @@ class OverlapScene {
   /// the longest of them.
   [[nodiscard]] std::optional<OverlapStep> stepAt(QPointF position) const;
   [[nodiscard]] std::optional<std::size_t> reasonAt(QPointF position) const;
+  /// What the glossary has on what is drawn there: a cause, the bounds, else exposed time.
+  [[nodiscard]] QString headingAt(QPointF position) const;
   /// The middle of a step's column; nothing when it is out of sight.
   [[nodiscard]] std::optional<QPointF> positionOf(const OverlapStep& step) const;
   [[nodiscard]] std::optional<QPointF> positionOfReason(std::size_t index) const;

@@ -3,6 +3,7 @@
 
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
+#include "ui/model/Terms.h"
 #include "ui/views/overlap/OverlapScene.h"
 #include "ui/views/overlap/OverlapWords.h"
 
@@ -16,6 +17,11 @@ constexpr double kRung = 20;
 constexpr int kRungs = 4;
 constexpr double kWordsBelow = kLadderTitle + kRungs * kRung + 4;  // from the top of the ladder
 constexpr double kWordsLine = 15;
+
+QString causeName(analysis::TailCause cause) {
+  const std::string_view name = analysis::name(cause);
+  return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+}
 
 }  // namespace
 
@@ -193,6 +199,13 @@ std::optional<Card> OverlapScene::cardAt(QPointF at) const {
   return std::nullopt;
 }
 
+QString OverlapScene::headingAt(QPointF position) const {
+  if (const auto index = reasonAt(position)) {
+    return causeName(content_.reasonsOf(frame_.rank)[*index].mean.cause);
+  }
+  return ladder_.contains(position) ? QStringLiteral("headroom") : QStringLiteral("exposed time");
+}
+
 Card OverlapScene::stepCard(const Row& row, const Bar& bar) const {
   const bool one = bar.begin + 1 == bar.end;
   const QString title =
@@ -263,17 +276,21 @@ Card OverlapScene::rankCard(const Row& row) {
 }
 
 Card OverlapScene::reasonCard(const analysis::TailReason& reason) {
-  return {QString::fromStdString(analysis::title(reason.mean)),
-          {},
-          {{QStringLiteral("a step, mean"), formatMs(reason.mean.ms)},
-           {QStringLiteral("of the exposed time"), formatPercent(reason.share * 100)},
-           {QStringLiteral("iterations"), QString::number(reason.steps)},
-           {QStringLiteral("worst"), QStringLiteral("%1, rank %2, iteration %3")
-                                         .arg(formatMs(reason.worst.ms))
-                                         .arg(reason.worst.rank)
-                                         .arg(reason.worst.step)}},
-          {QString::fromStdString(analysis::explanation(reason.mean)),
-           QStringLiteral("A click selects the worst of them.")}};
+  Card card{QString::fromStdString(analysis::title(reason.mean)),
+            {},
+            {{QStringLiteral("a step, mean"), formatMs(reason.mean.ms)},
+             {QStringLiteral("of the exposed time"), formatPercent(reason.share * 100)},
+             {QStringLiteral("iterations"), QString::number(reason.steps)},
+             {QStringLiteral("worst"), QStringLiteral("%1, rank %2, iteration %3")
+                                           .arg(formatMs(reason.worst.ms))
+                                           .arg(reason.worst.rank)
+                                           .arg(reason.worst.step)}},
+            {QString::fromStdString(analysis::explanation(reason.mean)),
+             QStringLiteral("A click selects the worst of them.")}};
+  if (const QString meaning = meaningOf(causeName(reason.mean.cause)); !meaning.isEmpty()) {
+    card.sentences << meaning;
+  }
+  return card;
 }
 
 }  // namespace lockstep::ui

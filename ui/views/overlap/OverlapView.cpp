@@ -111,6 +111,10 @@ void OverlapView::take(std::shared_ptr<const OverlapContent> content) {
   describe();
 }
 
+QString OverlapView::headingAt(QPointF at) const {
+  return content_ == nullptr ? QString() : scene().headingAt(at);
+}
+
 std::optional<OverlapStep> OverlapView::selected() const {
   if (state_ == nullptr || !state_->selection()) {
     return std::nullopt;

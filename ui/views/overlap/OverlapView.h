@@ -38,6 +38,7 @@ class OverlapView : public RunView {
   void refresh() override;
   [[nodiscard]] bool takesKeys() const override { return content_ != nullptr; }
   void paintCanvas(DisplayList& list, QSizeF size) override;
+  [[nodiscard]] QString headingAt(QPointF at) const override;
   void canvasPainted() override;
   void pointerPressed(const PointerInput& input) override;
   void pointerMoved(const PointerInput& input) override;

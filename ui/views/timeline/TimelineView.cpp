@@ -6,6 +6,7 @@
 #include "engine/trace/Event.h"
 #include "ui/model/Format.h"
 #include "ui/model/SpanFacts.h"
+#include "ui/model/SpanNames.h"
 #include "ui/views/timeline/CounterMenu.h"
 #include "ui/views/timeline/CounterPanel.h"
 #include "ui/views/timeline/CounterTable.h"
@@ -290,6 +291,11 @@ void TimelineView::paintCanvas(DisplayList& list, QSizeF size) {
     analyser_->want();  // for the ranks that are unlike the rest
   }
   TimelineScene(*model_, controller_.layout(), colours(), controller_.frame()).draw(list);
+}
+
+QString TimelineView::headingAt(QPointF at) const {
+  const auto span = controller_.ready() ? controller_.spanAt(at) : std::nullopt;
+  return span ? nameOf(*span) : QString();
 }
 
 void TimelineView::canvasPainted() {

@@ -81,6 +81,7 @@ class TimelineView : public Steered<RunView, TimelineMouse> {
   [[nodiscard]] bool takesKeys() const override;
   void acted() override { changedByUser(); }
   void paintCanvas(DisplayList& list, QSizeF size) override;
+  [[nodiscard]] QString headingAt(QPointF at) const override;
   void canvasPainted() override;
   [[nodiscard]] TimelineMouse* steering() override {
     return controller_.ready() ? &controller_.mouse() : nullptr;

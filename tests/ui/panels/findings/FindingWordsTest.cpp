@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/diagnosis/Rule.h"
 #include "tests/ui/panels/findings/SampleFindings.h"
+#include "ui/model/Terms.h"
 
 namespace lockstep::ui {
 namespace {
@@ -16,6 +18,15 @@ TEST(FindingWords, TheHeadlineIsTheFirstFindingInEverFewerWords) {
   EXPECT_EQ(headline.texts, (QStringList{"Rank 2 is late: 20.40 ms a step (19.80 to 20.90)",
                                          "Rank 2 is late: 20.40 ms a step", "Rank 2 is late"}));
   EXPECT_EQ(headline.more, 1U);
+}
+
+TEST(FindingWords, EveryRuleIsAboutATermOfTheGlossary) {
+  for (const diagnosis::Rule& rule : diagnosis::rules()) {
+    diagnosis::Finding finding;
+    finding.rule = rule.name;
+    EXPECT_NE(termOf(termOf(finding)), nullptr) << rule.name;
+  }
+  EXPECT_EQ(termOf(twoFindings()->findings.front()), "late rank");
 }
 
 TEST(FindingWords, OfARunThatGoesOnTheySaySo) {

@@ -200,6 +200,9 @@ TEST(OverlapSceneTest, FindsBarsCausesAndRanksByPosition) {
     EXPECT_EQ(scene.stepAt(*at), step);
   }
   EXPECT_EQ(scene.reasonAt(*scene.positionOfReason(1)), 1);
+  const std::string_view cause = analysis::name(content->reasonsOf(std::nullopt)[1].mean.cause);
+  EXPECT_EQ(scene.headingAt(*scene.positionOfReason(1)).toStdString(), cause);
+  EXPECT_EQ(scene.headingAt(*scene.positionOf({0, 0})), "exposed time");
   EXPECT_EQ(scene.labelAt(scene.rows()[1].label.center()), 1);
   EXPECT_EQ(scene.stepAt(scene.rows()[1].label.center()), std::nullopt);
   EXPECT_EQ(scene.positionOf({5, 0}), std::nullopt);

@@ -1,0 +1,187 @@
+#include "tests/ui/shell/MainWindowFixture.h"
+
+#include <QAction>
+#include <QFrame>
+#include <QHeaderView>
+#include <QPushButton>
+#include <QTableView>
+
+#include "engine/glossary/Glossary.h"
+#include "ui/help/HelpDialog.h"
+#include "ui/help/TermUnder.h"
+#include "ui/help/Tour.h"
+#include "ui/panels/StudioStore.h"
+#include "ui/panels/TermTips.h"
+#include "ui/shell/Stages.h"
+#include "ui/shell/ViewTopics.h"
+#include "ui/views/live/LiveView.h"
+#include "ui/views/overlap/OverlapView.h"
+
+namespace lockstep {
+namespace {
+
+using tests::waitUntil;
+using trace::RunState;
+
+constexpr xcb_keysym_t kKeyF7 = 0xFFC4;
+
+// Help, glossary, tour, and what an experiment says one should look for.
+class HelpTest : public tests::MainWindowFixture {
+ protected:
+  ~HelpTest() override { ui::studioStore().remove("tour/offered"); }
+
+  ui::HelpDialog* help() { return window().findChild<ui::HelpDialog*>("help"); }
+  bool waitForHelp(const QString& title) {
+    return waitUntil(
+        [&] { return help() != nullptr && help()->isVisible() && help()->shownTitle() == title; });
+  }
+  void pointAt(const QPoint& at) { input_.moveTo(at.x(), at.y()); }
+  ui::Tour* tour() { return window().findChild<ui::Tour*>("tour"); }
+};
+
+TEST_F(HelpTest, QuestionMarkShowsTheKeysOfEveryCommand) {
+  window();
+  input_.key('/', {tests::kKeyShift});
+  ASSERT_TRUE(waitForHelp("All keys"));
+  for (const char* key : {"F5", "Shift+F5", "Ctrl+F5", "Ctrl+O", "Ctrl+E", "PgUp", "Wheel"}) {
+    EXPECT_TRUE(help()->shownText().contains(key)) << key;
+  }
+}
+
+TEST_F(HelpTest, F1OpensTheHelpOfTheViewInSightAndFitsTheSmallestWindow) {
+  window().resize(1024, 640);
+  window().openRun(finishedRun());
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  find<ui::Stages>("stages")->setCurrent("divergence");
+  pointAt(window().mapToGlobal(QPoint(2, 2)));
+  input_.key(tests::kKeyF1);
+  ASSERT_TRUE(waitForHelp("Divergence"));
+  EXPECT_LE(help()->width(), 1024);
+  EXPECT_LE(help()->height(), 640);
+  tests::keep(input_.screenshot(), "help");
+}
+
+TEST_F(HelpTest, F1OverTheTitleOfAColumnOpensTheGlossaryAtItsTerm) {
+  window().openRun(finishedRun());
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  find<ui::Stages>("stages")->setCurrent("overlap");
+  auto* view = window().findChild<ui::OverlapView*>();
+  auto* table = view->findChild<QTableView*>();
+  ASSERT_TRUE(waitUntil([&] { return table->isVisible(); }));
+  QHeaderView* header = table->horizontalHeader();
+  int section = -1;
+  for (int i = 0; i < header->count(); ++i) {
+    if (table->model()->headerData(i, Qt::Horizontal).toString() == "Backward ms") section = i;
+  }
+  ASSERT_GE(section, 0);
+  const int x = header->sectionViewportPosition(section) + 10;
+  pointAt(header->viewport()->mapToGlobal(QPoint(x, header->height() / 2)));
+  input_.key(tests::kKeyF1);
+  EXPECT_TRUE(waitForHelp("backward"));
+}
+
+TEST_F(HelpTest, ShiftF1OverAFigureOfTheLiveViewOpensTheGlossaryAtIt) {
+  window().openRun(finishedRun());
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  find<ui::Stages>("stages")->setCurrent("live");
+  auto* live = window().findChild<ui::LiveView*>();
+  ASSERT_TRUE(waitUntil([&] { return live->isVisible() && live->content() != nullptr; }));
+  const QPointF at = live->scene().tileRect(ui::LiveFigure::kLateRank).center();
+  pointAt(live->canvas()->mapToGlobal(at.toPoint()));
+  input_.key(tests::kKeyF1, {tests::kKeyShift});
+  EXPECT_TRUE(waitForHelp("late rank"));
+}
+
+TEST_F(HelpTest, F1OverABarOfTheTimelineOpensTheGlossaryAtIt) {
+  window().openRun(finishedRun());
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  find<ui::Stages>("stages")->setCurrent("timeline");
+  const auto at = collectiveOnScreen(20, 2);
+  ASSERT_TRUE(at.has_value());
+  pointAt(*at);
+  input_.key(tests::kKeyF1);
+  EXPECT_TRUE(waitForHelp("allreduce"));
+}
+
+// All terms that any widget says it shows, and all views.
+TEST_F(HelpTest, EveryTermThatTheWindowNamesIsInTheGlossary) {
+  window().openRun(finishedRun());
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  for (const QWidget* widget : window().findChildren<QWidget*>()) {
+    if (const QString term = ui::shownTerm(widget); !term.isEmpty()) {
+      EXPECT_NE(glossary::find(term.toStdString()), nullptr) << term.toStdString();
+    }
+  }
+  const auto topics = ui::viewTopics(*find<ui::Stages>("stages"));
+  EXPECT_EQ(static_cast<qsizetype>(topics.size()), find<ui::Stages>("stages")->names().size());
+  for (const ui::HelpTopic& topic : topics) {
+    EXPECT_FALSE(topic.text.isEmpty()) << topic.title.toStdString();
+    ASSERT_EQ(topic.lines.size(), 3U) << topic.title.toStdString() << " is not explained";
+    for (const QString& term : topic.lines.back().text.split(", ")) {
+      const glossary::Entry* entry = glossary::find(term.toStdString());
+      ASSERT_NE(entry, nullptr) << term.toStdString();
+      EXPECT_EQ(entry->term, term.toStdString()) << "a link goes by the term itself";
+    }
+  }
+}
+
+TEST_F(HelpTest, TheTourIsOfferedOnceAndPointsAtTheStartPageFirst) {
+  window();
+  auto* offer = find<QWidget>("tourOffer");
+  ASSERT_TRUE(waitUntil([&] { return offer->isVisible(); }));
+  click(find<QPushButton>("takeTour"));
+  ASSERT_TRUE(waitUntil([&] { return tour() != nullptr && tour()->step() == 0; }));
+  EXPECT_FALSE(offer->isVisible());
+  auto* first = find<QPushButton>("runFirst");
+  EXPECT_TRUE(tour()->hole().contains(QRect(first->mapTo(&window(), QPoint(0, 0)), first->size())));
+  tests::keep(input_.screenshot(), "tour");
+  input_.key(tests::kKeyEscape);
+  EXPECT_TRUE(waitUntil([&] { return !tour()->isVisible(); }));
+  closeWindow();
+  EXPECT_FALSE(window().findChild<QWidget*>("tourOffer")->isVisible());
+}
+
+TEST_F(HelpTest, TheTourGoesOverTheOpenRunAndSurvivesOtherSizes) {
+  window().openRun(finishedRun());
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  window().resize(1024, 640);
+  find<QAction>("tour")->trigger();
+  ASSERT_NE(tour(), nullptr);
+  int steps = 0;
+  for (; tour()->step() >= 0; ++steps) {
+    ASSERT_LT(steps, 9);
+    EXPECT_TRUE(waitUntil([&] { return !tour()->hole().isEmpty(); })) << "step " << steps;
+    EXPECT_TRUE(window().rect().contains(tour()->findChild<QFrame*>()->geometry()));
+    window().resize(window().width() + 16, window().height() + 16);
+    EXPECT_TRUE(waitUntil([&] { return tour()->size() == window().size(); }));
+    tour()->next();
+  }
+  EXPECT_GE(steps, 5);
+  EXPECT_LE(steps, 8);
+}
+
+TEST_F(HelpTest, WhatToLookForIsReadBesideTheRunOfAShippedExperiment) {
+  folder_.write(
+      "experiments/first_steps/demo.toml",
+      std::string("# Look for: the last bucket,\n# alone exposed.\n") + tests::kExperiment);
+  trace::RunInfo info;
+  info.runId = "shipped";
+  info.name = "another name";
+  info.worldSize = tests::SampleRun::kRanks;
+  info.experimentToml = tests::kExperiment;
+  EXPECT_FALSE(find<QAction>("lookFor")->isEnabled());
+  window().openRun(runThatSays(info));
+  ASSERT_TRUE(waitUntil([this] { return find<QAction>("lookFor")->isEnabled(); }));
+  EXPECT_TRUE(find<QWidget>("lookForButton")->isVisible());
+  click(find<QWidget>("lookForButton"));
+  const QString said = "Look for: the last bucket, alone exposed.";
+  EXPECT_TRUE(waitUntil([&] { return messages().contains(said); }));
+  input_.key(kKeyF7);
+  EXPECT_TRUE(waitUntil([&] { return !messages().contains(said); }));
+  window().openRun(finishedRun());  // its experiment shows nothing
+  EXPECT_TRUE(waitUntil([this] { return !find<QAction>("lookFor")->isEnabled(); }));
+  EXPECT_FALSE(find<QWidget>("lookForButton")->isVisible());
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -22,6 +22,15 @@ std::optional<Span> stepSpan(const RunModel& model, int rank, std::uint32_t numb
       [&](const Span& span) { return span.kind == EventKind::kStep && span.step == number; });
 }
 
+std::optional<Span> spanOf(const RunModel& model, int rank, const trace::SpanRow& row) {
+  const double middleNs =
+      model.toNs(row.startTicks) + static_cast<double>(row.durationTicks) * model.nsPerTick() / 2;
+  // By the middle, which no rounding of ticks to ns puts into a neighbour.
+  return spanInLane(
+      model, laneId(rank, laneRoleOf(row.kind)), middleNs,
+      [&](const Span& span) { return span.id == row.id; }, 2 * model.nsPerTick());
+}
+
 std::optional<Span> collectiveAt(const RunModel& model, int rank, double ns) {
   // The collective itself, or what of it goes on at that time: its link, or the check before it.
   for (const EventKind kind : {EventKind::kCollective, EventKind::kShaped, EventKind::kChecked}) {

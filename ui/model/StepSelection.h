@@ -11,6 +11,10 @@ namespace lockstep::ui {
 /// Returns the span of a rank's step, or nothing when the model does not hold it.
 std::optional<Span> stepSpan(const RunModel& model, int rank, std::uint32_t step);
 
+/// Returns the span of the model that a row of the run file is; nothing while the model does not
+/// hold it.
+std::optional<Span> spanOf(const RunModel& model, int rank, const trace::SpanRow& row);
+
 /// Returns the collective of a rank that goes on at `ns`, its check or link included; nothing when
 /// there is none.
 std::optional<Span> collectiveAt(const RunModel& model, int rank, double ns);

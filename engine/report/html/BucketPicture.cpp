@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "engine/base/NumberText.h"
+#include "engine/diagnosis/DearestBucket.h"
 #include "engine/report/html/Markup.h"
 #include "engine/report/html/Sections.h"
 #include "engine/report/html/ShownRanks.h"
@@ -107,8 +108,9 @@ std::string bucketPicture(const Figures& of) {
     }
   }
   std::string about =
-      "In ms a step, the median of the measured ones: communication of the bucket in flight while "
-      "the rank does not compute. Buckets in flight together share it. ";
+      diagnosis::textOf(diagnosis::bucketVerdict(delays, of.evidence.run)) +
+      ". The cells: in ms a step, the median of the measured ones, communication of the bucket in "
+      "flight while the rank does not compute. Buckets in flight together share it. ";
   if (buckets.size() < static_cast<std::size_t>(delays.buckets)) {
     about += fmt::format("Shown are the {} of {} that are exposed most. ", buckets.size(),
                          base::countedText(static_cast<std::uint64_t>(delays.buckets), "bucket"));

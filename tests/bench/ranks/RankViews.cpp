@@ -10,13 +10,13 @@
 #include "engine/diagnosis/UnlikeRanks.h"
 #include "ui/views/buckets/BucketStory.h"
 #include "ui/views/buckets/BucketsScene.h"
-#include "ui/views/divergence/BucketScene.h"
 #include "ui/views/divergence/ParameterScene.h"
 #include "ui/views/divergence/SequenceScene.h"
 #include "ui/views/hooks/HooksContent.h"
 #include "ui/views/hooks/HooksScene.h"
 #include "ui/views/live/LiveContent.h"
 #include "ui/views/live/LiveScene.h"
+#include "ui/views/overlap/BucketScene.h"
 #include "ui/views/overlap/OverlapContent.h"
 #include "ui/views/overlap/OverlapScene.h"
 #include "ui/views/ranks/RanksScene.h"
@@ -126,6 +126,15 @@ Zooms overlap(const RunModel& /*model*/, const Run& run, QSizeF size) {
                        return list;
                      }});
   });
+  for (const auto& [name, folded] : {std::pair("rank by bucket", true), {"each rank", false}}) {
+    zooms.push_back({name, [cells = bucketContent(*run), folded, size](double part) {
+                       BucketFrame frame;
+                       frame.size = size;
+                       frame.folded = folded;
+                       frame.pointer = pointerAt(size, part);
+                       return drawn(BucketScene(*cells, palette(), frame));
+                     }});
+  }
   return zooms;
 }
 
@@ -176,12 +185,6 @@ Zooms divergence(const RunModel& model, const Run& run, QSizeF size) {
                        return drawn(SequenceScene(*facts, palette(), frame));
                      }});
   }
-  zooms.push_back({"rank by bucket", [=](double part) {
-                     BucketFrame frame;
-                     frame.size = size;
-                     frame.pointer = pointerAt(size, part);
-                     return drawn(BucketScene(*facts, palette(), frame));
-                   }});
   return zooms;
 }
 

@@ -8,7 +8,6 @@
 #include "tests/ui/views/divergence/DivergentRun.h"
 #include "tests/ui/xtest/ViewsFixture.h"
 #include "ui/table/TableView.h"
-#include "ui/views/divergence/BucketTab.h"
 #include "ui/views/divergence/DivergenceView.h"
 #include "ui/views/divergence/ParameterTab.h"
 #include "ui/views/divergence/SequenceTab.h"
@@ -49,11 +48,6 @@ class DivergenceXTest : public ViewsFixture {
     return [this, row, column]() -> std::optional<QPointF> {
       const auto rect = divergence().calls()->rectOf({row, column});
       return rect ? std::optional(rect->center()) : std::nullopt;
-    };
-  }
-  Place bucket(std::size_t row, int bucket) {
-    return [this, row, bucket] {
-      return std::optional(divergence().buckets()->rectOf({row, bucket}).center());
     };
   }
   // Where there is little room, a row stands for several parameters: its worst is selected.
@@ -142,25 +136,6 @@ TEST_P(DivergenceXTest, CallsStandSideBySideAndAClickOnOneSelectsItEverywhere) {
   doubleClickAt(divergence().calls()->canvas(), call(row, 0));
   ASSERT_TRUE(waitUntil([this] { return stage() == "timeline"; }));
   EXPECT_EQ(selection()->rank(), 0);
-}
-
-TEST_P(DivergenceXTest, ABucketOfARankLeadsToItsWorstCollectiveInTheTimeline) {
-  openDivergent();
-  openTab(DivergenceView::kBuckets);
-  clickAt(divergence().buckets()->canvas(), bucket(1, 0));
-  ASSERT_TRUE(waitUntil([&] { return selection() && selection()->bucket == 0; }));
-  EXPECT_EQ(selection()->rank(), 1);
-  chooseIn("bucketMeasure", "Transfer");
-  ui::DisplayList list;
-  ASSERT_TRUE(waitUntil([&] {
-    list.clear();
-    divergence().buckets()->drawInto(list);
-    return says(list, "Transfer by rank and bucket");
-  }));
-  doubleClickAt(divergence().buckets()->canvas(), bucket(0, 1));
-  ASSERT_TRUE(waitUntil([this] { return stage() == "timeline"; }));
-  EXPECT_EQ(selection()->rank(), 0);
-  EXPECT_EQ(selection()->bucket, 1);
 }
 
 LOCKSTEP_ON_BOTH_PAINTERS(DivergenceXTest);

@@ -1,10 +1,12 @@
 #include <QTabBar>
 #include <QTabWidget>
 #include <QTableView>
+#include <QToolButton>
 #include <cmath>
 
 #include "engine/trace/Event.h"
 #include "tests/ui/xtest/ViewsFixture.h"
+#include "ui/views/overlap/BucketTab.h"
 #include "ui/views/overlap/OverlapView.h"
 
 namespace lockstep {
@@ -21,7 +23,14 @@ class OverlapXTest : public ViewsFixture {
   void openAnalysed() {
     openDemo();
     showStage("overlap");
+    clickTab(find<QTabWidget>("overlapPictures")->tabBar(), ui::OverlapView::kIterations);
     ASSERT_TRUE(waitUntil([this] { return overlap().content() != nullptr; }));
+  }
+  ui::BucketTab& buckets() { return *overlap().buckets(); }
+  Place cell(std::size_t row, int bucket) {
+    return [this, row, bucket] {
+      return std::optional(buckets().scene().rectOf({row, bucket}).center());
+    };
   }
   // The causes stand beside the charts, where there is room for them.
   void makeRoom() {
@@ -36,10 +45,7 @@ class OverlapXTest : public ViewsFixture {
       return selection() && selection()->rank() == rank && selection()->step == step;
     });
   }
-  QTabBar* tabs() {
-    for (auto* tabs : overlap().findChildren<QTabWidget*>()) return tabs->tabBar();
-    return nullptr;
-  }
+  QTabBar* tabs() { return find<QTabWidget>("overlapTables")->tabBar(); }
   QString title() {
     ui::DisplayList list;
     overlap().scene().draw(list);
@@ -149,6 +155,25 @@ TEST_P(OverlapXTest, AClickOnARankListsItsCausesAloneUntilTheNext) {
   ASSERT_TRUE(waitUntil([this] { return selection().has_value(); }));
   clickAt(canvas(), label);
   EXPECT_TRUE(waitUntil([this] { return title().contains("all ranks"); }));
+}
+
+TEST_P(OverlapXTest, OpensWithRankByBucketAndACellLeadsToItsWorstIterationInTheTimeline) {
+  openDemo();
+  showStage("overlap");
+  ASSERT_TRUE(waitUntil([this] { return buckets().content() != nullptr; }));
+  keep(input_.screenshot(), QString("rank-by-bucket-") + GetParam());
+  clickAt(buckets().canvas(), cell(1, 0));
+  ASSERT_TRUE(waitUntil([&] { return selection() && selection()->bucket == 0; }));
+  EXPECT_EQ(selection()->rank(), 1);
+  chooseIn("bucketMeasure", "Transfer");
+  clickAt(buckets().canvas(), cell(0, 0));
+  ASSERT_TRUE(waitUntil([&] { return selection()->rank() == 0; }));
+  press(kKeyRight);
+  ASSERT_TRUE(waitUntil([&] { return selection()->bucket == 1; }));
+  click(find<QToolButton>("bucketTimeline"));
+  ASSERT_TRUE(waitUntil([this] { return stage() == "timeline"; }));
+  EXPECT_EQ(selection()->rank(), 0);
+  EXPECT_EQ(selection()->bucket, 1);
 }
 
 LOCKSTEP_ON_BOTH_PAINTERS(OverlapXTest);

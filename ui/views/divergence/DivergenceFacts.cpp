@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "ui/model/LaneSearch.h"
-
 namespace lockstep::ui {
 namespace {
 
@@ -83,17 +81,7 @@ std::shared_ptr<const DivergenceFacts> GrowingDivergenceFacts::refresh(FactsInpu
   findSteps(*facts);
   facts->sequences = sequences_.refresh(facts->data(), facts->run->analysis, facts->complete);
   facts->firstMismatch = analysis::firstMismatch(facts->sequences);
-  facts->delays = delays_.refresh(facts->data(), facts->run->analysis);
   return facts;
-}
-
-std::optional<Span> spanOf(const RunModel& model, int rank, const trace::SpanRow& row) {
-  const double middleNs =
-      model.toNs(row.startTicks) + static_cast<double>(row.durationTicks) * model.nsPerTick() / 2;
-  // By the middle, which no rounding of ticks to ns puts into a neighbour.
-  return spanInLane(
-      model, laneId(rank, laneRoleOf(row.kind)), middleNs,
-      [&](const Span& span) { return span.id == row.id; }, 2 * model.nsPerTick());
 }
 
 QString nameOfOperation(const trace::SpanRow& call) {

@@ -8,7 +8,6 @@
 #include <optional>
 #include <vector>
 
-#include "engine/analysis/BucketDelays.h"
 #include "engine/analysis/CallSequences.h"
 #include "engine/analysis/Divergence.h"
 #include "ui/model/RunAnalyser.h"
@@ -31,7 +30,6 @@ struct DivergenceFacts {
   std::uint32_t lastStep = 0;
   std::vector<analysis::CallSequence> sequences;
   std::optional<std::size_t> firstMismatch;  ///< index into `sequences`
-  analysis::BucketDelays delays;
   bool complete = false;  ///< recordedToItsEnd()
   bool drifts = false;    ///< the hook lets replicas drift by design
   bool observed = false;  ///< a job that was only recorded: it has no experiment
@@ -75,12 +73,7 @@ class GrowingDivergenceFacts {
   GrowingStrips strips_;
 
   analysis::GrowingCallSequences sequences_;
-  analysis::GrowingBucketDelays delays_;
 };
-
-/// Returns the span of the model that a row of the run file is; nothing while the model does not
-/// hold it. [ui-thread]
-std::optional<Span> spanOf(const RunModel& model, int rank, const trace::SpanRow& row);
 
 /// Returns what a call is: "allreduce".
 QString nameOfOperation(const trace::SpanRow& call);

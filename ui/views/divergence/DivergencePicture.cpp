@@ -7,7 +7,6 @@
 #include "ui/chart/Card.h"
 #include "ui/model/Format.h"
 #include "ui/model/RunTitle.h"
-#include "ui/views/divergence/BucketScene.h"
 #include "ui/views/divergence/ParameterScene.h"
 #include "ui/views/divergence/SequenceScene.h"
 
@@ -15,8 +14,7 @@ namespace lockstep::ui {
 namespace {
 
 constexpr double kHeading = 28;
-constexpr double kLeastBelow = 190;
-constexpr double kMostBelow = 420;
+constexpr double kCalls = 10 * SequenceScene::kRow;
 constexpr double kGap = 12;
 
 void heading(DisplayList& list, const QRectF& area, const QString& text, const Palette& palette) {
@@ -65,10 +63,7 @@ Picture divergencePicture(const RunModel& model, std::shared_ptr<const AnalysedR
   top.endStep = facts->lastStep + 1.0;
   top.size = QSizeF(size.width(), 0);
   const double wanted = ParameterScene(*facts, palette, top).comfortableHeight();
-  // 70 px of titles and 52 a rank, within limits.
-  const double below =
-      std::clamp(kHeading + 70 + 52.0 * static_cast<double>(facts->delays.ranks.size()),
-                 kLeastBelow + kHeading, kMostBelow);
+  const double below = kHeading + kCalls;
   picture.size = QSizeF(size.width(),
                         size.height() > 0 ? size.height() : kPictureHead + wanted + kGap + below);
   const double rest = picture.size.height() - kPictureHead - kGap;
@@ -86,14 +81,7 @@ Picture divergencePicture(const RunModel& model, std::shared_ptr<const AnalysedR
 
   const double y = kPictureHead + top.size.height() + kGap;
   const double height = picture.size.height() - y;
-  const double left = std::floor(picture.size.width() * 0.56);
-  drawCalls(list, *facts, QRectF(0, y, left - kGap, height), palette);
-  const QRectF right(left, y, picture.size.width() - left, height);
-  heading(list, QRectF(right.topLeft(), QSizeF(right.width(), kHeading)),
-          QStringLiteral("Rank × bucket"), palette);
-  BucketFrame buckets;
-  buckets.size = QSizeF(right.width(), height - kHeading);
-  list.append(drawn(BucketScene(*facts, palette, buckets)), right.topLeft() + QPointF(0, kHeading));
+  drawCalls(list, *facts, QRectF(0, y, picture.size.width(), height), palette);
   return picture;
 }
 

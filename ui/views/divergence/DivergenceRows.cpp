@@ -11,7 +11,6 @@
 #include "ui/model/Format.h"
 #include "ui/panels/CurrentPalette.h"
 #include "ui/table/ColumnRows.h"
-#include "ui/views/divergence/BucketScene.h"
 #include "ui/views/divergence/SequenceScene.h"
 #include "ui/views/divergence/StripScene.h"
 
@@ -126,30 +125,6 @@ class SequenceRows : public FactRows {
   }
 
   const CallSequence& sequence_;
-};
-
-class BucketRows : public FactRows {
- public:
-  BucketRows(Shown facts, std::optional<std::uint32_t> step)
-      : FactRows(std::move(facts), QStringLiteral("unknown"), 2) {
-    const auto buckets = static_cast<std::size_t>(facts_->delays.buckets);
-    count(tr("Rank"), {},
-          [this, buckets](std::size_t row) { return facts_->delays.ranks[row / buckets]; });
-    count(tr("Bucket"), {},
-          [buckets](std::size_t row) { return static_cast<double>(row % buckets); });
-    for (std::size_t i = 0; i < analysis::kBucketMeasures; ++i) {
-      const auto measure = static_cast<analysis::BucketMeasure>(i);
-      figures(
-          titleOf(measure) + QStringLiteral(" (ms)"), meaningOf(measure),
-          [this, measure, step](std::size_t row) {
-            return valueOf(facts_->delays.cells[row], measure, step);
-          },
-          [](double ms) { return QString::number(ms, 'f', 3); });
-    }
-    count(tr("Iterations"), tr("Measured, the warm-up left out"),
-          [this](std::size_t row) { return facts_->delays.cells[row].measuredSteps; });
-  }
-  [[nodiscard]] std::size_t size() const override { return facts_->delays.cells.size(); }
 };
 
 class ParameterRows : public FactRows {
@@ -300,10 +275,6 @@ class StripRows : public FactRows {
 
 std::shared_ptr<const TableRows> sequenceRows(Shown facts, std::size_t sequence) {
   return std::make_shared<SequenceRows>(std::move(facts), sequence);
-}
-
-std::shared_ptr<const TableRows> bucketRows(Shown facts, std::optional<std::uint32_t> step) {
-  return std::make_shared<BucketRows>(std::move(facts), step);
 }
 
 std::shared_ptr<const TableRows> parameterRows(Shown facts) {

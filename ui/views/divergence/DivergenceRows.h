@@ -14,11 +14,6 @@ namespace lockstep::ui {
 std::shared_ptr<const TableRows> sequenceRows(std::shared_ptr<const DivergenceFacts> facts,
                                               std::size_t sequence);
 
-/// A row a cell, rank by rank: rank, bucket, the four measures, and how many iterations were
-/// measured.
-std::shared_ptr<const TableRows> bucketRows(std::shared_ptr<const DivergenceFacts> facts,
-                                            std::optional<std::uint32_t> step);
-
 /// A row a parameter: shape, in how many samples ranks differ, since when, and how far norms are
 /// apart.
 std::shared_ptr<const TableRows> parameterRows(std::shared_ptr<const DivergenceFacts> facts);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ui/chart/Card.h"
+#include "ui/model/StepSelection.h"
 
 namespace lockstep::ui {
 

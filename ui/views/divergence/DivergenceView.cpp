@@ -3,7 +3,6 @@
 #include <QTabWidget>
 #include <utility>
 
-#include "ui/views/divergence/BucketTab.h"
 #include "ui/views/divergence/ParameterTab.h"
 #include "ui/views/divergence/SequenceTab.h"
 
@@ -12,17 +11,14 @@ DivergenceView::DivergenceView(QWidget* parent)
     : RunView(parent),
       tabs_(named(new QTabWidget, "divergenceTabs")),
       parameters_(new ParameterTab),
-      calls_(new SequenceTab),
-      buckets_(new BucketTab) {
+      calls_(new SequenceTab) {
   setObjectName("divergenceView");
   setAccessibleName(tr("Divergence"));
   tabs_->setDocumentMode(true);
   tabs_->addTab(parameters_, tr("Parameters"));
   tabs_->addTab(calls_, tr("Calls side by side"));
-  tabs_->addTab(buckets_, tr("Rank × bucket"));
   tabs_->setTabToolTip(kParameters, tr("Whether the ranks hold the same parameters"));
   tabs_->setTabToolTip(kCalls, tr("Whether the ranks make the same collectives in the same order"));
-  tabs_->setTabToolTip(kBuckets, tr("Who comes late to which bucket, and what that costs"));
   setPages(tr("No run is open. Start an experiment or open a run file, and its ranks are compared "
               "here."),
            tr("Run the 2-rank demo"), Offer::kDemo, {tabs_});
@@ -40,7 +36,7 @@ DivergenceView::DivergenceView(QWidget* parent)
 }
 
 QList<DivergenceTab*> DivergenceView::allTabs() const {
-  return {parameters_, calls_, buckets_};
+  return {parameters_, calls_};
 }
 
 // Note [When facts are made]
@@ -65,7 +61,6 @@ void DivergenceView::runChanged() {
     for (DivergenceTab* tab : allTabs()) {
       connect(state_, &ViewState::selectionChanged, this, [tab] { tab->selectionChanged(); });
     }
-    connect(state_, &ViewState::iterationChanged, this, [this] { buckets_->iterationChanged(); });
   }
   if (analyser_ != nullptr) {
     connect(analyser_, &RunAnalyser::ready, this, &DivergenceView::refresh);

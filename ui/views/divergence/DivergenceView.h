@@ -11,18 +11,17 @@ class QTabWidget;
 
 namespace lockstep::ui {
 
-class BucketTab;
 class DivergenceTab;
 class ParameterTab;
 class SequenceTab;
 
-/// Where the ranks of a run stop being alike: their parameters, the collectives they call, and
-/// when they come to each bucket. Three tabs, each a canvas and its tables. [ui-thread]
+/// Where the ranks of a run stop being alike: their parameters, and the collectives they call. Two
+/// tabs, each a canvas and its tables. [ui-thread]
 class DivergenceView : public RunView {
   Q_OBJECT
 
  public:
-  enum Tab { kParameters = 0, kCalls = 1, kBuckets = 2 };
+  enum Tab { kParameters = 0, kCalls = 1 };
 
   explicit DivergenceView(QWidget* parent = nullptr);
 
@@ -32,7 +31,6 @@ class DivergenceView : public RunView {
   [[nodiscard]] const std::shared_ptr<const DivergenceFacts>& facts() const { return facts_; }
   [[nodiscard]] ParameterTab* parameters() const { return parameters_; }
   [[nodiscard]] SequenceTab* calls() const { return calls_; }
-  [[nodiscard]] BucketTab* buckets() const { return buckets_; }
 
  private:
   void runChanged() override;
@@ -52,7 +50,6 @@ class DivergenceView : public RunView {
   QTabWidget* tabs_;
   ParameterTab* parameters_;
   SequenceTab* calls_;
-  BucketTab* buckets_;
 };
 
 }  // namespace lockstep::ui

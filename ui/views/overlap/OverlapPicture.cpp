@@ -1,9 +1,11 @@
 #include "ui/views/overlap/OverlapPicture.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ui/chart/Card.h"
 #include "ui/model/RunTitle.h"
+#include "ui/views/overlap/BucketScene.h"
 #include "ui/views/overlap/OverlapScene.h"
 
 namespace lockstep::ui {
@@ -12,8 +14,9 @@ namespace {
 constexpr double kPictureTitle = 34;
 constexpr int kRoomForAll = 110;  // header, ruler, legend
 constexpr int kRank = 190;
-constexpr int kLeast = 620;   // room for the causes
-constexpr int kMostRows = 9;  // no higher than two screens
+constexpr int kLeast = 620;             // room for the causes
+constexpr int kMostRows = 9;            // no higher than two screens
+constexpr double kBucketsShare = 0.45;  // of a picture whose height is given, at most
 
 }  // namespace
 
@@ -29,17 +32,27 @@ Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size
   const OverlapScene rows(*content, palette, frame);
   const int ranks = std::min(
       kMostRows, static_cast<int>(rows.rows().size()) + (rows.spreadPlot().isEmpty() ? 0 : 1));
+  const auto cells = bucketContent(run);
+  double above = std::ceil(BucketScene::comfortableHeight(*cells));
+  if (size.height() > 0) {
+    above = std::min(above, std::floor(kBucketsShare * size.height()));
+  }
   // By the number of ranks, and never so low that the causes have no room.
-  const int height =
+  const double height =
       size.height() > 0
           ? size.height()
-          : std::max(kLeast, static_cast<int>(kPictureTitle) + kRoomForAll + kRank * ranks);
+          : above + std::max(kLeast, static_cast<int>(kPictureTitle) + kRoomForAll + kRank * ranks);
   picture.size = QSizeF(size.width(), height);
   DisplayList& list = picture.list;
   list.fill(QRectF(QPointF(0, 0), picture.size), palette.surface);
   list.title(QRectF(14, 4, picture.size.width() - 28, kPictureTitle - 4),
              picture.title + QStringLiteral(": overlap"), palette);
-  const QSizeF rest(picture.size.width(), picture.size.height() - kPictureTitle);
+  BucketFrame buckets;
+  buckets.size = QSizeF(picture.size.width(), above);
+  list.append(drawn(BucketScene(*cells, palette, buckets)), QPointF(0, kPictureTitle));
+  const double top = kPictureTitle + above;
+  list.fill(QRectF(0, top, picture.size.width(), 1), palette.gridStrong);
+  const QSizeF rest(picture.size.width(), picture.size.height() - top - 1);
   DisplayList body;
   if (content->rows == 0) {
     body.fill(QRectF(QPointF(0, 0), rest), palette.background);
@@ -52,7 +65,7 @@ Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size
     frame.lastStep = content->lastStep + 1.0;
     OverlapScene(*content, palette, frame).draw(body);
   }
-  list.append(body, QPointF(0, kPictureTitle));
+  list.append(body, QPointF(0, top + 1));
   return picture;
 }
 

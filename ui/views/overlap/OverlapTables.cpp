@@ -193,6 +193,57 @@ class OverlapRanks : public ContentRows {
   }
 };
 
+class BucketCells : public ColumnRows {
+ public:
+  BucketCells(std::shared_ptr<const BucketContent> content, const CellChoice& choice)
+      : ColumnRows(QStringLiteral("unknown")), content_(std::move(content)) {
+    const auto buckets = static_cast<std::size_t>(content_->delays.buckets);
+    const auto count = [](double value) { return QString::number(value, 'f', 0); };
+    figures(
+        tr("Rank"), tr("The rank"),
+        [this, buckets](std::size_t row) {
+          return std::optional<double>(content_->delays.ranks[row / buckets]);
+        },
+        count);
+    figures(
+        tr("Bucket"), tr("The bucket, by its number in the last layout"),
+        [buckets](std::size_t row) {
+          return std::optional<double>(static_cast<double>(row % buckets));
+        },
+        count);
+    for (std::size_t i = 0; i < kCellFigures; ++i) {
+      CellChoice of = choice;
+      of.figure = static_cast<CellFigure>(i);
+      figures(
+          titleOf(of.figure) + QStringLiteral(" (ms)"), meaningOf(of.figure),
+          [this, buckets, of](std::size_t row) {
+            return content_->valueOf(row / buckets, static_cast<int>(row % buckets), of);
+          },
+          [](double ms) { return QString::number(ms, 'f', 3); });
+    }
+    figures(
+        tr("Iterations"), tr("Measured, the warm-up left out"),
+        [this](std::size_t row) {
+          return std::optional<double>(content_->delays.cells[row].measuredSteps);
+        },
+        count);
+  }
+  [[nodiscard]] std::size_t size() const override { return content_->delays.cells.size(); }
+  // Another run empties the table in between.
+  [[nodiscard]] bool continues(const TableRows&) const override { return true; }
+  // Of a live run, ranks and buckets may come in between.
+  [[nodiscard]] std::optional<std::size_t> placeOf(const TableRows& before,
+                                                   std::size_t row) const override {
+    const auto rank = content_->indexOf(static_cast<int>(before.number(row, 0).value_or(-1)));
+    const auto bucket = static_cast<std::size_t>(before.number(row, 1).value_or(0));
+    const auto buckets = static_cast<std::size_t>(content_->delays.buckets);
+    return rank && bucket < buckets ? std::optional(*rank * buckets + bucket) : std::nullopt;
+  }
+
+ private:
+  const std::shared_ptr<const BucketContent> content_;
+};
+
 }  // namespace
 
 std::shared_ptr<const TableRows> overlapSteps(Content content) {
@@ -205,6 +256,11 @@ std::shared_ptr<const TableRows> overlapCauses(Content content) {
 
 std::shared_ptr<const TableRows> overlapRanks(Content content) {
   return std::make_shared<OverlapRanks>(content);
+}
+
+std::shared_ptr<const TableRows> bucketCells(std::shared_ptr<const BucketContent> content,
+                                             const CellChoice& choice) {
+  return std::make_shared<BucketCells>(std::move(content), choice);
 }
 
 }  // namespace lockstep::ui

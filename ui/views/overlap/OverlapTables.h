@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "ui/table/TableRows.h"
+#include "ui/views/overlap/BucketContent.h"
 #include "ui/views/overlap/OverlapContent.h"
 #include "ui/views/overlap/OverlapScene.h"
 
@@ -19,5 +20,10 @@ std::shared_ptr<const TableRows> overlapCauses(std::shared_ptr<const OverlapCont
 
 /// A row a rank, of its medians; and another with the warm-up in them.
 std::shared_ptr<const TableRows> overlapRanks(std::shared_ptr<const OverlapContent> content);
+
+/// A row a cell of rank by bucket, rank by rank: rank, bucket, all figures, and how many iterations
+/// were measured.
+std::shared_ptr<const TableRows> bucketCells(std::shared_ptr<const BucketContent> content,
+                                             const CellChoice& choice);
 
 }  // namespace lockstep::ui

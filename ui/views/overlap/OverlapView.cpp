@@ -1,6 +1,7 @@
 #include "ui/views/overlap/OverlapView.h"
 
 #include <QScrollBar>
+#include <QTabBar>
 #include <QTabWidget>
 #include <algorithm>
 #include <cmath>
@@ -9,29 +10,67 @@
 #include "ui/chart/Card.h"
 #include "ui/model/StepSelection.h"
 #include "ui/table/TableView.h"
+#include "ui/views/overlap/BucketTab.h"
 #include "ui/views/overlap/OverlapTables.h"
 #include "ui/views/overlap/OverlapWords.h"
 
 namespace lockstep::ui {
-OverlapView::OverlapView(QWidget* parent) : RunView(parent), job_(this) {
-  chart_ = new QWidget;
+OverlapView::OverlapView(QWidget* parent)
+    : RunView(parent),
+      job_(this),
+      pictures_(named(new QTabWidget, "overlapPictures")),
+      buckets_(new BucketTab),
+      chart_(new QWidget) {
   makeCanvas(tr("Overlap"), chart_)->setMinimumSize(260, 180);
   fill(chart_, makeScrollBar());
   connect(scrollBar_, &QScrollBar::valueChanged, this, [this] { repaintChart(); });
-
   makeTables();
-  QSplitter* content = split(Qt::Vertical, {{chart_, 3}, {tabs_, 1}});
-  content->setChildrenCollapsible(true);
+  makePictures();
   setPages(tr("No run is open. Overlap shows how much of the communication of each iteration is "
               "hidden behind computing, and why the rest is not."),
-           tr("Open a run…"), Offer::kOpen, {content});
-  setFocusProxy(chart_);
+           tr("Open a run…"), Offer::kOpen, {pictures_});
+  setFocusProxy(buckets_);
   makeActions();
   describe();
 }
 
+void OverlapView::makePictures() {
+  QSplitter* iterations = split(Qt::Vertical, {{chart_, 3}, {tabs_, 1}});
+  iterations->setChildrenCollapsible(true);
+  pictures_->setDocumentMode(true);
+  pictures_->addTab(buckets_, tr("Rank × bucket"));
+  pictures_->addTab(iterations, tr("Iteration by iteration"));
+  pictures_->setTabToolTip(kBuckets, tr("Which bucket costs which rank most, and why"));
+  pictures_->setTabToolTip(kIterations,
+                           tr("What each iteration is made of, and why communication is exposed"));
+  // A click on a title leaves the keys to the picture.
+  pictures_->tabBar()->setFocusPolicy(Qt::TabFocus);
+  connect(pictures_, &QTabWidget::currentChanged, this, [this] {
+    setFocusProxy(showsBuckets() ? static_cast<QWidget*>(buckets_) : chart_);
+    refreshSoon(0);
+  });
+  connect(buckets_, &BucketTab::painted, this, &OverlapView::framePainted);
+  connect(buckets_, &BucketTab::timelineRequested, this, &OverlapView::timelineRequested);
+}
+
+void OverlapView::showPicture(Picture picture) {
+  pictures_->setCurrentIndex(picture);
+}
+
+bool OverlapView::showsBuckets() const {
+  return pictures_->currentIndex() == kBuckets;
+}
+
+bool OverlapView::takesKeys() const {
+  return showsBuckets() ? buckets_->content() != nullptr : content_ != nullptr;
+}
+
+void OverlapView::themeChanged() {
+  buckets_->setTheme(theme_);
+}
+
 void OverlapView::makeTables() {
-  tabs_ = new QTabWidget;
+  tabs_ = named(new QTabWidget, "overlapTables");
   tabs_->setDocumentMode(true);
   stepsTable_ = new TableView(tr("Iterations and their overlap"));
   causesTable_ = new TableView(tr("Causes of exposed communication"));
@@ -67,6 +106,7 @@ void OverlapView::runChanged() {
   // Whose causes are listed is a choice about that run.
   rank_.reset();
   job_.drop();
+  buckets_->setRun({model_, state_, analyser_});
   // Null first: nothing of the run before stays on the screen.
   take(nullptr);
   showsAll_ = true;
@@ -87,10 +127,12 @@ void OverlapView::hideEvent(QHideEvent* event) {
   pointer_.reset();
 }
 
-// Makes the content of the latest analysis on a thread of the pool; a stale one is dropped.
+// Makes the content of the latest analysis on a thread of the pool; a stale one is dropped. Each of
+// the pictures has its own, and only while it is the one that is seen.
 void OverlapView::refresh() {
+  buckets_->refresh();
   // The same analysis makes the same content.
-  if (isVisible() && takeLatest(analysed_)) {
+  if (chart_->isVisible() && takeLatest(analysed_)) {
     job_.start([growing = growing_, latest = analysed_] { return growing->refresh(*latest); },
                [this](std::shared_ptr<const OverlapContent> content) { take(std::move(content)); });
   }
@@ -364,16 +406,26 @@ void OverlapView::makeActions() {
   makeZoomActions([this](double factor) { zoom(factor, (firstStep_ + lastStep_) / 2); },
                   [this](double part) { pan(part); });
   makeAction(tr("Show all iterations"), {Qt::Key_F}, [this] { showAll(); });
-  makeAction(tr("Previous iteration"), {Qt::Key_Left, Qt::Key_PageUp},
-             [this] { moveSelection(-1, 0); });
-  makeAction(tr("Next iteration"), {Qt::Key_Right, Qt::Key_PageDown},
-             [this] { moveSelection(1, 0); });
-  makeAction(tr("Same iteration of the rank above"), {Qt::Key_Up},
-             [this] { moveSelection(0, -1); });
-  makeAction(tr("Same iteration of the rank below"), {Qt::Key_Down},
-             [this] { moveSelection(0, 1); });
-  makeAction(tr("Show the selection in the timeline"), {Qt::Key_Return},
-             [this] { emit timelineRequested(); });
+  const auto move = [this](int sideways, int ranks) {
+    if (showsBuckets()) {
+      buckets_->moveSelection(sideways, ranks);
+    } else {
+      moveSelection(sideways, ranks);
+    }
+  };
+  makeAction(tr("Previous iteration or bucket"), {Qt::Key_Left, Qt::Key_PageUp},
+             [move] { move(-1, 0); });
+  makeAction(tr("Next iteration or bucket"), {Qt::Key_Right, Qt::Key_PageDown},
+             [move] { move(1, 0); });
+  makeAction(tr("The same of the rank above"), {Qt::Key_Up}, [move] { move(0, -1); });
+  makeAction(tr("The same of the rank below"), {Qt::Key_Down}, [move] { move(0, 1); });
+  makeAction(tr("Show the selection in the timeline"), {Qt::Key_Return}, [this] {
+    if (showsBuckets()) {
+      buckets_->showOnTimeline();
+    } else {
+      emit timelineRequested();
+    }
+  });
   makeAction(tr("Clear the selection"), {Qt::Key_Escape}, [this] {
     rank_.reset();
     if (state_ != nullptr) {
@@ -381,6 +433,8 @@ void OverlapView::makeActions() {
     }
     repaintChart();
   });
+  // The same keys over the cells; a table beside them keeps its own.
+  buckets_->canvas()->addActions(viewActions());
 }
 
 }  // namespace lockstep::ui

@@ -13,7 +13,10 @@ class QTabWidget;
 
 namespace lockstep::ui {
 
-/// How much of each iteration computes, communicates, or both, rank by rank; how much more overlap
+class BucketTab;
+
+/// Two pictures. Rank by bucket, with which opens: which bucket costs which rank most, and why. And
+/// how much of each iteration computes, communicates, or both, rank by rank; how much more overlap
 /// could hide; and why the exposed part is there. Bars above, tables of the same below. A click on
 /// a bar or a cause selects the iteration or the collective in the view state and moves the
 /// visible range there. [ui-thread]
@@ -21,7 +24,12 @@ class OverlapView : public RunView {
   Q_OBJECT
 
  public:
+  enum Picture { kBuckets = 0, kIterations = 1 };
+
   explicit OverlapView(QWidget* parent = nullptr);
+
+  void showPicture(Picture picture);
+  [[nodiscard]] BucketTab* buckets() const { return buckets_; }
 
   /// What is shown; null before the first analysis.
   [[nodiscard]] std::shared_ptr<const OverlapContent> content() const { return content_; }
@@ -36,7 +44,8 @@ class OverlapView : public RunView {
  private:
   void runChanged() override;
   void refresh() override;
-  [[nodiscard]] bool takesKeys() const override { return content_ != nullptr; }
+  void themeChanged() override;
+  [[nodiscard]] bool takesKeys() const override;
   void paintCanvas(DisplayList& list, QSizeF size) override;
   [[nodiscard]] QString headingAt(QPointF at) const override;
   void canvasPainted() override;
@@ -46,6 +55,8 @@ class OverlapView : public RunView {
   void pointerDoubleClicked(const PointerInput& input) override;
   void wheelTurned(const WheelInput& input) override;
 
+  [[nodiscard]] bool showsBuckets() const;
+  void makePictures();
   void makeTables();
   void fillTables();
   void makeActions();
@@ -78,6 +89,8 @@ class OverlapView : public RunView {
   double pressedFirst_ = 0;
   bool dragged_ = false;
 
+  QTabWidget* pictures_;
+  BucketTab* buckets_;
   QWidget* chart_;
   QTabWidget* tabs_;
   TableView* stepsTable_;

@@ -187,4 +187,23 @@ QString causeOf(const analysis::StepOverlap& step) {
                                       formatMs(largest.ms));
 }
 
+QString whyNoBuckets(std::size_t ranks, bool communicates) {
+  if (ranks == 1) {
+    return QStringLiteral(
+        "This run has one rank: it sends its buckets to nobody and waits for nobody.");
+  }
+  return communicates
+             ? QStringLiteral(
+                   "The collectives of this run belong to no gradient bucket: FSDP and jobs "
+                   "without DistributedDataParallel have none.")
+             : QStringLiteral(
+                   "Rank by bucket appears with the first gradient bucket that the ranks "
+                   "exchange.");
+}
+
+QString oneBucket() {
+  return QStringLiteral(
+      "All gradients are in one bucket, which can be sent only when the last of them is ready.");
+}
+
 }  // namespace lockstep::ui::overlap_words

@@ -24,5 +24,9 @@ QString reasonsTitle(const OverlapContent& content, std::optional<int> rank);
 QString description(const OverlapContent& content);
 /// The largest part of a step's exposed time: "late bucket 3, 2.10 ms".
 QString causeOf(const analysis::StepOverlap& step);
+/// Why rank by bucket has nothing to show; `communicates`: there are collectives of no bucket.
+QString whyNoBuckets(std::size_t ranks, bool communicates);
+/// What follows from there being a single bucket.
+QString oneBucket();
 
 }  // namespace lockstep::ui::overlap_words

@@ -52,9 +52,6 @@ TEST(DivergenceRowsTest, RowsOfALiveRunAreFoundAgainWhenOthersCameBetweenThem) {
   const auto after = factsOfALiveRun(true);
   EXPECT_EQ(sequenceRows(after, 0)->placeOf(*sequenceRows(before, 0), 1), 2u);
   EXPECT_EQ(stripRows(after)->placeOf(*stripRows(before), 1), 2u);
-  // Four buckets a rank, since the calls are those of bucket 3.
-  EXPECT_EQ(bucketRows(after, {})->placeOf(*bucketRows(before, {}), 3), 7u);
-  EXPECT_EQ(bucketRows(before, {})->placeOf(*bucketRows(after, {}), 3), std::nullopt);
   // Two a rank and iteration.
   EXPECT_EQ(findingRows(after)->placeOf(*findingRows(before), 1), 3u);
   EXPECT_EQ(findingRows(after)->placeOf(*findingRows(before), 2), 10u);

@@ -8,7 +8,6 @@
 #include "tests/engine/run/Changed.h"
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/views/divergence/DivergentRun.h"
-#include "ui/views/divergence/BucketScene.h"
 #include "ui/views/divergence/DivergencePicture.h"
 #include "ui/views/divergence/DivergenceRows.h"
 #include "ui/views/divergence/ParameterScene.h"
@@ -17,7 +16,6 @@
 namespace lockstep::ui {
 namespace {
 
-using analysis::BucketMeasure;
 using analysis::HandMadeRun;
 
 const Palette& light() {
@@ -231,31 +229,6 @@ TEST(SequenceSceneTest, MayLeaveOutWhatMatches) {
   EXPECT_EQ(scene.rectOf({699, std::nullopt}), std::nullopt);
 }
 
-TEST(BucketSceneTest, ShowsEachMeasureAndWhatIsUnknown) {
-  HandMadeRun run(2);
-  for (std::uint32_t step = 0; step < 3; ++step) {
-    run.addCollective(0, 100'000 * step + 4'000, 100'000 * step + 10'000, step, step);
-    run.addCollective(1, 100'000 * step + 7'000, 100'000 * step + 10'000, step, step);
-  }
-  const auto facts = test::factsOfRun(run.data());
-  BucketFrame frame;
-  frame.size = {900, 400};
-  const auto texts = [&] {
-    DisplayList list;
-    BucketScene(*facts, light(), frame).draw(list);
-    return list;
-  };
-  EXPECT_TRUE(says(texts(), "Arrival lateness by rank and bucket"));
-  EXPECT_TRUE(says(texts(), "3.00 ms"));
-  EXPECT_TRUE(says(texts(), "unknown")) << "buckets 0 to 2 were not communicated";
-  frame.measure = BucketMeasure::kExposed;
-  EXPECT_TRUE(says(texts(), "6.00 ms"));
-  const BucketPlace place{1, 3};
-  EXPECT_EQ(BucketScene(*facts, light(), frame)
-                .placeAt(BucketScene(*facts, light(), frame).rectOf(place).center()),
-            place);
-}
-
 // Of 400 ranks, rank 397 makes another call than the rest in step 2, and comes late to all.
 HandMadeRun manyRanks() {
   HandMadeRun run(400);
@@ -290,28 +263,7 @@ TEST(SequenceSceneTest, OfManyRanksTheFirstAndThoseThatDifferHaveColumns) {
   EXPECT_TRUE(says(selected, "rank 55"));
 }
 
-TEST(BucketSceneTest, OfManyRanksKeepsTheLargestAndNamesIt) {
-  const auto facts = test::factsOfRun(manyRanks().data());
-  BucketFrame frame;
-  frame.size = {900, 400};
-  DisplayList list;
-  BucketScene(*facts, light(), frame).draw(list);
-  EXPECT_TRUE(says(list, "rank 397 · 3.00 ms"));
-  EXPECT_LT(list.commands().size(), 2000u);
-  const QColor largest = mixed(light().tone(Tone::kWait), light().background, 0.95);
-  EXPECT_TRUE(hasColour(list, DisplayList::Op::kFill, largest));
-}
-
-TEST(BucketSceneTest, SaysWhyItIsEmpty) {
-  const auto facts = test::factsOfRun({});
-  BucketFrame frame;
-  frame.size = {600, 300};
-  DisplayList list;
-  BucketScene(*facts, light(), frame).draw(list);
-  EXPECT_TRUE(says(list, "No bucket was communicated"));
-}
-
-TEST(DivergencePictureTest, HoldsAllThreeParts) {
+TEST(DivergencePictureTest, HoldsBothParts) {
   RunModel model;
   model.applyUpdate(test::demoRun());
   auto run = std::make_shared<AnalysedRun>();
@@ -321,7 +273,6 @@ TEST(DivergencePictureTest, HoldsAllThreeParts) {
     EXPECT_EQ(picture.size, QSizeF(1280, 800));
     EXPECT_TRUE(says(picture.list, "Replicas differ, first seen at iteration 20"));
     EXPECT_TRUE(says(picture.list, "No collective was recorded"));
-    EXPECT_TRUE(says(picture.list, "No bucket was communicated"));
     EXPECT_FALSE(renderPicture(picture, 1).isNull());
   }
 }

@@ -22,8 +22,8 @@
 #include "tests/ui/views/RenderedViewFixture.h"
 #include "tests/ui/views/divergence/DivergentRun.h"
 #include "ui/panels/ElidedLabel.h"
+#include "ui/model/StepSelection.h"
 #include "ui/table/TableView.h"
-#include "ui/views/divergence/BucketTab.h"
 #include "ui/views/divergence/ParameterTab.h"
 #include "ui/views/divergence/SequenceTab.h"
 
@@ -206,7 +206,7 @@ TEST_P(DivergenceViewTest, AnotherGroupOfCallsIsShownFromItsStart) {
   EXPECT_EQ(table->verticalScrollBar()->value(), 0);
 }
 
-TEST_P(DivergenceViewTest, AnotherViewsSelectionIsFoundAmongTheCallsAndBuckets) {
+TEST_P(DivergenceViewTest, AnotherViewsSelectionIsFoundAmongTheCalls) {
   open();
   show(DivergenceView::kCalls);
   const analysis::CallSequence& calls = view_->facts()->sequences.front();
@@ -214,40 +214,17 @@ TEST_P(DivergenceViewTest, AnotherViewsSelectionIsFoundAmongTheCallsAndBuckets) 
   state_.select(spanOf(*model_, 1, span));
   ASSERT_TRUE(state_.selection().has_value());
   EXPECT_EQ(view_->findChild<TableView*>("sequenceTable")->currentIndex().row(), 3);
-  const int buckets = view_->facts()->delays.buckets;
-  EXPECT_EQ(view_->findChild<TableView*>("bucketTable")->currentIndex().row(),
-            buckets + span.bucket);
-}
-
-TEST_P(DivergenceViewTest, AClickOnABucketSelectsItsWorstCollective) {
-  open();
-  show(DivergenceView::kBuckets);
-  click(view_->buckets(), view_->buckets()->rectOf({1, 0}).center());
-  ASSERT_TRUE(state_.selection().has_value());
-  EXPECT_EQ(state_.selection()->rank(), 1);
-  EXPECT_EQ(state_.selection()->bucket, 0);
-  const analysis::BucketCell& cell = view_->facts()->delays.cell(1, 0);
-  EXPECT_EQ(state_.selection()->step, cell.samples[*cell.worst[0]].step);
-}
-
-TEST_P(DivergenceViewTest, TheMeasureAndTheIterationOfTheMatrixAreChosen) {
-  open();
-  show(DivergenceView::kBuckets);
-  view_->findChild<QComboBox*>("bucketMeasure")->setCurrentIndex(2);
-  EXPECT_TRUE(says(view_->buckets(), "Transfer by rank and bucket"));
-  EXPECT_TRUE(says(view_->buckets(), "median of the measured iterations"));
-  view_->findChild<QComboBox*>("bucketScope")->setCurrentIndex(1);
-  state_.setIteration(12);
-  EXPECT_TRUE(says(view_->buckets(), "iteration 12"));
 }
 
 TEST_P(DivergenceViewTest, ADoubleClickAsksForTheTimeline) {
   open();
-  show(DivergenceView::kBuckets);
+  show(DivergenceView::kCalls);
+  trigger("M");
   QSignalSpy asked(view_.get(), &DivergenceView::timelineRequested);
-  click(view_->buckets(), view_->buckets()->rectOf({0, 0}).center());
-  QTest::mouseDClick(surface(view_->buckets()), Qt::LeftButton, {},
-                     view_->buckets()->rectOf({0, 0}).center().toPoint());
+  const auto rect = view_->calls()->rectOf({*view_->facts()->sequences.front().first, 0});
+  ASSERT_TRUE(rect.has_value());
+  click(view_->calls(), rect->center());
+  QTest::mouseDClick(surface(view_->calls()), Qt::LeftButton, {}, rect->center().toPoint());
   EXPECT_FALSE(asked.isEmpty());
 }
 

@@ -12,6 +12,7 @@ namespace {
 class OverlapViewTest : public AnalysedViewFixture<OverlapView> {
  protected:
   void open(const test::DemoOptions& options = {}) {
+    view_->showPicture(OverlapView::kIterations);
     openDemo([this] { return view_->content() != nullptr; }, options);
   }
 };

@@ -3,21 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <QAction>
-#include <QApplication>
 #include <QComboBox>
-#include <QFileDialog>
 #include <QLabel>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QSlider>
 #include <QTabWidget>
 #include <QTest>
-#include <QTimer>
 #include <QToolButton>
 #include <algorithm>
 #include <memory>
 
 #include "tests/support/TemporaryFolder.h"
+#include "tests/ui/views/FileDialog.h"
 #include "tests/ui/views/whatif/WhatIfRuns.h"
 #include "ui/table/TableView.h"
 #include "ui/views/whatif/WhatIfControls.h"
@@ -229,19 +227,7 @@ TEST_F(WhatIfViewTest, WritesTheTableInSightAsCsv) {
   controls().cap()->setValue(controls().cap()->maximum());
   ASSERT_TRUE(wait([this] { return view_.told()->plan.size() == 2; }));
   const std::filesystem::path path = folder_ / "forecast.csv";
-  QApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
-  // The dialog has an event loop of its own: it is answered from there.
-  QTimer answer;
-  QObject::connect(&answer, &QTimer::timeout, [&] {
-    if (auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget())) {
-      answer.stop();
-      dialog->selectFile(QString::fromStdString(path.string()));
-      QMetaObject::invokeMethod(dialog, "accept");
-    }
-  });
-  answer.start(10);
-  view_.findChild<QToolButton*>("whatIfExport")->click();
-  QApplication::setAttribute(Qt::AA_DontUseNativeDialogs, false);
+  test::writeBy(*view_.findChild<QToolButton*>("whatIfExport"), path);
   const std::string text = support::readFile(path);
   EXPECT_TRUE(text.starts_with("Bucket,Parameters,Bytes,Full,Launched,Begun,Ended\r\nb0,1,"))
       << text;

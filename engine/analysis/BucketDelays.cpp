@@ -1,7 +1,11 @@
 #include "engine/analysis/BucketDelays.h"
 
 #include <algorithm>
+#include <ranges>
+#include <tuple>
 
+#include "engine/analysis/SpansByRank.h"
+#include "engine/base/InHalves.h"
 #include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 
@@ -19,100 +23,173 @@ bool isBucketsCommunication(const SpanRow& span) {
   return span.bucket != trace::kNoBucket && run::has(span.kind, run::kCall);
 }
 
-template <typename Gathered>
-BucketSample sampleOf(const Intervals& computing, std::uint32_t step, const Gathered& gathered,
-                      double nsPerTick) {
-  BucketSample sample;
-  sample.step = step;
-  sample.span = gathered.span;
-  sample.startTicks = gathered.spanTicks;
-  const bool known = gathered.latenessMs && !gathered.anyUnknown;
-  if (known) {
-    sample.ms[at(BucketMeasure::kLateness)] = static_cast<float>(*gathered.latenessMs);
-    sample.ms[at(BucketMeasure::kWaiting)] = static_cast<float>(gathered.waitingMs);
-    sample.ms[at(BucketMeasure::kTransfer)] = static_cast<float>(gathered.transferMs);
-  }
-  std::uint64_t exposed = 0;
-  for (const Interval& piece : unite(gathered.inFlight)) {
-    // The pieces are disjoint and so are the stretches of computing: what is clipped counts once.
-    exposed += piece.end - piece.begin - length(clip(computing, piece));
-  }
-  sample.ms[at(BucketMeasure::kExposed)] =
-      static_cast<float>(static_cast<double>(exposed) * nsPerTick / 1e6);
-  return sample;
+/// By bucket, then step.
+template <typename Of>
+auto placeOfBucket(const Of& of) {
+  return std::tuple(of.bucket, of.step);
 }
 
-}  // namespace
-
-const BucketSample* BucketCell::at(std::uint32_t step) const {
-  const std::size_t found =
-      run::firstWhere(samples, [&](const BucketSample& sample) { return sample.step >= step; });
-  return found < samples.size() && samples[found].step == step ? &samples[found] : nullptr;
-}
-
-BucketDelays bucketDelays(const RunData& data, const RunAnalysis& analysis) {
-  return GrowingBucketDelays().refresh(data, analysis);
-}
-
-BucketDelays GrowingBucketDelays::refresh(const RunData& data, const RunAnalysis& analysis) {
-  const auto goesOn = [&] {
-    return goOn(data, analysis, [this](int rank, const SpanRow& span) { return add(rank, span); });
+/// The collectives of buckets from a step on, each with the rank that came first.
+class BucketCollectives {
+ public:
+  struct Entry {
+    std::uint16_t bucket = 0;
+    std::uint32_t step = 0;
+    const CollectiveTimes* collective = nullptr;
+    const Arrival* first = nullptr;
   };
-  if (!goesOn()) {
-    *this = GrowingBucketDelays();
-    goesOn();
-  }
-  std::map<StepKey, Gathered> all = open_;
-  // What has no collective, a check that was refused, has nothing to select or to measure.
-  std::erase_if(all, [](const auto& entry) { return entry.second.spanTicks == ~std::uint64_t{0}; });
-  for (const auto& [group, collectives] : analysis.collectives.lists()) {
-    for (std::size_t i = firstOfStep(collectives, next_); i < collectives.size(); ++i) {
-      if (collectives[i].bucket != trace::kNoBucket) {
-        addArrivals(data, collectives[i], all);
+
+  BucketCollectives(const RunAnalysis& analysis, std::uint32_t firstStep) {
+    const auto earlier = [](const Arrival& a, const Arrival& b) {
+      return a.startTicks < b.startTicks;
+    };
+    for (const auto& [group, collectives] : analysis.collectives.lists()) {
+      for (std::size_t i = firstOfStep(collectives, firstStep); i < collectives.size(); ++i) {
+        const CollectiveTimes& of = collectives[i];
+        if (of.bucket != trace::kNoBucket) {
+          entries_.push_back(
+              {of.bucket, of.step, &of, &*std::ranges::min_element(of.arrivals, earlier)});
+        }
       }
     }
+    std::ranges::stable_sort(entries_, {}, placeOfBucket<Entry>);
   }
-  std::map<int, Intervals> computing;
-  for (const auto& [rank, pieces] : activity_) {
-    computing[rank] = pieces.activity(rank).computing;
-  }
-  const auto addTo = [&](auto& cells, bool over) {
-    for (const auto& [key, gathered] : all) {
-      const auto& [rank, bucket, step] = key;
-      if ((step < analysis.closed.next) == over) {
-        cells[{rank, bucket}].add(sampleOf(computing[rank], step, gathered, basis_.nsPerTick()),
-                                  analysis.warmUp.firstMeasured);
+
+  [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+/// A rank's part in a collective of a bucket.
+struct BucketArrival {
+  const BucketCollectives::Entry* of = nullptr;
+  const Arrival* arrival = nullptr;
+};
+
+/// The parts of one rank after the other, in the order of BucketCollectives. Ranks ascend: it goes
+/// on where it was.
+class BucketArrivals {
+ public:
+  explicit BucketArrivals(const BucketCollectives& collectives)
+      : collectives_(collectives.entries()), next_(collectives_.size()) {}
+
+  const std::vector<BucketArrival>& of(int rank) {
+    parts_.clear();
+    for (std::size_t i = 0; i < collectives_.size(); ++i) {
+      const std::vector<Arrival>& arrivals = collectives_[i].collective->arrivals;  // by rank
+      std::size_t& next = next_[i];
+      while (next < arrivals.size() && arrivals[next].rank < rank) {
+        ++next;
+      }
+      if (next < arrivals.size() && arrivals[next].rank == rank) {
+        parts_.push_back({&collectives_[i], &arrivals[next]});
       }
     }
-  };
-  addTo(closed_, true);
-  for (auto& [key, cell] : closed_) {
-    cell.medians.settle();
+    return parts_;
   }
-  std::map<std::pair<int, std::uint16_t>, Cell> cells = closed_;
-  addTo(cells, false);
-  forget(analysis.closed.next, analysis);
-  BucketDelays delays;
-  for (const auto& [key, cell] : cells) {
-    if (delays.ranks.empty() || delays.ranks.back() != key.first) {
-      delays.ranks.push_back(key.first);
-    }
-    delays.buckets = std::max(delays.buckets, key.second + 1);
-  }
-  delays.cells.resize(delays.ranks.size() * static_cast<std::size_t>(delays.buckets));
-  std::size_t row = 0;
-  for (auto& [key, cell] : cells) {
-    row += delays.ranks[row] == key.first ? 0 : 1;
-    BucketCell& of = delays.cells[row * static_cast<std::size_t>(delays.buckets) + key.second];
-    of = std::move(cell.cell);
-    for (std::size_t measure = 0; measure < kBucketMeasures; ++measure) {
-      of.medianMs[measure] = cell.medians.median(measure);
+
+ private:
+  const std::vector<BucketCollectives::Entry>& collectives_;
+  std::vector<std::size_t> next_;  // of the arrivals of each
+  std::vector<BucketArrival> parts_;
+};
+
+/// One step of one bucket on one rank while it is measured.
+class BucketOfStep {
+ public:
+  void add(const BucketCalls::Call& call) {
+    inFlight_.push_back(call.inFlight);
+    if (call.collective && call.inFlight.begin < sample_.startTicks) {
+      sample_.startTicks = call.inFlight.begin;
+      sample_.span = call.span;
     }
   }
-  return delays;
+
+  void add(const BucketArrival& part, const RunData& data) {
+    // One collective without a known last rank makes the step's waiting and transfer unknown for
+    // the whole bucket: a sum of the others would look like a short wait.
+    if (!part.of->collective->complete) {
+      anyUnknown_ = true;
+      return;
+    }
+    const Arrival& arrival = *part.arrival;
+    const Arrival& first = *part.of->first;
+    // A hook may make several collectives for a bucket. Later ones follow an exchange of all ranks,
+    // which evens out who was late: the first one tells.
+    if (arrival.startTicks < arrivalTicks_) {
+      arrivalTicks_ = arrival.startTicks;
+      const double lateNs = data.clock.durationNs(arrival.startTicks - first.startTicks);
+      const auto doubtNs = static_cast<double>(data.doubt.betweenNs(arrival.rank, first.rank));
+      // Within the doubt of the clocks it may as well have been the first.
+      latenessMs_ = lateNs <= doubtNs ? 0 : lateNs / 1e6;
+    }
+    waitingMs_ += data.clock.durationNs(arrival.waitingTicks) / 1e6;
+    transferMs_ += data.clock.durationNs(arrival.transferTicks) / 1e6;
+  }
+
+  /// None where it has no collective, as of a check that was refused: there is nothing to select
+  /// or to measure.
+  std::optional<BucketSample> sample(std::uint32_t step, const Intervals& computing,
+                                     double nsPerTick) {
+    if (sample_.startTicks == kNever) {
+      return std::nullopt;
+    }
+    sample_.step = step;
+    if (latenessMs_ && !anyUnknown_) {
+      sample_.ms[at(BucketMeasure::kLateness)] = static_cast<float>(*latenessMs_);
+      sample_.ms[at(BucketMeasure::kWaiting)] = static_cast<float>(waitingMs_);
+      sample_.ms[at(BucketMeasure::kTransfer)] = static_cast<float>(transferMs_);
+    }
+    std::uint64_t exposed = 0;
+    for (const Interval& piece : unite(std::move(inFlight_))) {
+      // The pieces are disjoint and so are the stretches of computing: what is clipped counts once.
+      exposed += piece.end - piece.begin - length(clip(computing, piece));
+    }
+    sample_.ms[at(BucketMeasure::kExposed)] =
+        static_cast<float>(static_cast<double>(exposed) * nsPerTick / 1e6);
+    return sample_;
+  }
+
+ private:
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
+  std::vector<Interval> inFlight_;
+  BucketSample sample_{.startTicks = kNever};  // of the earliest collective
+  std::uint64_t arrivalTicks_ = kNever;        // of the earliest with known arrivals
+  std::optional<double> latenessMs_;
+  double waitingMs_ = 0;
+  double transferMs_ = 0;
+  bool anyUnknown_ = false;
+};
+
+/// Calls `take` with bucket and sample of each step of each bucket of a rank, by bucket, then step.
+template <typename Take>
+void measureBuckets(const std::vector<BucketCalls::Call>& calls, const Intervals& computing,
+                    const std::vector<BucketArrival>& arrivals, const RunData& data,
+                    double nsPerTick, const Take& take) {
+  auto part = arrivals.begin();
+  for (auto call = calls.begin(); call != calls.end();) {
+    const auto place = placeOfBucket(*call);
+    const std::uint32_t step = call->step;
+    const std::uint16_t bucket = call->bucket;
+    BucketOfStep gathered;
+    for (; call != calls.end() && placeOfBucket(*call) == place; ++call) {
+      gathered.add(*call);
+    }
+    for (; part != arrivals.end() && placeOfBucket(*part->of) <= place; ++part) {
+      if (placeOfBucket(*part->of) == place) {
+        gathered.add(*part, data);
+      }
+    }
+    if (const auto sample = gathered.sample(step, computing, nsPerTick)) {
+      take(bucket, *sample);
+    }
+  }
 }
 
-void GrowingBucketDelays::Cell::add(const BucketSample& sample, std::uint32_t firstMeasured) {
+void addSample(MeasuredBucket& to, const BucketSample& sample, std::uint32_t firstMeasured) {
+  BucketCell& cell = to.cell;
   const auto index = static_cast<std::uint32_t>(cell.samples.size());
   cell.samples.push_back(sample);
   if (sample.step < firstMeasured) {
@@ -123,74 +200,167 @@ void GrowingBucketDelays::Cell::add(const BucketSample& sample, std::uint32_t fi
     if (sample.ms[measure] < 0) {
       continue;
     }
-    medians.add(measure, sample.ms[measure]);
+    to.medians.add(measure, sample.ms[measure]);
     std::optional<std::uint32_t>& worst = cell.worst[measure];
     worst = worst && cell.samples[*worst].ms[measure] >= sample.ms[measure] ? worst : index;
   }
 }
 
-bool GrowingBucketDelays::add(int rank, const SpanRow& span) {
-  const bool right = activity_[rank].add(span, basis_.nsPerTick());
-  if (!isBucketsCommunication(span)) {
-    return right;
+BucketCell finishedCell(MeasuredBucket of) {
+  for (std::size_t measure = 0; measure < kBucketMeasures; ++measure) {
+    of.cell.medianMs[measure] = of.medians.median(measure);
   }
-  Gathered& entry = open_[{rank, span.bucket, span.step}];
-  entry.inFlight.push_back({span.startTicks, span.startTicks + span.durationTicks});
-  if (span.kind == EventKind::kCollective && span.startTicks < entry.spanTicks) {
-    entry.spanTicks = span.startTicks;
-    entry.span = static_cast<std::uint32_t>(span.id);
-  }
-  return right && span.step >= next_;
+  return std::move(of.cell);
 }
 
-void GrowingBucketDelays::addArrivals(const RunData& data, const CollectiveTimes& collective,
-                                      std::map<StepKey, Gathered>& all) {
-  const Arrival& first = *std::min_element(
-      collective.arrivals.begin(), collective.arrivals.end(),
-      [](const Arrival& a, const Arrival& b) { return a.startTicks < b.startTicks; });
-  for (const Arrival& arrival : collective.arrivals) {
-    const auto found = all.find({arrival.rank, collective.bucket, collective.step});
-    if (found == all.end()) {
-      continue;
-    }
-    Gathered& entry = found->second;
-    // One collective without a known last rank makes the step's waiting and transfer unknown for
-    // the whole bucket: a sum of the others would look like a short wait.
-    if (!collective.complete) {
-      entry.anyUnknown = true;
-      continue;
-    }
-    // A hook may make several collectives for a bucket. Later ones follow an exchange of all ranks,
-    // which evens out who was late: the first one tells.
-    if (arrival.startTicks < entry.arrivalTicks) {
-      entry.arrivalTicks = arrival.startTicks;
-      const double lateNs = data.clock.durationNs(arrival.startTicks - first.startTicks);
-      const auto doubtNs = static_cast<double>(data.doubt.betweenNs(arrival.rank, first.rank));
-      // Within the doubt of the clocks it may as well have been the first.
-      entry.latenessMs = lateNs <= doubtNs ? 0 : lateNs / 1e6;
-    }
-    entry.waitingMs += data.clock.durationNs(arrival.waitingTicks) / 1e6;
-    entry.transferMs += data.clock.durationNs(arrival.transferTicks) / 1e6;
+using RankCells = std::vector<std::pair<std::uint16_t, BucketCell>>;  // by bucket
+
+/// `all`: by rank. Ranks without a cell are left out.
+BucketDelays delaysOf(std::vector<std::pair<int, RankCells>> all) {
+  BucketDelays delays;
+  std::erase_if(all, [](const auto& rank) { return rank.second.empty(); });
+  for (const auto& [rank, cells] : all) {
+    delays.ranks.push_back(rank);
+    delays.buckets = std::max(delays.buckets, cells.back().first + 1);
   }
+  const auto columns = static_cast<std::size_t>(delays.buckets);
+  delays.cells.resize(all.size() * columns);
+  for (std::size_t row = 0; row < all.size(); ++row) {
+    for (auto& [bucket, cell] : all[row].second) {
+      delays.cells[row * columns + bucket] = std::move(cell);
+    }
+  }
+  return delays;
+}
+
+}  // namespace
+
+const BucketSample* BucketCell::at(std::uint32_t step) const {
+  const std::size_t found =
+      run::firstWhere(samples, [&](const BucketSample& sample) { return sample.step >= step; });
+  return found < samples.size() && samples[found].step == step ? &samples[found] : nullptr;
+}
+
+void BucketCalls::add(const SpanRow& span) {
+  if (isBucketsCommunication(span)) {
+    calls_.push_back({{span.startTicks, span.startTicks + span.durationTicks},
+                      span.step,
+                      static_cast<std::uint32_t>(span.id),
+                      span.bucket,
+                      span.kind == EventKind::kCollective});
+  }
+}
+
+const std::vector<BucketCalls::Call>& BucketCalls::sorted() {
+  std::ranges::stable_sort(calls_, {}, placeOfBucket<Call>);
+  return calls_;
+}
+
+void BucketCalls::forget(std::uint32_t next) {
+  std::erase_if(calls_, [next](const Call& call) { return call.step < next; });
+}
+
+// One rank after the other on each of two threads, so that what a cell is made of is there of no
+// more than two ranks at a time: of many it would be most of what a run takes.
+BucketDelays bucketDelays(const RunData& data, const RunAnalysis& analysis) {
+  const SpansByRank spans(data);
+  const BucketCollectives collectives(analysis, 0);
+  const double nsPerTick = data.clock.nsPerTick;
+  std::vector<std::pair<int, RankCells>> all(spans.size());
+  base::inHalves(spans.size(), 2, [&](std::size_t from, std::size_t to) {
+    BucketArrivals arrivals(collectives);
+    for (std::size_t place = from; place < to; ++place) {
+      const int rank = spans.rank(place);
+      ActivityPieces activity;
+      BucketCalls calls;
+      spans.eachOf(
+          place, [](EventKind) { return true; }, 0,
+          [&](const SpanRow& span) {
+            activity.add(span, nsPerTick);
+            calls.add(span);
+          });
+      std::map<std::uint16_t, MeasuredBucket> cells;
+      measureBuckets(calls.sorted(), activity.activity(rank).computing, arrivals.of(rank), data,
+                     nsPerTick, [&](std::uint16_t bucket, const BucketSample& sample) {
+                       addSample(cells[bucket], sample, analysis.warmUp.firstMeasured);
+                     });
+      all[place].first = rank;
+      for (auto& [bucket, cell] : cells) {
+        all[place].second.emplace_back(bucket, finishedCell(std::move(cell)));
+      }
+    }
+  });
+  return delaysOf(std::move(all));
+}
+
+BucketDelays GrowingBucketDelays::refresh(const RunData& data, const RunAnalysis& analysis) {
+  if (!analysis.closed.more) {
+    // All is made anew once it has ended (Note [Figures of closed steps]), and nothing is kept.
+    *this = GrowingBucketDelays();
+    return bucketDelays(data, analysis);
+  }
+  const auto goesOn = [&] {
+    return goOn(data, analysis, [this](int rank, const SpanRow& span) { return add(rank, span); });
+  };
+  if (!goesOn()) {
+    *this = GrowingBucketDelays();
+    goesOn();
+  }
+  const std::uint32_t firstMeasured = analysis.warmUp.firstMeasured;
+  const BucketCollectives collectives(analysis, next_);
+  BucketArrivals arrivals(collectives);
+  std::vector<std::tuple<int, std::uint16_t, BucketSample>> open;
+  for (auto& [number, of] : ranks_) {
+    const int rank = number;
+    measureBuckets(of.calls.sorted(), of.activity.activity(rank).computing, arrivals.of(rank), data,
+                   basis_.nsPerTick(), [&](std::uint16_t bucket, const BucketSample& sample) {
+                     if (sample.step < analysis.closed.next) {
+                       addSample(closed_[{rank, bucket}], sample, firstMeasured);
+                     } else {
+                       open.emplace_back(rank, bucket, sample);
+                     }
+                   });
+  }
+  for (auto& [key, cell] : closed_) {
+    cell.medians.settle();
+  }
+  std::map<std::pair<int, std::uint16_t>, MeasuredBucket> cells = closed_;
+  for (const auto& [rank, bucket, sample] : open) {
+    addSample(cells[{rank, bucket}], sample, firstMeasured);
+  }
+  forget(analysis.closed.next, analysis);
+  std::vector<std::pair<int, RankCells>> all;
+  for (auto& [key, cell] : cells) {
+    if (all.empty() || all.back().first != key.first) {
+      all.emplace_back(key.first, RankCells());
+    }
+    all.back().second.emplace_back(key.second, finishedCell(std::move(cell)));
+  }
+  return delaysOf(std::move(all));
+}
+
+bool GrowingBucketDelays::add(int rank, const SpanRow& span) {
+  OfRank& of = ranks_[rank];
+  of.calls.add(span);
+  return of.activity.add(span, basis_.nsPerTick()) &&
+         (!isBucketsCommunication(span) || span.step >= next_);
 }
 
 /// Forgets what no step from `next` on depends on.
 void GrowingBucketDelays::forget(std::uint32_t next, const RunAnalysis& analysis) {
   next_ = next;
-  std::erase_if(open_, [next](const auto& entry) { return std::get<2>(entry.first) < next; });
-  std::map<int, std::uint64_t> needed;  // from when on a rank's activity is
-  for (const auto& [rank, steps] : analysis.stepRows.lists()) {
+  for (auto& [number, rank] : ranks_) {
+    rank.calls.forget(next);
+  }
+  for (const auto& [number, steps] : analysis.stepRows.lists()) {
     const std::size_t open = firstOfStep(steps, next);
-    needed[rank] = open == 0 ? 0 : steps[open - 1].endTicks;
-  }
-  for (const auto& [key, gathered] : open_) {
-    for (const Interval& piece : gathered.inFlight) {
-      std::uint64_t& from = needed[std::get<0>(key)];
-      from = std::min(from, piece.begin);
+    OfRank& rank = ranks_[number];
+    // From when on its activity is needed.
+    std::uint64_t from = open == 0 ? 0 : steps[open - 1].endTicks;
+    for (const BucketCalls::Call& call : rank.calls.sorted()) {
+      from = std::min(from, call.inFlight.begin);
     }
-  }
-  for (const auto& [rank, from] : needed) {
-    activity_[rank].forget(from);
+    rank.activity.forget(from);
   }
 }
 

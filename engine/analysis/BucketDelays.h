@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -70,6 +69,33 @@ struct BucketDelays {
 /// Exposed times of buckets that are in flight together overlap: they do not add up to a step's.
 BucketDelays bucketDelays(const RunData& data, const RunAnalysis& analysis);
 
+/// What a rank was in flight for, bucket by bucket, as its spans come.
+class BucketCalls {
+ public:
+  struct Call {
+    Interval inFlight;
+    std::uint32_t step = 0;
+    std::uint32_t span = 0;  // its id
+    std::uint16_t bucket = 0;
+    bool collective = false;  // and not what goes before or after one
+  };
+
+  void add(const trace::SpanRow& span);
+  /// All of them, by bucket, then step, then as they came.
+  const std::vector<Call>& sorted();
+  /// Forgets those of steps below `next`.
+  void forget(std::uint32_t next);
+
+ private:
+  std::vector<Call> calls_;
+};
+
+/// What is known of a bucket on a rank. A copy costs little.
+struct MeasuredBucket {
+  BucketCell cell;  ///< without its medians
+  GrowingMedians<kBucketMeasures> medians;
+};
+
 /// The same of a run that grows: Note [Figures of closed steps]. One thread at a time.
 class GrowingBucketDelays : private GrowingFigure {
  public:
@@ -77,34 +103,16 @@ class GrowingBucketDelays : private GrowingFigure {
   BucketDelays refresh(const RunData& data, const RunAnalysis& analysis);
 
  private:
-  /// A step of a bucket of a rank while it is gathered.
-  struct Gathered {
-    std::vector<Interval> inFlight;
-    std::uint32_t span = 0;
-    std::uint64_t spanTicks = ~std::uint64_t{0};     // of the earliest collective
-    std::uint64_t arrivalTicks = ~std::uint64_t{0};  // of the earliest with known arrivals
-    std::optional<double> latenessMs;
-    double waitingMs = 0;
-    double transferMs = 0;
-    bool anyUnknown = false;
+  /// A rank's spans.
+  struct OfRank {
+    ActivityPieces activity;
+    BucketCalls calls;
   };
-  using StepKey = std::tuple<int, std::uint16_t, std::uint32_t>;  // rank, bucket, step
-  /// What is known of a bucket on a rank. A copy costs little.
-  struct Cell {
-    BucketCell cell;
-    GrowingMedians<kBucketMeasures> medians;
-
-    void add(const BucketSample& sample, std::uint32_t firstMeasured);
-  };
-
   bool add(int rank, const trace::SpanRow& span);
-  static void addArrivals(const RunData& data, const CollectiveTimes& collective,
-                          std::map<StepKey, Gathered>& all);
   void forget(std::uint32_t next, const RunAnalysis& analysis);
 
-  std::map<int, ActivityPieces> activity_;
-  std::map<StepKey, Gathered> open_;  // its spans
-  std::map<std::pair<int, std::uint16_t>, Cell> closed_;
+  std::map<int, OfRank> ranks_;                                     // of steps that are open
+  std::map<std::pair<int, std::uint16_t>, MeasuredBucket> closed_;  // by rank and bucket
 };
 
 }  // namespace lockstep::analysis

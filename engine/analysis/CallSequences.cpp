@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -21,7 +22,7 @@ using trace::SpanRow;
 //    of the checked wrapper count by themselves: each (group, checks or not) is a stream. All its
 //    records, of all ranks in the order of time, go through one SequenceNumbers, which continues
 //    the file's 24 bits.
-// 2. Laying. Sorted by number and rank, records with one number fill one row:
+// 2. Laying. Of each rank sorted by number, records with one number fill one row:
 //
 //       number   rank 0           rank 1           rank 2
 //         17     allreduce 4096   allreduce 4096   allreduce 4096   match
@@ -36,9 +37,12 @@ std::uint64_t endOf(const SpanRow& span) {
   return span.startTicks + span.durationTicks;
 }
 
+bool isKindOfCall(EventKind kind) {
+  return run::has(kind, run::kOfCall) && kind != EventKind::kShaped;
+}
+
 bool isCall(const SpanRow& span) {
-  return run::has(span.kind, run::kOfCall) && span.kind != EventKind::kShaped &&
-         run::isOfAll(span.detail);
+  return isKindOfCall(span.kind) && run::isOfAll(span.detail);
 }
 
 /// Ranks may put in, or take out, different amounts of these.
@@ -53,38 +57,47 @@ class Table {
   Table(CallSequence& sequence, const std::map<int, Intervals>& gaps, bool complete)
       : sequence_(sequence), gaps_(gaps), complete_(complete), closed_(sequence.rows.size()) {}
 
-  /// `records`: by number, then rank, what was carried out before what was only queued.
+  /// `records`: of each column, by number, what was carried out before what was only queued.
   template <typename Record>
-  void lay(const std::vector<Record>& records) {
-    const std::size_t columns = sequence_.ranks.size();
-    std::vector<SpanRow> calls;  // of one row
-    const auto end = [&] {
-      for (const SpanRow& call : calls) {
-        sequence_.calls.push_back(call);
-      }
-      calls.assign(columns, SpanRow());
+  void lay(const std::vector<const std::vector<Record>*>& records) {
+    std::vector<std::size_t> next(records.size());
+    const auto numberAt = [&](std::size_t column) {
+      return next[column] < records[column]->size()
+                 ? std::optional((*records[column])[next[column]].sequence)
+                 : std::nullopt;
     };
-    std::size_t column = 0;
-    for (const Record& record : records) {
-      if (rows_.empty() || rows_.back().sequence != record.sequence) {
-        end();
-        rows_.push_back({record.sequence, CallMismatch::kNone});
-        column = 0;
+    hasHoles_.assign(records.size(), false);
+    for (;;) {
+      std::optional<std::uint64_t> number;
+      for (std::size_t column = 0; column < records.size(); ++column) {
+        if (const auto at = numberAt(column); at && (!number || *at < *number)) {
+          number = at;
+        }
       }
-      while (sequence_.ranks[column] != record.rank) {  // they ascend, as the records of a row do
-        ++column;
+      if (!number) {
+        return;
       }
-      // The first record of a cell stays: the one that was carried out.
-      if (calls[column].kind == CallSequence::kNoCall) {
-        calls[column] = record.span;
+      rows_.push_back({*number, CallMismatch::kNone});
+      for (std::size_t column = 0; column < records.size(); ++column) {
+        if (numberAt(column) != number) {
+          hasHoles_[column] = true;
+          sequence_.calls.push_back(SpanRow());
+          continue;
+        }
+        // The first record of a cell stays: the one that was carried out.
+        sequence_.calls.push_back((*records[column])[next[column]].span);
+        while (numberAt(column) == number) {
+          ++next[column];
+        }
       }
     }
-    end();
   }
 
   void judge() {
     for (std::size_t column = 0; column < sequence_.ranks.size(); ++column) {
-      judgeMissing(column);
+      if (hasHoles_[column]) {
+        judgeMissing(column);
+      }
     }
     for (std::size_t row = closed_; row < rows(); ++row) {
       CallMismatch& verdict = rows_[row - closed_].mismatch;
@@ -209,7 +222,8 @@ class Table {
   const std::map<int, Intervals>& gaps_;
   const bool complete_;
   const std::size_t closed_;
-  std::vector<CallRow> rows_;  // after those
+  std::vector<CallRow> rows_;   // after those
+  std::vector<bool> hasHoles_;  // of the columns: some of these rows has no record
 };
 
 /// What a rank did in a row, as far as a mismatch of this kind looks at it.
@@ -301,12 +315,27 @@ std::vector<CallSequence> callSequences(const RunData& data, bool complete) {
 
 std::vector<CallSequence> GrowingCallSequences::refresh(const RunData& data, const RunAnalysis& run,
                                                         bool complete) {
-  auto sequences = look(data, run, complete);
-  if (!sequences) {
+  if (!run.closed.more) {
+    // All is made anew once it has ended (Note [Figures of closed steps]), and nothing is kept.
     *this = GrowingCallSequences();
-    sequences = look(data, run, complete);
+    GrowingCallSequences once;
+    data.eachSpanOf([](EventKind kind) { return kind == EventKind::kGap || isKindOfCall(kind); }, 0,
+                    [&once](int rank, const SpanRow& span) { once.add(rank, span); });
+    return *once.sequences(data, complete, std::nullopt);
   }
-  return *std::move(sequences);
+  const auto look = [&] {
+    const bool goesOn =
+        goOn(data, run, [this](int rank, const SpanRow& span) { return add(rank, span); });
+    return !goesOn || (next_ > 0 && complete != complete_)
+               ? std::nullopt
+               : sequences(data, complete, run.closed.next);
+  };
+  std::optional<std::vector<CallSequence>> all = look();
+  if (!all) {
+    *this = GrowingCallSequences();
+    all = look();
+  }
+  return *std::move(all);
 }
 
 bool GrowingCallSequences::add(int rank, const SpanRow& span) {
@@ -315,22 +344,16 @@ bool GrowingCallSequences::add(int rank, const SpanRow& span) {
     lost_[rank].push_back({span.startTicks, endOf(span) + 1});
   } else if (isCall(span)) {
     Stream& stream = streams_[{trace::groupOf(span.detail), span.kind == EventKind::kChecked}];
-    stream.open.push_back({span, rank});
-    stream.ranks.insert(rank);
+    stream.open[rank].push_back({span});
     return span.step >= next_;
   }
   return true;
 }
 
-/// Nothing where what is closed is not right any more.
-std::optional<std::vector<CallSequence>> GrowingCallSequences::look(const RunData& data,
-                                                                    const RunAnalysis& run,
-                                                                    bool complete) {
-  const bool goesOn =
-      goOn(data, run, [this](int rank, const SpanRow& span) { return add(rank, span); });
-  if (!goesOn || (next_ > 0 && complete != complete_)) {
-    return std::nullopt;
-  }
+/// Nothing where what is closed is not right any more. `next`: steps below it are closed; none: no
+/// other look follows, and nothing is.
+std::optional<std::vector<CallSequence>> GrowingCallSequences::sequences(
+    const RunData& data, bool complete, std::optional<std::uint32_t> next) {
   complete_ = complete;
   std::set<int> everybody;
   for (const trace::TrackInfo& track : data.tracks) {
@@ -340,53 +363,77 @@ std::optional<std::vector<CallSequence>> GrowingCallSequences::look(const RunDat
   for (const auto& [rank, pieces] : lost_) {
     gaps[rank] = unite(pieces);
   }
-  std::vector<CallSequence> sequences;
+  std::vector<CallSequence> all;
   for (auto& [key, stream] : streams_) {
     number(stream);
-    // A call that was only queued gives way to the same call once it was carried out.
-    std::sort(stream.open.begin(), stream.open.end(), [](const Record& a, const Record& b) {
-      const auto orderOf = [](const Record& of) {
-        return std::tuple(of.sequence, of.rank, of.span.kind == EventKind::kCollectiveQueued,
-                          of.span.startTicks, of.span.id);
-      };
-      return orderOf(a) < orderOf(b);
-    });
-    const std::vector<Record>& records = stream.open;
-    CallSequence& closed = stream.closed;
-    std::tie(closed.group, closed.checks) = key;
     // All ranks are in the default group, also one that made no call; of another group only those
     // are known that made one.
-    const std::set<int>& columns = key.first == 0 && !key.second ? everybody : stream.ranks;
-    if (!closed.rows.empty() &&
-        (!std::ranges::equal(closed.ranks, columns) ||
-         (!records.empty() && records.front().sequence <= closed.rows.back().sequence))) {
-      return std::nullopt;
+    if (key.first == 0 && !key.second) {
+      for (const int rank : everybody) {
+        stream.open.try_emplace(rank);
+      }
+    }
+    CallSequence& closed = stream.closed;
+    std::tie(closed.group, closed.checks) = key;
+    const auto columns = std::views::keys(stream.open);
+    const bool otherColumns = !std::ranges::equal(closed.ranks, columns);
+    std::vector<const std::vector<Record>*> records;
+    for (const auto& [rank, of] : stream.open) {
+      const bool before =
+          !closed.rows.empty() && !of.empty() && of.front().sequence <= closed.rows.back().sequence;
+      if (before || (otherColumns && !closed.rows.empty())) {
+        return std::nullopt;
+      }
+      records.push_back(&of);
     }
     closed.ranks.assign(columns.begin(), columns.end());
-    CallSequence& sequence = sequences.emplace_back(closed);
+    CallSequence& sequence = all.emplace_back(closed);
     Table table(sequence, gaps, complete);
     table.lay(records);
     table.judge();
-    close(stream, sequence, table.settled(run.closed.next));
+    if (next) {
+      close(stream, sequence, table.settled(*next));
+    }
   }
-  next_ = run.closed.next;
-  return sequences;
+  next_ = next.value_or(0);
+  return all;
 }
 
 void GrowingCallSequences::number(Stream& stream) {
   const auto numberOf = [](const Record& of) { return trace::collectiveSequence(of.span.value); };
-  const auto [least, most] = std::ranges::minmax_element(stream.open, {}, numberOf);
-  const bool mayWrap =
-      !stream.closed.rows.empty() ||
-      (least != most && numberOf(*most) - numberOf(*least) > run::SequenceNumbers::kOutOfOrder);
-  if (mayWrap) {
-    // SequenceNumbers asks for the order of time, over all ranks.
-    std::ranges::sort(stream.open, {},
-                      [](const Record& of) { return std::pair(of.span.startTicks, of.span.id); });
+  std::uint32_t least = ~std::uint32_t{0};
+  std::uint32_t most = 0;
+  for (const auto& [rank, records] : stream.open) {
+    for (const Record& record : records) {
+      least = std::min(least, numberOf(record));
+      most = std::max(most, numberOf(record));
+    }
   }
+  const bool mayWrap = !stream.closed.rows.empty() ||
+                       (most > least && most - least > run::SequenceNumbers::kOutOfOrder);
+  std::vector<Record*> byTime;
+  for (auto& [rank, records] : stream.open) {
+    for (Record& record : records) {
+      record.sequence = numberOf(record);
+      if (mayWrap) {
+        byTime.push_back(&record);
+      }
+    }
+  }
+  // SequenceNumbers asks for the order of time, over all ranks.
+  std::ranges::sort(byTime, {},
+                    [](const Record* of) { return std::pair(of->span.startTicks, of->span.id); });
   run::SequenceNumbers numbers = stream.numbers;
-  for (Record& record : stream.open) {
-    record.sequence = mayWrap ? numbers(numberOf(record)) : numberOf(record);
+  for (Record* record : byTime) {
+    record->sequence = numbers(numberOf(*record));
+  }
+  // A call that was only queued gives way to the same call once it was carried out.
+  const auto orderOf = [](const Record& of) {
+    return std::tuple(of.sequence, of.span.kind == EventKind::kCollectiveQueued, of.span.startTicks,
+                      of.span.id);
+  };
+  for (auto& [rank, records] : stream.open) {
+    std::ranges::sort(records, {}, orderOf);
   }
 }
 
@@ -408,13 +455,19 @@ void GrowingCallSequences::close(Stream& stream, const CallSequence& sequence, s
       closed.first = closed.first.value_or(row);
     }
   }
-  std::erase_if(stream.open, [&](const Record& record) {
-    const bool kept = !closed.rows.empty() && record.sequence <= closed.rows.back().sequence;
-    if (kept) {
-      stream.numbers(trace::collectiveSequence(record.span.value));
-    }
-    return kept;
-  });
+  std::set<std::uint64_t> over;  // their numbers
+  for (auto& [rank, records] : stream.open) {
+    std::erase_if(records, [&](const Record& record) {
+      const bool kept = !closed.rows.empty() && record.sequence <= closed.rows.back().sequence;
+      if (kept) {
+        over.insert(record.sequence);
+      }
+      return kept;
+    });
+  }
+  for (const std::uint64_t number : over) {
+    stream.numbers(number % run::SequenceNumbers::kWrap);
+  }
 }
 
 std::optional<std::size_t> firstMismatch(const std::vector<CallSequence>& sequences) {

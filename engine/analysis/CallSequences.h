@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -95,19 +94,17 @@ class GrowingCallSequences : private GrowingFigure {
  private:
   struct Record {
     trace::SpanRow span;
-    int rank = 0;
     std::uint64_t sequence = 0;
   };
   /// The calls of a group, or its checks.
   struct Stream {
-    std::vector<Record> open;
-    std::set<int> ranks;           // that made one
-    run::SequenceNumbers numbers;  // after those that are closed
+    std::map<int, std::vector<Record>> open;  // by rank: of each that made one
+    run::SequenceNumbers numbers;             // after those that are closed
     CallSequence closed;
   };
 
-  std::optional<std::vector<CallSequence>> look(const RunData& data, const RunAnalysis& run,
-                                                bool complete);
+  std::optional<std::vector<CallSequence>> sequences(const RunData& data, bool complete,
+                                                     std::optional<std::uint32_t> next);
   bool add(int rank, const trace::SpanRow& span);
   static void number(Stream& stream);
   static void close(Stream& stream, const CallSequence& sequence, std::size_t rows);

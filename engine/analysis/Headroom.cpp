@@ -1,8 +1,10 @@
 #include "engine/analysis/Headroom.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/analysis/SlowLink.h"
+#include "engine/base/InHalves.h"
 
 namespace lockstep::analysis {
 namespace {
@@ -20,8 +22,9 @@ void HeadroomSamples::Beyond::add(double value) {
   sum += value;
 }
 
-std::optional<cost::MeanInterval> HeadroomSamples::Beyond::interval(double tail) const {
-  return cost::meanInterval({ms.begin(), ms.end()}, tail);
+std::optional<cost::MeanInterval> HeadroomSamples::Beyond::interval(
+    double tail, cost::MeanIntervals& intervals) const {
+  return intervals.of({ms.begin(), ms.end()}, tail);
 }
 
 void HeadroomSamples::add(const StepOverlap& of, double coreWaitMs, OfRank& rank) {
@@ -71,7 +74,7 @@ void HeadroomSamples::add(const StepOverlap& of, double coreWaitMs, OfRank& rank
 }
 
 void HeadroomSamples::add(const std::vector<StepOverlap>& steps) {
-  const std::map<std::uint32_t, double> waits = longestCoreWaits(steps);
+  const LongestCoreWaits waits = longestCoreWaits(steps);
   for (const StepOverlap& step : steps) {
     if (step.times.step >= firstStep_ && !step.times.incomplete) {
       add(step, waits.at(step.times.step), ranks_[step.times.rank]);
@@ -85,53 +88,90 @@ void HeadroomSamples::settle() {
   }
 }
 
-std::optional<bool> HeadroomSamples::bottleneckOf(int number, const OfRank& rank) const {
+std::optional<bool> HeadroomSamples::isBottleneck(const OfRank& rank, std::size_t ranks,
+                                                  cost::MeanIntervals& intervals) {
+  const double tail = cost::kAccusedByChance / static_cast<double>(ranks);
+  const auto surely = rank.surely.sum > 0 ? rank.surely.interval(tail, intervals) : std::nullopt;
+  const auto atMost = rank.atMost.sum < 0 ? rank.atMost.interval(tail, intervals) : std::nullopt;
+  return surely && surely->low > 0    ? std::optional(true)
+         : atMost && atMost->high < 0 ? std::optional(false)
+                                      : std::nullopt;
+}
+
+std::optional<bool> HeadroomSamples::bottleneckOf(int number, const OfRank& rank,
+                                                  cost::MeanIntervals& intervals) const {
   Verdict& verdict = (*verdicts_)[number];
   if (verdict.steps == 0 || rank.steps >= verdict.steps + verdict.steps / kJudgedAnew + 1) {
-    const double tail = cost::kAccusedByChance / static_cast<double>(ranks_.size());
-    const auto surely = rank.surely.sum > 0 ? rank.surely.interval(tail) : std::nullopt;
-    const auto atMost = rank.atMost.sum < 0 ? rank.atMost.interval(tail) : std::nullopt;
-    verdict = {rank.steps, surely && surely->low > 0    ? std::optional(true)
-                           : atMost && atMost->high < 0 ? std::optional(false)
-                                                        : std::nullopt};
+    verdict = {rank.steps, isBottleneck(rank, ranks_.size(), intervals)};
   }
   return verdict.bottleneck;
 }
 
+RankOverlap HeadroomSamples::overlapOf(int number, const OfRank& rank) {
+  const auto median = [&medians = rank.medians](Figure figure) { return medians.median(figure); };
+  RankOverlap of;
+  of.rank = number;
+  of.steps = rank.steps;
+  of.stepMs = *median(kStep);
+  of.forwardMs = *median(kForward);
+  of.backwardMs = *median(kBackward);
+  of.optimizerMs = *median(kOptimizer);
+  of.idleMs = median(kIdle).value_or(0);
+  of.coreWaitMs = *median(kCoreWait);
+  of.noopMs = median(kNoop).value_or(of.stepMs);
+  of.noopFasterPercent = of.noopMs > 0 ? 100 * (of.stepMs / of.noopMs - 1) : 0;
+  of.overlapPercent = median(kOverlapPercent);
+  of.inFlightMs = median(kInFlight);
+  of.exposedMs = median(kExposed);
+  of.waitingMs = median(kWaiting);
+  of.transferMs = median(kTransfer);
+  of.headroomMs = median(kHeadroom);
+  of.headroomPercent = median(kHeadroomPercent);
+  of.hiddenMs = median(kHidden);
+  of.perfectMs = median(kPerfect);
+  return of;
+}
+
 std::vector<RankOverlap> HeadroomSamples::medians() const {
   std::vector<RankOverlap> all;
+  cost::MeanIntervals intervals;
   for (const auto& [number, rank] : ranks_) {
-    const auto median = [&medians = rank.medians](Figure figure) { return medians.median(figure); };
-    RankOverlap& of = all.emplace_back();
-    of.rank = number;
-    of.steps = rank.steps;
-    of.stepMs = *median(kStep);
-    of.forwardMs = *median(kForward);
-    of.backwardMs = *median(kBackward);
-    of.optimizerMs = *median(kOptimizer);
-    of.idleMs = median(kIdle).value_or(0);
-    of.coreWaitMs = *median(kCoreWait);
-    of.noopMs = median(kNoop).value_or(of.stepMs);
-    of.noopFasterPercent = of.noopMs > 0 ? 100 * (of.stepMs / of.noopMs - 1) : 0;
-    of.overlapPercent = median(kOverlapPercent);
-    of.inFlightMs = median(kInFlight);
-    of.exposedMs = median(kExposed);
-    of.waitingMs = median(kWaiting);
-    of.transferMs = median(kTransfer);
-    of.headroomMs = median(kHeadroom);
-    of.headroomPercent = median(kHeadroomPercent);
-    of.hiddenMs = median(kHidden);
-    of.perfectMs = median(kPerfect);
-    of.bottleneck = bottleneckOf(number, rank);
+    all.push_back(overlapOf(number, rank));
+    all.back().bottleneck = bottleneckOf(number, rank, intervals);
   }
+  return all;
+}
+
+std::vector<RankOverlap> HeadroomSamples::ofAll(const std::vector<const StepOverlap*>& steps,
+                                                std::uint32_t firstStep) {
+  const LongestCoreWaits waits = longestCoreWaits(steps);
+  std::map<int, std::vector<const StepOverlap*>> byRank;
+  for (const StepOverlap* step : steps) {
+    if (step->times.step >= firstStep && !step->times.incomplete) {
+      byRank[step->times.rank].push_back(step);
+    }
+  }
+  const std::vector<std::pair<int, std::vector<const StepOverlap*>>> ranks(byRank.begin(),
+                                                                           byRank.end());
+  std::vector<RankOverlap> all(ranks.size());
+  base::inHalves(ranks.size(), 2, [&](std::size_t from, std::size_t to) {
+    cost::MeanIntervals intervals;
+    for (std::size_t i = from; i < to; ++i) {
+      const auto& [number, own] = ranks[i];
+      OfRank rank;
+      for (const StepOverlap* step : own) {
+        add(*step, waits.at(step->times.step), rank);
+      }
+      all[i] = overlapOf(number, rank);
+      all[i].bottleneck = isBottleneck(rank, ranks.size(), intervals);
+    }
+  });
   return all;
 }
 
 std::vector<RankOverlap> rankOverlaps(const std::vector<StepOverlap>& steps,
                                       std::uint32_t firstStep) {
-  HeadroomSamples samples(firstStep);
-  samples.add(steps);
-  return samples.medians();
+  return HeadroomSamples::ofAll(pointersTo(steps), firstStep);
 }
 
 }  // namespace lockstep::analysis

@@ -60,6 +60,10 @@ class HeadroomSamples {
   void add(const std::vector<StepOverlap>& steps);
   /// Sorts in what was added: copies that are made then have nothing to copy.
   void settle();
+  /// What medians() returns of these steps, where no others follow: of many ranks it takes a part
+  /// of the memory, and half of the time.
+  static std::vector<RankOverlap> ofAll(const std::vector<const StepOverlap*>& steps,
+                                        std::uint32_t firstStep);
   /// Returns one entry a rank that has a step. Whether communication is a bottleneck is judged anew
   /// when there are an eighth more steps than when this or a copy judged it last.
   [[nodiscard]] std::vector<RankOverlap> medians() const;
@@ -90,7 +94,7 @@ class HeadroomSamples {
     double sum = 0;
 
     void add(double value);
-    [[nodiscard]] std::optional<cost::MeanInterval> interval(double tail) const;
+    std::optional<cost::MeanInterval> interval(double tail, cost::MeanIntervals& intervals) const;
   };
   struct OfRank {
     std::uint32_t steps = 0;
@@ -103,14 +107,19 @@ class HeadroomSamples {
   };
 
   static void add(const StepOverlap& of, double coreWaitMs, OfRank& rank);
-  [[nodiscard]] std::optional<bool> bottleneckOf(int number, const OfRank& rank) const;
+  /// `ranks`: how many there are.
+  static std::optional<bool> isBottleneck(const OfRank& rank, std::size_t ranks,
+                                          cost::MeanIntervals& intervals);
+  static RankOverlap overlapOf(int number, const OfRank& rank);
+  std::optional<bool> bottleneckOf(int number, const OfRank& rank,
+                                   cost::MeanIntervals& intervals) const;
 
   std::uint32_t firstStep_;
   std::map<int, OfRank> ranks_;
   std::shared_ptr<std::map<int, Verdict>> verdicts_ = std::make_shared<std::map<int, Verdict>>();
 };
 
-/// Returns the medians of HeadroomSamples of all steps from `firstStep` on.
+/// Returns HeadroomSamples::ofAll.
 std::vector<RankOverlap> rankOverlaps(const std::vector<StepOverlap>& steps,
                                       std::uint32_t firstStep);
 

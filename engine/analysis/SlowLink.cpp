@@ -18,26 +18,36 @@ double muchTransferMs(const StepOverlap& step) {
 
 }  // namespace
 
-std::map<std::uint32_t, double> longestCoreWaits(const std::vector<StepOverlap>& steps) {
-  std::map<std::uint32_t, double> longest;
-  for (const StepOverlap& step : steps) {
-    double& ms = longest[step.times.step];
-    ms = std::max(ms, step.times.coreWaitMs + step.times.stolenMs);
+LongestCoreWaits longestCoreWaits(const std::vector<StepOverlap>& steps) {
+  return longestCoreWaits(pointersTo(steps));
+}
+
+LongestCoreWaits longestCoreWaits(const std::vector<const StepOverlap*>& steps) {
+  LongestCoreWaits longest;
+  for (const StepOverlap* step : steps) {
+    double& ms = longest[step->times.step];
+    ms = std::max(ms, step->times.coreWaitMs + step->times.stolenMs);
   }
   return longest;
 }
 
 void TransferSamples::add(const std::vector<StepOverlap>& steps, std::uint32_t firstMeasured) {
-  const std::map<std::uint32_t, double> waits = longestCoreWaits(steps);
-  for (const StepOverlap& step : steps) {
-    if (step.times.step >= firstMeasured && !step.times.incomplete) {
-      OfRank& rank = ranks_[step.times.rank];
+  add(pointersTo(steps), firstMeasured);
+}
+
+void TransferSamples::add(const std::vector<const StepOverlap*>& steps,
+                          std::uint32_t firstMeasured) {
+  const LongestCoreWaits waits = longestCoreWaits(steps);
+  for (const StepOverlap* step : steps) {
+    const StepTimes& times = step->times;
+    if (times.step >= firstMeasured && !times.incomplete) {
+      OfRank& rank = ranks_[times.rank];
       // A thread without a core, on any rank, makes every rank's transfer longer by as much at
       // most.
-      const double beyondMs = muchTransferMs(step) - waits.at(step.times.step);
+      const double beyondMs = muchTransferMs(*step) - waits.at(times.step);
       rank.beyondMs.push_back(beyondMs);
       rank.sumMs += beyondMs;
-      rank.stepMs += step.times.stepMs;
+      rank.stepMs += times.stepMs;
     }
   }
 }

@@ -27,6 +27,7 @@ class TransferSamples {
   /// Adds steps as all ranks have them, none of them among those that are here. Those before
   /// `firstMeasured` are left out, and so are incomplete ones.
   void add(const std::vector<StepOverlap>& steps, std::uint32_t firstMeasured);
+  void add(const std::vector<const StepOverlap*>& steps, std::uint32_t firstMeasured);
   /// Whether it costs beyond chance.
   [[nodiscard]] bool telling() const;
 
@@ -46,6 +47,8 @@ void markTransfers(std::vector<StepOverlap>& steps, bool crossesLink);
 
 /// The longest that any rank's step thread waited for a core, of each step, in ms, with what a
 /// hypervisor may have taken of it.
-std::map<std::uint32_t, double> longestCoreWaits(const std::vector<StepOverlap>& steps);
+using LongestCoreWaits = std::map<std::uint32_t, double>;
+LongestCoreWaits longestCoreWaits(const std::vector<StepOverlap>& steps);
+LongestCoreWaits longestCoreWaits(const std::vector<const StepOverlap*>& steps);
 
 }  // namespace lockstep::analysis

@@ -33,28 +33,51 @@ void divideAll(const FlightPieces::Gathered& of, const RunAnalysis& run,
 
 /// The pieces and moments of all ranks that have ended a step.
 struct AllPieces {
-  std::vector<int> ranks;          // by number
-  std::vector<std::size_t> first;  // StepOverlap of each, and after all
-  std::vector<RankPieces> pieces;  // of each; their buckets are in the moments
+  std::vector<int> ranks;              // by number
+  std::vector<std::size_t> first;      // StepOverlap of each, and after all
+  std::vector<RankPieces> pieces;      // of each; their buckets are in the moments
+  std::vector<RankActivity> activity;  // of each
   Moments moments;
 };
 
-AllPieces piecesOfAll(const RunData& data, const RunAnalysis& run) {
+/// `known`: rankActivity() of the data, where it is.
+AllPieces piecesOfAll(const RunData& data, const RunAnalysis& run,
+                      std::optional<std::vector<RankActivity>> known) {
   const SpansByRank spans(data);
   AllPieces all;
   std::vector<RankPieces> pieces(spans.size());
+  std::vector<RankActivity> activity(spans.size());
   std::vector<RankMoments> moments(spans.size());
   const auto& steps = run.stepRows.lists();
   base::inHalves(spans.size(), kWorthTwoRanks, [&](std::size_t from, std::size_t to) {
     for (std::size_t place = from; place < to; ++place) {
+      const int rank = spans.rank(place);
       RankPieces& of = pieces[place];
-      spans.eachOf(place, RankPieces::wants, 0, [&](const trace::SpanRow& span) { of.add(span); });
-      const auto ended = steps.find(spans.rank(place));
+      if (known) {
+        spans.eachOf(place, RankPieces::wants, 0,
+                     [&](const trace::SpanRow& span) { of.add(span); });
+      } else {
+        ActivityPieces own;
+        spans.eachOf(
+            place, [](trace::EventKind) { return true; }, 0,
+            [&](const trace::SpanRow& span) {
+              own.add(span, data.clock.nsPerTick);
+              if (RankPieces::wants(span.kind)) {
+                of.add(span);
+              }
+            });
+        activity[place] = own.activity(rank);
+      }
+      const auto ended = steps.find(rank);
       moments[place] = RankMoments(of.buckets, ended == steps.end() ? nullptr : &ended->second, 0,
                                    data.clock.nsPerTick);
       of.buckets.clear();
     }
   });
+  std::map<int, RankActivity*> activityOf;
+  for (RankActivity& of : known ? *known : activity) {
+    activityOf[of.rank] = &of;
+  }
   for (std::size_t place = 0; place < spans.size(); ++place) {
     all.moments.emplace(spans.rank(place), std::move(moments[place]));
   }
@@ -66,8 +89,10 @@ AllPieces piecesOfAll(const RunData& data, const RunAnalysis& run) {
     }
     all.ranks.push_back(rank);
     all.first.push_back(first);
-    const bool known = place < spans.size() && spans.rank(place) == rank;
-    all.pieces.push_back(known ? std::move(pieces[place]) : RankPieces());
+    const bool isThere = place < spans.size() && spans.rank(place) == rank;
+    all.pieces.push_back(isThere ? std::move(pieces[place]) : RankPieces());
+    const auto of = activityOf.find(rank);
+    all.activity.push_back(of == activityOf.end() ? RankActivity() : std::move(*of->second));
     all.moments.try_emplace(rank, RankMoments::Buckets(), &rows, 0, data.clock.nsPerTick);
     first += rows.size();
   }
@@ -90,46 +115,82 @@ bool anyShaped(const RunData& data) {
   return any;
 }
 
-}  // namespace
-
-std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run) {
-  return stepOverlaps(data, run, rankActivity(data));
-}
-
+// Divides the steps of all ranks. `rowsOf(place, first, count)` says where those of a rank are to
+// stand, by its place among the ranks and that of its first step among all.
+//
 // Of all at once, activity that is known spares most spans a look, and a rank's flights need not be
 // there longer than it takes to divide its steps: hence not by GrowingOverlaps.
-std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run,
-                                      std::vector<RankActivity> activity) {
-  AllPieces pieces = piecesOfAll(data, run);
-  std::vector<StepOverlap> all(run.stepRows.size());
-  std::size_t filled = 0;
-  for (const StepTimes& times : run.steps()) {
-    all[filled++].times = times;
-  }
-  std::map<int, RankActivity*> activityOf;
-  for (RankActivity& of : activity) {
-    activityOf[of.rank] = &of;
-  }
+template <typename RowsOf>
+void divideRanks(const RunData& data, const RunAnalysis& run,
+                 std::optional<std::vector<RankActivity>> activity, const RowsOf& rowsOf) {
+  AllPieces pieces = piecesOfAll(data, run, std::move(activity));
   base::inHalves(pieces.ranks.size(), kWorthTwoRanks, [&](std::size_t from, std::size_t to) {
     FlightsByRank flights(run);
     for (std::size_t rank = from; rank < to; ++rank) {
       const int number = pieces.ranks[rank];
-      const auto of = activityOf.find(number);
+      const std::size_t first = pieces.first[rank];
+      const run::Grown<StepTicks>& steps = run.stepRows.lists().at(number);
+      const std::span<StepOverlap> rows = rowsOf(rank, first, steps.size());
       const RankFlights own =
           std::exchange(pieces.pieces[rank], {})
-              .flights(of == activityOf.end() ? RankActivity() : std::exchange(*of->second, {}),
-                       flights.of(number));
-      for (std::size_t step = pieces.first[rank]; step < pieces.first[rank + 1]; ++step) {
-        all[step] = dividedStep(pieces.moments, own, run, all[step].times, data.clock);
+              .flights(std::exchange(pieces.activity[rank], {}), flights.of(number));
+      for (std::size_t i = 0; i < steps.size(); ++i) {
+        const StepTimes times = timesOf(steps[i], run.nsPerTick, run.stolenShare);
+        rows[i] = dividedStep(pieces.moments, own, run, times, data.clock);
       }
     }
   });
+}
+
+std::vector<StepOverlap> stepsOfAll(const RunData& data, const RunAnalysis& run,
+                                    std::optional<std::vector<RankActivity>> activity) {
+  std::vector<StepOverlap> all(run.stepRows.size());
+  divideRanks(data, run, std::move(activity),
+              [&all](std::size_t, std::size_t first, std::size_t count) {
+                return std::span(all).subspan(first, count);
+              });
   TransferSamples transfers;
   transfers.add(all, run.warmUp.firstMeasured);
   if (transfers.telling()) {
     markTransfers(all, crossesLink(data, anyShaped(data)));
   }
   return all;
+}
+
+}  // namespace
+
+std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run) {
+  return stepsOfAll(data, run, std::nullopt);
+}
+
+std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run,
+                                      std::vector<RankActivity> activity) {
+  return stepsOfAll(data, run, std::move(activity));
+}
+
+std::vector<std::vector<StepOverlap>> rankStepOverlaps(const RunData& data,
+                                                       const RunAnalysis& run) {
+  std::vector<std::vector<StepOverlap>> ranks(run.stepRows.lists().size());
+  divideRanks(data, run, std::nullopt, [&ranks](std::size_t rank, std::size_t, std::size_t count) {
+    ranks[rank].resize(count);
+    return std::span(ranks[rank]);
+  });
+  std::vector<const StepOverlap*> all;
+  all.reserve(run.stepRows.size());
+  for (const std::vector<StepOverlap>& steps : ranks) {
+    for (const StepOverlap& step : steps) {
+      all.push_back(&step);
+    }
+  }
+  TransferSamples transfers;
+  transfers.add(all, run.warmUp.firstMeasured);
+  if (transfers.telling()) {
+    const bool crosses = crossesLink(data, anyShaped(data));
+    for (std::vector<StepOverlap>& steps : ranks) {
+      markTransfers(steps, crosses);
+    }
+  }
+  return ranks;
 }
 
 OverlapNews GrowingOverlaps::refresh(const RunData& data, const RunAnalysis& run) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/analysis/GrowingFigure.h"
@@ -43,6 +44,18 @@ std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& ru
 /// The same where rankActivity() of the data is known already.
 std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run,
                                       std::vector<RankActivity> activity);
+/// The same, each rank's in a list of its own: of many ranks all of them are large.
+std::vector<std::vector<StepOverlap>> rankStepOverlaps(const RunData& data, const RunAnalysis& run);
+
+/// What looks at steps that stand in several lists takes pointers to them.
+inline std::vector<const StepOverlap*> pointersTo(std::span<const StepOverlap> steps) {
+  std::vector<const StepOverlap*> pointers;
+  pointers.reserve(steps.size());
+  for (const StepOverlap& step : steps) {
+    pointers.push_back(&step);
+  }
+  return pointers;
+}
 
 /// What a look at the steps of a run that grows adds to the looks before.
 struct OverlapNews {

@@ -161,13 +161,18 @@ TailReason TailSums::Sum::finish(double totalMs, std::uint32_t measured) const {
 }
 
 void TailSums::add(std::span<const StepOverlap> steps, std::uint32_t firstMeasured) {
+  add(pointersTo(steps), firstMeasured);
+}
+
+void TailSums::add(std::span<const StepOverlap* const> steps, std::uint32_t firstMeasured) {
   std::vector<const StepOverlap*> measured;
-  for (const StepOverlap& step : steps) {
+  for (const StepOverlap* step : steps) {
     // A step without communication has no exposed time to explain, one without spans nothing to
     // explain it by, and neither dilutes the means.
-    if (step.times.step >= firstMeasured && !step.times.incomplete && step.times.overlapPercent &&
-        trace::isTypical(step.times.kept)) {
-      measured.push_back(&step);
+    const StepTimes& times = step->times;
+    if (times.step >= firstMeasured && !times.incomplete && times.overlapPercent &&
+        trace::isTypical(times.kept)) {
+      measured.push_back(step);
     }
   }
   // Step after step, whatever came together: so sums are the same to the last bit, and a step of

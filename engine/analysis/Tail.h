@@ -101,6 +101,7 @@ class TailSums {
   /// Adds steps as all ranks have them, or those of one rank; by rank, and none of them among those
   /// that are here. Those before `firstMeasured` are left out, and incomplete ones.
   void add(std::span<const StepOverlap> steps, std::uint32_t firstMeasured);
+  void add(std::span<const StepOverlap* const> steps, std::uint32_t firstMeasured);
   /// Returns the causes, the largest first; their ms add up to the mean of the exposed time over
   /// the steps with communication.
   [[nodiscard]] std::vector<TailReason> reasons() const;

@@ -37,8 +37,9 @@ std::vector<double> drawnFrom(const std::vector<double>& samples) {
 
 /// The blocks of a sample of steps.
 struct Blocks {
-  explicit Blocks(std::size_t count)
-      : length(std::max<std::size_t>(1, static_cast<std::size_t>(std::sqrt(count)))),
+  explicit Blocks(std::size_t size)
+      : count(size),
+        length(std::max<std::size_t>(1, static_cast<std::size_t>(std::sqrt(count)))),
         needed((count + length - 1) / length),
         places(count - length + 1) {}
 
@@ -47,6 +48,7 @@ struct Blocks {
     return static_cast<std::size_t>((static_cast<std::uint64_t>(random()) * places) >> 32);
   }
 
+  std::size_t count;  // of the steps
   std::size_t length;
   std::size_t needed;  // fill the sample
   std::size_t places;
@@ -79,13 +81,19 @@ class BlockMeans {
   }
 
   [[nodiscard]] double mean() const { return mean_; }
+  [[nodiscard]] const Blocks& blocks() const { return blocks_; }
 
-  double draw(std::mt19937& random) const {
+  /// `next`: returns the first step of each block of the draw.
+  template <typename Next>
+  double draw(const Next& next) const {
     double sum = 0;
     for (std::size_t block = 0; block < blocks_.needed; ++block) {
-      sum += means_[blocks_.draw(random)];
+      sum += means_[next()];
     }
     return mean_ + widen_ * (sum / static_cast<double>(blocks_.needed) - centre_);
+  }
+  double draw(std::mt19937& random) const {
+    return draw([&] { return blocks_.draw(random); });
   }
 
  private:
@@ -112,13 +120,26 @@ MeanInterval between(double mean, std::vector<double> draws, double tail) {
 }  // namespace
 
 std::optional<MeanInterval> meanInterval(const std::vector<double>& samples, double tail) {
+  return MeanIntervals().of(samples, tail);
+}
+
+std::optional<MeanInterval> MeanIntervals::of(const std::vector<double>& samples, double tail) {
+  static_assert(kMostDrawn <= 0x10000, "their numbers fit into places_");
   if (samples.size() < kFewestForBootstrap) {
     return std::nullopt;
   }
   const BlockMeans means(samples);
-  std::mt19937 random(kSeed);
+  const Blocks& blocks = means.blocks();
+  if (count_ != blocks.count) {
+    count_ = blocks.count;
+    std::mt19937 random(kSeed);
+    places_.resize(kDraws * blocks.needed);
+    std::generate(places_.begin(), places_.end(),
+                  [&] { return static_cast<std::uint16_t>(blocks.draw(random)); });
+  }
   std::vector<double> draws(kDraws);
-  std::generate(draws.begin(), draws.end(), [&] { return means.draw(random); });
+  auto place = places_.begin();
+  std::generate(draws.begin(), draws.end(), [&] { return means.draw([&] { return *place++; }); });
   return between(means.mean(), std::move(draws), tail);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <random>
 #include <vector>
@@ -36,7 +37,18 @@ struct MeanInterval {
 /// `tail` on either side, 0 < tail < 0.5. None: fewer than kFewestForBootstrap.
 std::optional<MeanInterval> meanInterval(const std::vector<double>& samples, double tail);
 
-/// The same of the mean of `b` less that of `a`.
+/// Returns what meanInterval() does. Of many samples that are of one length, which blocks are drawn
+/// is found once, and that is most of the work. One thread at a time.
+class MeanIntervals {
+ public:
+  std::optional<MeanInterval> of(const std::vector<double>& samples, double tail);
+
+ private:
+  std::size_t count_ = 0;              // of the values that are drawn from
+  std::vector<std::uint16_t> places_;  // of the blocks, draw after draw
+};
+
+/// The same as meanInterval() of the mean of `b` less that of `a`.
 std::optional<MeanInterval> differenceInterval(const std::vector<double>& a,
                                                const std::vector<double>& b, double tail);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <future>
 #include <map>
 #include <utility>
 
@@ -137,11 +138,14 @@ Evidence evidenceOf(Recording recording, const std::filesystem::path& path) {
   evidence.steps = recording.analysis
                        ? analysis::stepOverlaps(data, evidence.run)
                        : analysis::stepOverlaps(data, evidence.run, std::move(activity));
+  auto calls = std::async(std::launch::async, [&data, &info = evidence.info] {
+    return analysis::callSequences(data, analysis::recordedToItsEnd(info));
+  });
   evidence.causes = analysis::tailReasons(evidence.steps, evidence.run.warmUp.firstMeasured);
   addTransfers(evidence, evidence.steps, evidence.exposedTransfers);
   dropTails(evidence.steps, 0);
   evidence.divergence = analysis::divergence(data);
-  evidence.calls = analysis::callSequences(data, analysis::recordedToItsEnd(evidence.info));
+  evidence.calls = calls.get();
   complete(evidence, path);
   return evidence;
 }

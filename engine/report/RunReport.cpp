@@ -8,6 +8,7 @@
 #include "engine/base/Try.h"
 #include "engine/diagnosis/Evidence.h"
 #include "engine/report/DdpLogging.h"
+#include "engine/run/KindFacts.h"
 #include "engine/trace/UserPhases.h"
 #include "engine/trace/WholeRun.h"
 
@@ -17,6 +18,9 @@ namespace {
 /// Gathers the report from what a run file holds, batch by batch.
 class Gathering {
  public:
+  /// `allSpans`: those that are not analysed, too.
+  explicit Gathering(bool allSpans) : allSpans_(allSpans) {}
+
   void take(trace::RunUpdate update) {
     data_.take(update);
     if (update.info) {
@@ -38,6 +42,11 @@ class Gathering {
       report_.problems.push_back(std::move(problem));
     }
     report_.events += update.spans.size();
+    for (const trace::SpanRow& span : update.spans) {
+      if (allSpans_ && !run::has(span.kind, run::kAnalysed)) {
+        notAnalysed_.push_back(span);
+      }
+    }
   }
 
   ReportedRun finish(const std::filesystem::path& runFile) {
@@ -77,7 +86,7 @@ class Gathering {
     report_.divergence = evidence.divergence;
     report_.diagnosis = diagnosis::diagnose(evidence);
     report_.layouts = evidence.data.layouts;
-    return {std::move(report_), std::move(evidence)};
+    return {std::move(report_), std::move(evidence), std::move(notAnalysed_)};
   }
 
  private:
@@ -97,22 +106,28 @@ class Gathering {
     }
   }
 
+  const bool allSpans_;
   RunReport report_;
   DdpLogging logging_;
   analysis::RunData data_;
+  run::Spans notAnalysed_;
 };
 
-}  // namespace
-
-base::Result<ReportedRun> readReportedRun(const std::filesystem::path& runFile) {
-  Gathering gathering;
+base::Result<ReportedRun> readRun(const std::filesystem::path& runFile, bool allSpans) {
+  Gathering gathering(allSpans);
   LOCKSTEP_TRY(trace::readWholeRun(
       runFile, [&gathering](trace::RunUpdate& update) { gathering.take(std::move(update)); }));
   return gathering.finish(runFile);
 }
 
+}  // namespace
+
+base::Result<ReportedRun> readReportedRun(const std::filesystem::path& runFile) {
+  return readRun(runFile, true);
+}
+
 base::Result<RunReport> readRunReport(const std::filesystem::path& runFile) {
-  ReportedRun reported = LOCKSTEP_TRY(readReportedRun(runFile));
+  ReportedRun reported = LOCKSTEP_TRY(readRun(runFile, false));
   return std::move(reported.report);
 }
 

@@ -16,6 +16,7 @@
 #include "engine/diagnosis/Diagnose.h"
 #include "engine/diagnosis/Evidence.h"
 #include "engine/diagnosis/UnlikeRanks.h"
+#include "engine/run/Spans.h"
 #include "engine/trace/RunFile.h"
 
 namespace lockstep::report {
@@ -57,6 +58,7 @@ base::Result<RunReport> readRunReport(const std::filesystem::path& runFile);
 struct ReportedRun {
   RunReport report;
   diagnosis::Evidence evidence;
+  run::Spans notAnalysed;  ///< the spans that the evidence has not: no figure is made of them
 };
 base::Result<ReportedRun> readReportedRun(const std::filesystem::path& runFile);
 

@@ -23,7 +23,7 @@ base::Result<std::uint64_t> writeHtml(const std::filesystem::path& run,
   if (!exports::goesOn(progress, kRead)) {
     return exports::interrupted();
   }
-  const std::string page = LOCKSTEP_TRY(html::page(reported, run));
+  const std::string page = html::page(reported);
   output->write(page);
   if (!exports::goesOn(progress, kMade)) {
     return exports::interrupted();

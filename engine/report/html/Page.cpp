@@ -4,7 +4,6 @@
 
 #include <array>
 
-#include "engine/base/Try.h"
 #include "engine/report/html/Markup.h"
 #include "engine/report/html/Resources.h"
 #include "engine/report/html/Sections.h"
@@ -31,15 +30,14 @@ std::string linksTo(const std::vector<PagePart>& parts) {
 
 }  // namespace
 
-base::Result<std::string> page(const ReportedRun& run, const std::filesystem::path& runFile) {
+std::string page(const ReportedRun& run) {
   const Figures of(run);
-  const std::string iterations = LOCKSTEP_TRY(timeline(of, run, runFile));
   const std::vector<PagePart> parts{
       {"verdict", "Verdict", verdict(of)},
       {"figures", "Figures", figures(of)},
       {"pictures", "Pictures",
        stepPicture(of) + partsPicture(of) + bucketPicture(of) + lossPicture(of)},
-      {"timeline", "Iterations, span by span", iterations},
+      {"timeline", "Iterations, span by span", timeline(of, run)},
       {"tables", "Tables",
        causeTable(of) + rankTable(of) + bucketTable(of) + hookTable(of) + collectiveTable(of)},
       {"problems", "Problems", problemTable(of)},

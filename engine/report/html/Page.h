@@ -1,15 +1,12 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 
-#include "engine/base/Result.h"
 #include "engine/report/RunReport.h"
 
 namespace lockstep::report::html {
 
-/// Returns the whole page. `runFile`: of the run, which is read again for the iterations that are
-/// shown span by span. Errors: those of RunFileReader.
-base::Result<std::string> page(const ReportedRun& run, const std::filesystem::path& runFile);
+/// Returns the whole page.
+std::string page(const ReportedRun& run);
 
 }  // namespace lockstep::report::html

@@ -6,16 +6,13 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <unordered_map>
 
 #include "engine/analysis/SpanMeaning.h"
 #include "engine/base/NumberText.h"
-#include "engine/base/Try.h"
 #include "engine/export/EventTable.h"
 #include "engine/report/html/Markup.h"
 #include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
-#include "engine/trace/WholeRun.h"
 
 namespace lockstep::report::html {
 namespace {
@@ -30,28 +27,28 @@ struct Shown {
 };
 using ByStep = std::map<std::uint32_t, std::vector<Shown>>;
 
-/// Reads the spans of these steps and ranks.
-base::Result<ByStep> read(const std::filesystem::path& runFile,
-                          const std::vector<ShownIteration>& iterations, const ShownRanks& ranks) {
+/// The spans of these steps and ranks, in the order of the file.
+ByStep spansOf(const ReportedRun& run, const std::vector<ShownIteration>& iterations,
+               const ShownRanks& ranks) {
   ByStep byStep;
   for (const ShownIteration& iteration : iterations) {
     byStep[iteration.step];
   }
-  std::unordered_map<std::int32_t, int> rankOf;  // by track
-  LOCKSTEP_TRY(trace::readWholeRun(runFile, [&](const trace::RunUpdate& update) {
-    for (const trace::TrackInfo& track : update.tracks.value_or(std::vector<trace::TrackInfo>())) {
-      rankOf[track.id] = track.rank;
-    }
-    for (const SpanRow& span : update.spans) {
+  const analysis::RankOfTrack rankOf = run.evidence.data.rankOfTrack();
+  // What a rank did before its first step has the number 0, too.
+  const auto isShown = [](trace::EventKind kind) { return kind != trace::EventKind::kStartup; };
+  for (const run::Spans* spans : {&run.evidence.data.spans, &run.notAnalysed}) {
+    spans->eachOf(isShown, 0, [&](const SpanRow& span, run::Spans::Index) {
       const auto step = byStep.find(span.step);
-      const auto rank = rankOf.find(span.track);
-      // What a rank did before its first step has the number 0, too.
-      if (step != byStep.end() && rank != rankOf.end() && ranks.holds(rank->second) &&
-          span.kind != trace::EventKind::kStartup) {
+      const auto rank = step == byStep.end() ? rankOf.end() : rankOf.find(span.track);
+      if (rank != rankOf.end() && ranks.holds(rank->second)) {
         step->second.push_back({span, rank->second});
       }
-    }
-  }));
+    });
+  }
+  for (auto& [step, shown] : byStep) {
+    std::ranges::stable_sort(shown, {}, [](const Shown& one) { return one.span.id; });
+  }
   return byStep;
 }
 
@@ -185,11 +182,10 @@ std::uint32_t lastSeen(const analysis::RunData& data) {
 
 }  // namespace
 
-base::Result<std::string> timeline(const Figures& of, const ReportedRun& run,
-                                   const std::filesystem::path& runFile) {
+std::string timeline(const Figures& of, const ReportedRun& run) {
   const std::vector<ShownIteration> iterations = shownIterations(run, lastSeen(of.evidence.data));
   const ShownRanks ranks = shownRanks(of.report, kMostTimelineRanks);
-  ByStep byStep = LOCKSTEP_TRY(read(runFile, iterations, ranks));
+  ByStep byStep = spansOf(run, iterations, ranks);
   Data data(of);
   for (const ShownIteration& iteration : iterations) {
     data.add(iteration, std::move(byStep[iteration.step]), kMostSpans / iterations.size());

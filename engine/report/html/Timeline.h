@@ -2,11 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "engine/base/Result.h"
 #include "engine/report/RunReport.h"
 #include "engine/report/html/Sections.h"
 #include "engine/report/html/ShownRanks.h"
@@ -15,9 +13,9 @@ namespace lockstep::report::html {
 
 // Note [The timeline of a report]
 // A report shows a few iterations span by span: those that took longest, one that took as long as
-// most, and of a run that failed the one in which it ended. Their spans are read from the run file
-// in a pass of its own, since which they are is known only once all is read. They become one JSON
-// object in the page, from which timeline.js draws what is in sight:
+// most, and of a run that failed the one in which it ended. Which they are is known only once all
+// is read. Their spans become one JSON object in the page, from which timeline.js draws what is in
+// sight:
 //
 //   {"kinds": [{"name": .., "lane": .., "row": .., "instant": ..}], "texts": [..],
 //    "iterations": [{"title": .., "about": .., "ns": ..,
@@ -40,8 +38,7 @@ struct ShownIteration {
 /// Chooses them. `lastSeen`: the last step of which there is any span.
 std::vector<ShownIteration> shownIterations(const ReportedRun& run, std::uint32_t lastSeen);
 
-/// Returns the section's HTML with the data in it; "" of a run without a step. Reads the run file.
-base::Result<std::string> timeline(const Figures& of, const ReportedRun& run,
-                                   const std::filesystem::path& runFile);
+/// Returns the section's HTML with the data in it; "" of a run without a step.
+std::string timeline(const Figures& of, const ReportedRun& run);
 
 }  // namespace lockstep::report::html

@@ -53,6 +53,12 @@ int feed(const HandMadeRun& run, std::size_t piece,
     all.insert(all.end(), news.open.begin(), news.open.end());
     const std::vector<StepOverlap> whole = stepOverlaps(data, analyse(data));
     ASSERT_EQ(byRank(all), whole) << "after " << data.spans.size() << " spans";
+    std::vector<StepOverlap> apart;
+    for (const std::vector<StepOverlap>& rank : rankStepOverlaps(data, analyse(data))) {
+      EXPECT_EQ(rank.front().times.rank, rank.back().times.rank);
+      apart.insert(apart.end(), rank.begin(), rank.end());
+    }
+    ASSERT_EQ(apart, whole);
     TailSums grown = reasons;
     grown.add(news.open, first);
     EXPECT_EQ(grown.reasons(), tailReasons(whole, first));

@@ -44,6 +44,16 @@ TEST(BlockBootstrapTest, SeldomTakesABusyMomentForADifference) {
   EXPECT_LE(falseAlarms(0.5), 14);
 }
 
+TEST(BlockBootstrapTest, SaysTheSameOfManySamplesOneAfterTheOther) {
+  MeanIntervals intervals;
+  for (const std::size_t count : {100U, 100U, 9'000U, 100U, 7U, 64U}) {
+    for (std::uint32_t seed = 0; seed < 3; ++seed) {
+      const std::vector<double> samples = steps(count, 0.5, seed);
+      EXPECT_EQ(intervals.of(samples, 0.01), meanInterval(samples, 0.01)) << count;
+    }
+  }
+}
+
 TEST(BlockBootstrapTest, SeesADifferenceThatIsThere) {
   std::vector<double> slower = steps(100, 0.5, 1);
   for (double& value : slower) {

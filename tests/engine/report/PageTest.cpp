@@ -185,6 +185,23 @@ TEST_F(PageTest, ShowsSpansOnTheTimeAxisOfTheirIteration) {
   EXPECT_TRUE(found);
 }
 
+TEST_F(PageTest, ShowsSpansOfWhichNoFigureIsMade) {
+  ExportedRun run(file("run.lockstep"), 2);
+  addSteps(run, 2, 12);
+  for (std::uint32_t step = 0; step < 12; ++step) {
+    run.step(0, EventKind::kJoinShadow, 10'000 * step + 8'500, 10'000 * step + 9'000, step);
+  }
+  run.finish();
+  const json data = dataOf(pageOf(run.path()));
+  const json& spans = data["iterations"].at(0)["ranks"].at(0)["spans"];
+  ASSERT_EQ(spans.size(), 6U);
+  const json& last = spans.back();
+  EXPECT_EQ(data["kinds"].at(last.at(0).get<std::size_t>())["name"],
+            trace::name(EventKind::kJoinShadow));
+  EXPECT_EQ(last.at(1), 8'500'000);
+  EXPECT_EQ(last.at(2), 500'000);
+}
+
 TEST_F(PageTest, OfManyRanksStaysBelowTwoMegabytesAndShowsThePlantedOne) {
   bench::MadeRanksOptions options;
   options.ranks = 256;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
+#include "engine/base/InHalves.h"
 #include "engine/cost/Sample.h"
 #include "engine/diagnosis/UnlikeRanks.h"
 #include "ui/model/ViewState.h"
@@ -20,6 +22,7 @@ using analysis::StepOverlap;
 // them, and a mark tells of those that go on beyond it.
 constexpr double kStepsThatFit = 0.95;
 constexpr double kRoomAbove = 1.15;
+constexpr std::size_t kWorthTwoThreads = 64;  // ranks
 
 std::optional<RankOverlap> find(const std::vector<RankOverlap>& ranks, int rank) {
   const auto of = std::ranges::find(ranks, rank, &RankOverlap::rank);
@@ -75,6 +78,17 @@ void addExamples(OverlapContent& content, const AnalysedRun& of) {
   }
 }
 
+std::vector<const StepOverlap*> stepsOf(const OverlapContent& content) {
+  std::vector<const StepOverlap*> steps;
+  steps.reserve(content.rows);
+  for (const OverlapContent::Rank& rank : content.ranks) {
+    for (const StepOverlap& step : rank.steps) {
+      steps.push_back(&step);
+    }
+  }
+  return steps;
+}
+
 }  // namespace
 
 // The order of OverlapPart, from the bottom up.
@@ -121,18 +135,38 @@ const std::vector<analysis::TailReason>& OverlapContent::reasonsOf(
 }
 
 void GrowingOverlapContent::Parts::add(std::vector<StepOverlap> steps) {
-  const std::uint32_t firstMeasured = content.warmUp.firstMeasured;
-  std::set<std::uint32_t> incomplete;
-  const auto placeOf = [this](int rank) {
-    return std::ranges::lower_bound(content.ranks, rank, {}, &OverlapContent::Rank::rank);
-  };
-  for (const StepOverlap& step : steps) {
-    const std::uint32_t number = step.times.step;
-    auto rank = placeOf(step.times.rank);
-    if (rank == content.ranks.end() || rank->rank != step.times.rank) {
-      rank = content.ranks.insert(rank, OverlapContent::Rank());
-      rank->rank = step.times.rank;
-      rank->sums.push_back({});
+  measured.add(steps);
+  all.add(steps);
+  std::vector<const StepOverlap*> added;
+  added.reserve(steps.size());
+  put(std::move(steps), added);
+  look(added);
+}
+
+// Each rank's list is given back as soon as its steps stand in the content: with its causes a step
+// takes half a kilobyte.
+void GrowingOverlapContent::Parts::add(std::vector<std::vector<StepOverlap>> ranks) {
+  std::vector<const StepOverlap*> added;
+  for (std::vector<StepOverlap>& steps : ranks) {
+    put(std::exchange(steps, {}), added);
+  }
+  look(added);
+}
+
+/// Puts steps where they stay, and adds where that is.
+void GrowingOverlapContent::Parts::put(std::vector<StepOverlap> steps,
+                                       std::vector<const StepOverlap*>& added) {
+  OverlapContent::Rank* rank = nullptr;  // of the step before
+  for (StepOverlap& step : steps) {
+    if (rank == nullptr || rank->rank != step.times.rank) {
+      auto at =
+          std::ranges::lower_bound(content.ranks, step.times.rank, {}, &OverlapContent::Rank::rank);
+      if (at == content.ranks.end() || at->rank != step.times.rank) {
+        at = content.ranks.insert(at, OverlapContent::Rank());
+        at->rank = step.times.rank;
+        at->sums.push_back({});
+      }
+      rank = &*at;
     }
     // Sums before each step, so that the mean of any stretch is one difference
     // (OverlapScene::barAt): of 100,000 steps on 1000 px a bar stands for 512.
@@ -142,36 +176,51 @@ void GrowingOverlapContent::Parts::add(std::vector<StepOverlap> steps) {
       sum[part] += parts[part];
     }
     rank->sums.push_back(sum);
+    rank->steps.push_back(std::move(step));
+    added.push_back(&rank->steps.back());
+  }
+}
+
+/// Takes what is said of steps that are there now; they are by rank.
+void GrowingOverlapContent::Parts::look(const std::vector<const StepOverlap*>& added) {
+  const std::uint32_t firstMeasured = content.warmUp.firstMeasured;
+  std::set<std::uint32_t> incomplete;
+  for (const StepOverlap* step : added) {
+    const std::uint32_t number = step->times.step;
     content.firstStep = content.rows == 0 ? number : std::min(content.firstStep, number);
     content.lastStep = std::max(content.lastStep, number);
     content.rows += 1;
     if (number >= firstMeasured) {
-      lengths.push_back(step.times.stepMs);
-      if (step.times.incomplete) {
+      lengths.push_back(step->times.stepMs);
+      if (step->times.incomplete) {
         incomplete.insert(number);
       }
     }
   }
   content.incompleteSteps += incomplete.size();
-  reasons.add(steps, firstMeasured);
-  for (const OverlapContent::Rank& rank : content.ranks) {
-    reasonsOf[rank.rank].add(analysis::ofRank(steps, rank.rank), firstMeasured);
+  reasons.add(added, firstMeasured);
+  std::vector<std::pair<analysis::TailSums*, std::span<const StepOverlap* const>>> ofRanks;
+  for (auto at = added.begin(); at != added.end();) {
+    const int rank = (*at)->times.rank;
+    const auto end = std::find_if(
+        at, added.end(), [rank](const StepOverlap* step) { return step->times.rank != rank; });
+    ofRanks.emplace_back(&reasonsOf[rank], std::span(at, end));
+    at = end;
   }
-  measured.add(steps);
-  all.add(steps);
-  addSpreads(steps);
-  // Last of all, and not a second time: with its causes a step takes half a kilobyte.
-  for (StepOverlap& step : steps) {
-    placeOf(step.times.rank)->steps.push_back(std::move(step));
-  }
+  base::inHalves(ofRanks.size(), kWorthTwoThreads, [&](std::size_t from, std::size_t to) {
+    for (std::size_t rank = from; rank < to; ++rank) {
+      ofRanks[rank].first->add(ofRanks[rank].second, firstMeasured);
+    }
+  });
+  addSpreads(added);
 }
 
 // Of a run of few, too: a live run may come to have many.
-void GrowingOverlapContent::Parts::addSpreads(const std::vector<StepOverlap>& steps) {
+void GrowingOverlapContent::Parts::addSpreads(const std::vector<const StepOverlap*>& steps) {
   std::vector<std::tuple<std::uint32_t, double, int>> exposed;
   exposed.reserve(steps.size());
-  for (const StepOverlap& step : steps) {
-    exposed.emplace_back(step.times.step, step.times.exposedMs, step.times.rank);
+  for (const StepOverlap* step : steps) {
+    exposed.emplace_back(step->times.step, step->times.exposedMs, step->times.rank);
   }
   std::ranges::sort(exposed);
   std::vector<double> sorted;  // of one step
@@ -197,7 +246,14 @@ void GrowingOverlapContent::Parts::addSpreads(const std::vector<StepOverlap>& st
 
 std::shared_ptr<const OverlapContent> GrowingOverlapContent::refresh(const AnalysedRun& run) {
   const std::lock_guard lock(mutex_);
-  analysis::OverlapNews news = overlaps_.refresh(run.data, run.analysis);
+  // All is made anew once it has ended, and nothing is kept.
+  const bool whole = !run.analysis.closed.more;
+  analysis::OverlapNews news;
+  if (whole) {
+    overlaps_ = analysis::GrowingOverlaps();
+  } else {
+    news = overlaps_.refresh(run.data, run.analysis);
+  }
   if (news.anew) {
     closed_ = Parts();
     closed_.content.warmUp = run.analysis.warmUp;
@@ -209,7 +265,11 @@ std::shared_ptr<const OverlapContent> GrowingOverlapContent::refresh(const Analy
   closed_.all.settle();
   lengths_.add(std::exchange(closed_.lengths, {}));
   Parts parts = closed_;
-  parts.add(std::move(news.open));
+  if (whole) {
+    parts.add(analysis::rankStepOverlaps(run.data, run.analysis));
+  } else {
+    parts.add(std::move(news.open));
+  }
   OverlapContent& content = parts.content;
   std::size_t first = 0;
   for (OverlapContent::Rank& rank : content.ranks) {
@@ -233,9 +293,12 @@ std::shared_ptr<const OverlapContent> GrowingOverlapContent::refresh(const Analy
     content.scaleMs = std::max(1e-6, lengths.at(at) * kRoomAbove);
   }
   content.reasons = parts.reasons.reasons();
-  const auto measured = parts.measured.medians();
+  const auto medians = [&](const analysis::HeadroomSamples& samples, std::uint32_t from) {
+    return whole ? analysis::HeadroomSamples::ofAll(stepsOf(content), from) : samples.medians();
+  };
+  const auto measured = medians(parts.measured, content.warmUp.firstMeasured);
   // With the warm-up as well, for the card of a rank: what it would have made of the figures.
-  const auto all = parts.all.medians();
+  const auto all = medians(parts.all, 0);
   for (OverlapContent::Rank& rank : content.ranks) {
     rank.measured = find(measured, rank.rank);
     rank.all = find(all, rank.rank);

@@ -115,9 +115,14 @@ class GrowingOverlapContent {
     double mostExposed = 0;  // of any rank in a measured step, or a first one
 
     void add(std::vector<analysis::StepOverlap> steps);
+    /// The same of a rank each, of which no more will come: headroom is left out.
+    void add(std::vector<std::vector<analysis::StepOverlap>> ranks);
 
    private:
-    void addSpreads(const std::vector<analysis::StepOverlap>& steps);
+    void put(std::vector<analysis::StepOverlap> steps,
+             std::vector<const analysis::StepOverlap*>& added);
+    void look(const std::vector<const analysis::StepOverlap*>& added);
+    void addSpreads(const std::vector<const analysis::StepOverlap*>& steps);
   };
 
   std::mutex mutex_;

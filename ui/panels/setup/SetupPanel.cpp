@@ -42,6 +42,7 @@ SetupPanel::SetupPanel(SetupPaths paths, QWidget* parent)
       catalog_(paths_.hookscan),
       describer_(paths_.rank) {
   setAcceptDrops(true);
+  draft_.setShipped(paths_.shipped);
   QWidget* top = makeTop();
   fill(this, inColumn({top, {makeMiddle(), 1}, makeBottom()}, 4), {6, 6, 6, 6});
   connect(&draft_, &SetupDraft::changed, this, &SetupPanel::refresh);
@@ -62,10 +63,23 @@ bool SetupPanel::mayDiscard() {
   if (!draft_.isDirty()) {
     return true;
   }
-  const auto answer = QMessageBox::question(
-      this, tr("Unsaved changes"), tr("Save the changes to %1?").arg(draft_.title()),
-      QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
-  return answer == QMessageBox::Discard || (answer == QMessageBox::Save && save());
+  // Of a file that is only read no change can be saved in it, nor the mistakes in that change.
+  const bool inPlace = draft_.canSaveInPlace();
+  QMessageBox box(QMessageBox::Question, tr("Unsaved changes"),
+                  inPlace ? tr("Save the changes to %1?").arg(draft_.title())
+                  : draft_.isShipped(draft_.path())
+                      ? tr("%1 comes with Lockstep and stays as it is. Save the changes as a file "
+                           "of your own?")
+                            .arg(draft_.title())
+                      : tr("Save %1 as a file of your own?").arg(draft_.title()),
+                  QMessageBox::Discard | QMessageBox::Cancel, this);
+  box.setObjectName(QStringLiteral("setupUnsaved"));
+  QPushButton* keep = inPlace ? box.addButton(QMessageBox::Save)
+                              : box.addButton(tr("Save as…"), QMessageBox::AcceptRole);
+  box.setDefaultButton(keep);
+  box.exec();
+  return box.clickedButton() == box.button(QMessageBox::Discard) ||
+         (box.clickedButton() == keep && save());
 }
 
 bool SetupPanel::open(const QString& path) {

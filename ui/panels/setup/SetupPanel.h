@@ -24,9 +24,10 @@ class SetupForm;
 
 /// Where the panel finds what it asks, and where it keeps what was run without being saved.
 struct SetupPaths {
-  QString rank;      ///< lockstep-rank; empty: there is no bucket preview
-  QString hookscan;  ///< lockstep-hookscan; empty = beside the running program
-  QString drafts;    ///< folder; made when it is needed
+  QString rank;          ///< lockstep-rank; empty: there is no bucket preview
+  QString hookscan;      ///< lockstep-hookscan; empty = beside the running program
+  QString drafts;        ///< folder; made when it is needed
+  QString shipped = {};  ///< folder of experiments that are only read; empty: there is none
 };
 
 /// The setup of an experiment: a form made from the experiment's schema and from what plugins

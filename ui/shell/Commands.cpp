@@ -211,11 +211,8 @@ void Commands::refresh(const Situation& now) const {
   // There is nothing to start of traces.
   const bool again = open && (observed || kind == trace::RunKind::kExperiment);
   const QString missing = reasonAgainstStarting(now.programs);
-  run->setEnabled(canStart && now.anyExperiment);
-  setTip(run, !missing.isEmpty() ? missing
-              : !now.anyExperiment
-                  ? commandText("No experiments; name their folder with --experiments")
-                  : commandText("Run the chosen experiment"));
+  run->setEnabled(canStart);
+  setTip(run, missing.isEmpty() ? commandText("Run the experiment as Setup shows it") : missing);
   stop->setEnabled(live || now.comesUp);
   follow->setEnabled(live);
   for (QAction* action : {record, importFiles, importFolder}) {

@@ -71,7 +71,6 @@ struct Commands {
     const Programs& programs;
     RunSession* session;  ///< null: no run is open
     bool comesUp;         ///< a run that was started here
-    bool anyExperiment;
     bool anyRecentRun;
   };
   /// Enables what can be given now; the others say why they cannot.

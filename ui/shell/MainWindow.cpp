@@ -77,17 +77,16 @@ MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
       bar_(new RunBar(commands_, experiments_)),
       run_(frame_, settings_),
       launcher_(frame_, run_, controller_, settings_),
+      experiment_(frame_, *bar_, launcher_, settings_),
       import_(new TraceImport(controller_, *frame_.messages, this)) {
   setObjectName("lockstepStudio");
   setAcceptDrops(true);
   addToolBar(bar_);
-  if (paths.experiment.isEmpty()) {
-    bar_->choose(settings_.experiment());
-  }
   frame_.start->setExperiments(experiments_);
   frame_.start->setFirst(experiments_.empty() ? ExperimentEntry{} : experiments_.front());
   linkParts(frame_, run_);
   wireRuns();
+  wireExperiment();
   wireFiles();
   wireView();
   wireMenus();
@@ -102,6 +101,10 @@ MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
   refreshIteration();
   frame_.stages->setCurrent(QStringLiteral("timeline"));
   frame_.pages->turnTo(Pages::Page::kStart);
+  // The one that was given, which is the first of the list, else the one that was run last.
+  const QString last = settings_.experiment();
+  const QString first = experiments_.empty() ? QString() : experiments_.front().path;
+  experiment_.begin(paths.experiment.isEmpty() && QFileInfo::exists(last) ? last : first);
 }
 
 MainWindow::~MainWindow() {
@@ -112,11 +115,6 @@ MainWindow::~MainWindow() {
 // --- runs
 
 void MainWindow::wireRuns() {
-  connect(commands_.run, &QAction::triggered, this, [this] {
-    if (const QString chosen = bar_->experiment(); !chosen.isEmpty()) {
-      runExperiment(chosen);
-    }
-  });
   connect(commands_.stop, &QAction::triggered, &launcher_, &Launcher::stop);
   connect(commands_.repeat, &QAction::triggered, this, [this] {
     if (session() != nullptr) {
@@ -128,8 +126,6 @@ void MainWindow::wireRuns() {
   wireForecasts();
   connect(commands_.record, &QAction::triggered, &launcher_, [this] { launcher_.askJob(); });
   connect(frame_.start, &StartPage::recordRequested, commands_.record, &QAction::trigger);
-  connect(frame_.start, &StartPage::runRequested, this, &MainWindow::runExperiment);
-  connect(frame_.panels.setup, &SetupPanel::runRequested, this, &MainWindow::runExperiment);
   connect(frame_.strip, &StepStrip::cancelRequested, &launcher_, &Launcher::stop);
   connect(frame_.panels.runs, &RunsPanel::stopRequested, &controller_, &RunController::stop);
   connect(frame_.panels.runs, &RunsPanel::repeatRequested, &launcher_, &Launcher::repeat);
@@ -159,10 +155,9 @@ void MainWindow::wireForecasts() {
   connect(&controller_, &RunController::endedEarly, &history, &ForecastHistory::giveUp);
 }
 
-void MainWindow::runExperiment(const QString& path) {
-  bar_->choose(path);
-  settings_.setExperiment(path);
-  launcher_.start(path);
+void MainWindow::wireExperiment() {
+  connect(commands_.run, &QAction::triggered, &experiment_, &CurrentExperiment::runShown);
+  connect(frame_.start, &StartPage::runRequested, this, &MainWindow::runExperiment);
 }
 
 void MainWindow::runFirst() {
@@ -389,7 +384,6 @@ void MainWindow::refresh() {
   commands_.refresh({.programs = build_.programs(),
                      .session = session(),
                      .comesUp = !launcher_.comingUp().isEmpty(),
-                     .anyExperiment = !experiments_.empty(),
                      .anyRecentRun = !settings_.recentRuns().isEmpty()});
   refreshTitle();
 }

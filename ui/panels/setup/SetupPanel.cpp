@@ -95,11 +95,14 @@ bool SetupPanel::open(const QString& path) {
 }
 
 void SetupPanel::openAndRun(const QString& path) {
-  if (!open(path)) {
-    return;
+  if (open(path)) {
+    runSoon();
   }
-  // Opening has asked the plugins, unless this text was asked about before.
-  runWhenKnown_ = catalog_.isAsking();
+}
+
+void SetupPanel::runSoon() {
+  // A reason that the plugins' answer may take away; of their mistakes run() does nothing.
+  runWhenKnown_ = catalog_.isAsking() && !reasonAgainstRun().isEmpty();
   if (!runWhenKnown_) {
     run();
   }

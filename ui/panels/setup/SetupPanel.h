@@ -67,6 +67,8 @@ class SetupPanel : public QWidget {
   bool save();
   bool saveAs();
   void run();
+  /// The same, where plugins are being asked once they have answered.
+  void runSoon();
   void queueRun();
   void undo() { draft_.undo(); }
   void redo() { draft_.redo(); }

@@ -65,6 +65,8 @@ Commands::Commands(QWidget* parent, const Stages& stages, const QList<QAction*>&
   record = command("record", "Record a Py&Torch job…", {Qt::CTRL | Qt::Key_R});
   stop = command("stop", "&Stop", {Qt::SHIFT | Qt::Key_F5});
   repeat = command("repeat", "Re&peat", {Qt::CTRL | Qt::Key_F5});
+  runAgain = command("runAgain", "Run again &with…", {Qt::CTRL | Qt::SHIFT | Qt::Key_F5});
+  editCopy = command("editCopy", "&Edit a copy");
   undo = command("undo", "&Undo change of view", {QKeySequence::Undo});
   redo = command("redo", "&Redo change of view",
                  {Qt::CTRL | Qt::Key_Y, Qt::CTRL | Qt::SHIFT | Qt::Key_Z});
@@ -168,7 +170,7 @@ QMenu* Commands::fillMenus(QMainWindow& window, const QList<QAction*>& docks) co
   edit->addAction(copyJson);
 
   QMenu* runs = window.menuBar()->addMenu(commandText("&Run"));
-  runs->addActions({run, record, stop, repeat});
+  runs->addActions({run, record, stop, repeat, runAgain, editCopy});
   runs->addSeparator();
   runs->addActions(ofRuns);
 
@@ -209,7 +211,8 @@ void Commands::refresh(const Situation& now) const {
   const auto kind = open ? now.session->model()->info().kind : trace::RunKind::kExperiment;
   const bool observed = kind == trace::RunKind::kObserved;
   // There is nothing to start of traces.
-  const bool again = open && (observed || kind == trace::RunKind::kExperiment);
+  const bool experiment = open && kind == trace::RunKind::kExperiment;
+  const bool again = open && (observed || experiment);
   const QString missing = reasonAgainstStarting(now.programs);
   run->setEnabled(canStart);
   setTip(run, missing.isEmpty() ? commandText("Run the experiment as Setup shows it") : missing);
@@ -219,7 +222,15 @@ void Commands::refresh(const Situation& now) const {
     action->setEnabled(canStart);
   }
   repeat->setEnabled(again && canStart);
-  repeat->setText(observed ? commandText("Run a&gain…") : commandText("Re&peat"));
+  // Of a job nothing runs unasked: both would be the same.
+  repeat->setText(observed ? commandText("Run a&gain with…") : commandText("Re&peat"));
+  runAgain->setVisible(!observed);
+  runAgain->setEnabled(experiment && canStart);
+  setTip(runAgain, commandText("Run the experiment of this run with other settings, and compare"));
+  editCopy->setEnabled(experiment);
+  setTip(editCopy, experiment || !open
+                       ? commandText("Open the experiment of this run in Setup, as a new one")
+                       : commandText("This run has no experiment that could be edited"));
   setTip(repeat, !again && open ? commandText("This run has no command that could be run again")
                  : observed     ? commandText("Run the command of this job again")
                                 : commandText("Run the experiment of this run again"));
@@ -238,7 +249,8 @@ std::vector<KeySheet::Group> Commands::groups() const {
   look.append(views);
   look.append(layouts->actions());
   look.append({findings, resetLayout, fit, undo, redo, copyJson});
-  std::vector<KeySheet::Group> all{{commandText("Runs"), {run, record, stop, repeat}},
+  std::vector<KeySheet::Group> all{{commandText("Runs"),
+                                    {run, record, stop, repeat, runAgain, editCopy}},
                                    {commandText("Files"), {open, reopen, importFiles, importFolder, exportRun, exportPicture, exportReport, quit}},
                                    {commandText("View"), look},
                                    {commandText("Help"), {palette, keys, changeKeys, about}}};

@@ -35,6 +35,8 @@ struct Commands {
   QAction* record;
   QAction* stop;
   QAction* repeat;
+  QAction* runAgain;
+  QAction* editCopy;
 
   QAction* undo;
   QAction* redo;

@@ -2,9 +2,11 @@
 
 #include <QFileInfo>
 
+#include "ui/panels/runs/RunLabel.h"
 #include "ui/shell/Frame.h"
 #include "ui/shell/Launcher.h"
 #include "ui/shell/RunBar.h"
+#include "ui/shell/RunController.h"
 #include "ui/shell/Settings.h"
 
 namespace lockstep::ui {
@@ -63,6 +65,19 @@ void CurrentExperiment::run(const QString& path) {
   const QString file = QFileInfo(path).absoluteFilePath();
   if (frame_.panels.setup->open(file)) {
     start(file);
+  }
+}
+
+void CurrentExperiment::editCopy(const QString& run) {
+  const auto info = repeatable(run);
+  if (!info.ok()) {
+    frame_.messages->show(QStringLiteral("setup"), MessageBar::Kind::kError,
+                          QString::fromStdString(info.error().message()));
+    return;
+  }
+  if (frame_.panels.setup->editCopy(info.value().experimentToml,
+                                    shownName(run.toStdString(), info.value().name))) {
+    frame_.docks.bring(frame_.panels.setup);
   }
 }
 

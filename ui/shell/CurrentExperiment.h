@@ -26,6 +26,8 @@ class CurrentExperiment : public QObject {
   /// Opens a file in Setup and runs it. Does nothing where the user would rather keep what stands
   /// there.
   void run(const QString& path);
+  /// Opens a copy of the experiment of a run in Setup.
+  void editCopy(const QString& run);
 
  private:
   void choose(const QString& path);

@@ -121,6 +121,13 @@ void MainWindow::wireRuns() {
       launcher_.repeat(session()->path());
     }
   });
+  connect(commands_.runAgain, &QAction::triggered, this, [this] {
+    if (session() != nullptr) {
+      launcher_.runAgain(session()->path());
+    }
+  });
+  connect(frame_.start, &StartPage::runAgainRequested, &launcher_, &Launcher::runAgain);
+  connect(frame_.panels.runs, &RunsPanel::runAgainRequested, &launcher_, &Launcher::runAgain);
   connect(frame_.findings, &Findings::applyRequested, &launcher_,
           [this](const diagnosis::Finding& finding) { launcher_.startWith(finding.settings); });
   wireForecasts();
@@ -158,6 +165,14 @@ void MainWindow::wireForecasts() {
 void MainWindow::wireExperiment() {
   connect(commands_.run, &QAction::triggered, &experiment_, &CurrentExperiment::runShown);
   connect(frame_.start, &StartPage::runRequested, this, &MainWindow::runExperiment);
+  connect(frame_.start, &StartPage::editCopyRequested, &experiment_, &CurrentExperiment::editCopy);
+  connect(frame_.panels.runs, &RunsPanel::editCopyRequested, &experiment_,
+          &CurrentExperiment::editCopy);
+  connect(commands_.editCopy, &QAction::triggered, this, [this] {
+    if (session() != nullptr) {
+      experiment_.editCopy(session()->path());
+    }
+  });
 }
 
 void MainWindow::runFirst() {

@@ -1,7 +1,9 @@
 #include "ui/shell/RunBar.h"
 
 #include <QComboBox>
+#include <QMenu>
 #include <QSignalBlocker>
+#include <QToolButton>
 
 #include "ui/panels/Labels.h"
 #include "ui/shell/Commands.h"
@@ -36,6 +38,11 @@ RunBar::RunBar(const Commands& commands, const std::vector<ExperimentEntry>& exp
   addWidget(experiments_);
   addSeparator();
   addActions({commands.run, commands.stop, commands.repeat});
+  auto* again = named(new QMenu(this), "repeatMenu");
+  again->addActions({commands.runAgain, commands.editCopy});
+  auto* repeat = qobject_cast<QToolButton*>(widgetForAction(commands.repeat));
+  repeat->setMenu(again);
+  repeat->setPopupMode(QToolButton::MenuButtonPopup);
   addSeparator();
   addAction(commands.follow);
   addSeparator();

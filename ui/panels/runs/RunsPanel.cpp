@@ -305,9 +305,14 @@ void RunsPanel::addRunVerbs(QMenu& menu, const RunEntry& entry) {
   menu.setDefaultAction(open);
   QAction* stop =
       menu.addAction(tr("Stop"), this, [this, entry] { emit stopRequested(entry.path); });
+  const bool experiment = entry.kind == trace::RunKind::kExperiment;
+  const bool observed = entry.kind == trace::RunKind::kObserved;
   QAction* repeat =
-      menu.addAction(entry.kind == trace::RunKind::kObserved ? tr("Run again…") : tr("Repeat"),
-                     this, [this, entry] { emit repeatRequested(entry.path); });
+      menu.addAction(tr("Repeat"), this, [this, entry] { emit repeatRequested(entry.path); });
+  QAction* again = menu.addAction(tr("Run again with…"), this,
+                                  [this, entry] { emit runAgainRequested(entry.path); });
+  QAction* edit = menu.addAction(tr("Edit a copy"), this,
+                                 [this, entry] { emit editCopyRequested(entry.path); });
   menu.addSeparator();
   const QStringList chosen = selectedRuns();
   QAction* compare =
@@ -323,9 +328,11 @@ void RunsPanel::addRunVerbs(QMenu& menu, const RunEntry& entry) {
   QAction* trash = menu.addAction(tr("Move to trash"), this, [this, entry] { moveToTrash(entry); });
   stop->setEnabled(entry.live());
   trash->setEnabled(!entry.live());
-  const bool started =  // and not made of traces
-      entry.kind == trace::RunKind::kExperiment || entry.kind == trace::RunKind::kObserved;
-  repeat->setEnabled(entry.problem.isEmpty() && !entry.unread && started);
+  // What was made of traces holds nothing that could be started; of a job nothing runs unasked.
+  const bool readable = entry.problem.isEmpty() && !entry.unread;
+  repeat->setEnabled(readable && experiment);
+  again->setEnabled(readable && (experiment || observed));
+  edit->setEnabled(readable && experiment);
 }
 
 void RunsPanel::moveToTrash(const RunEntry& entry) {

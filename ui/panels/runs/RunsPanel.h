@@ -61,6 +61,8 @@ class RunsPanel : public QWidget {
   void openRequested(const QString& path);
   void stopRequested(const QString& path);
   void repeatRequested(const QString& path);
+  void runAgainRequested(const QString& path);
+  void editCopyRequested(const QString& path);
   void demoRequested();
   /// Two runs or more, the one that was chosen first in front.
   void compareRequested(const QStringList& paths);

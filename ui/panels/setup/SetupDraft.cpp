@@ -34,8 +34,9 @@ void SetupDraft::setShipped(const QString& folder) {
   shipped_ = canonical.isEmpty() ? QString() : canonical + '/';
 }
 
-void SetupDraft::begin(std::string text) {
+void SetupDraft::begin(std::string text, const QString& title) {
   path_.clear();
+  untitled_ = title;
   restart(text.empty() ? kNew : std::move(text));
   emit changed();
 }
@@ -105,12 +106,15 @@ QString SetupDraft::placeForACopy() const {
   if (!folder.exists()) {
     folder = QDir::home();
   }
-  return folder.filePath(path_.isEmpty() ? QStringLiteral("experiment.toml")
+  QString name = untitled_.isEmpty() ? QStringLiteral("experiment") : untitled_;
+  return folder.filePath(path_.isEmpty() ? name.replace('/', '-') + QStringLiteral(".toml")
                                          : QFileInfo(path_).fileName());
 }
 
 QString SetupDraft::title() const {
-  return path_.isEmpty() ? tr("New experiment") : QFileInfo(path_).fileName();
+  return !path_.isEmpty()      ? QFileInfo(path_).fileName()
+         : untitled_.isEmpty() ? tr("New experiment")
+                               : untitled_;
 }
 
 void SetupDraft::restart(std::string text) {

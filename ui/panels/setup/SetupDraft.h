@@ -25,7 +25,8 @@ class SetupDraft : public QObject {
   void setShipped(const QString& folder);
 
   /// Starts anew with a text that has no file yet; empty: with an experiment that runs as it is.
-  void begin(std::string text = {});
+  /// `title`: what it is called until it is saved.
+  void begin(std::string text = {}, const QString& title = {});
   /// Reads a file; one with mistakes is opened too, as long as it is TOML. Undo begins anew.
   base::Status open(const QString& path);
   /// Writes the text to `path`, which is the draft's file from then on. Errors: it is one of those
@@ -100,6 +101,7 @@ class SetupDraft : public QObject {
 
   QString shipped_;  // canonical, with a slash at its end; empty: no files are only read
   QString path_;
+  QString untitled_;  // what it is called without a file; empty: it is a new one
   std::string saved_;
   std::vector<Step> steps_;
   std::size_t at_ = 0;

@@ -17,6 +17,7 @@
 #include "ui/panels/LocalFiles.h"
 #include "ui/panels/setup/BucketPreview.h"
 #include "ui/panels/setup/FieldEditor.h"
+#include "ui/panels/setup/RecordedExperiment.h"
 #include "ui/panels/setup/RunFiles.h"
 #include "ui/panels/setup/RunQueueList.h"
 #include "ui/panels/setup/SetupForm.h"
@@ -87,11 +88,22 @@ bool SetupPanel::open(const QString& path) {
   if (!mayDiscard()) {
     return false;
   }
+  catalog_.forget();  // what it said of this text is not in a draft that begins anew
   const auto opened = draft_.open(path);
   if (!opened.ok()) {
     emit failed(QString::fromStdString(opened.error().message()));
   }
   return opened.ok();
+}
+
+bool SetupPanel::editCopy(const std::string& recorded, const QString& run) {
+  runWhenKnown_ = false;
+  if (!mayDiscard()) {
+    return false;
+  }
+  catalog_.forget();
+  draft_.begin(asWritten(recorded, run.toStdString()), tr("Copy of %1").arg(run));
+  return true;
 }
 
 void SetupPanel::openAndRun(const QString& path) {
@@ -123,6 +135,7 @@ void SetupPanel::offerHooks(const QStringList& hooks) {
 void SetupPanel::newExperiment() {
   runWhenKnown_ = false;
   if (mayDiscard()) {
+    catalog_.forget();
     draft_.begin();
   }
 }
@@ -166,21 +179,7 @@ bool SetupPanel::saveTo(const QString& path) {
 }
 
 QString SetupPanel::reasonAgainstRun() const {
-  const auto& mistakes = draft_.mistakes();
-  if (!mistakes.empty()) {
-    const QString first = QString::fromStdString(
-        (mistakes.front().key.empty() ? "" : mistakes.front().key + ": ") + mistakes.front().text);
-    return mistakes.size() == 1 ? first
-                                : tr("%1 mistakes, the first: %2").arg(mistakes.size()).arg(first);
-  }
-  // Of an engine's own hook the parser knows all, so Run need not wait for the plugins.
-  const bool own = draft_.parsed().experiment.hook.isOwn();
-  if (catalog_.isAsking() && (!own || !draft_.parsed().sweep.empty())) {
-    return own ? tr("Checking the runs of the sweep…")
-               : tr("Asking the plugin of hook %1…")
-                     .arg(QString::fromStdString(draft_.parsed().experiment.hook.name));
-  }
-  return {};
+  return ui::reasonAgainstRun(draft_, catalog_);
 }
 
 void SetupPanel::blockRun(const QString& reason) {
@@ -193,7 +192,7 @@ void SetupPanel::blockRun(const QString& reason) {
 void SetupPanel::setRank(const QString& rank, const QString& whyNot) {
   paths_.rank = rank;
   describer_.setRank(rank, whyNot);
-  askPlugins();
+  catalog_.forget();
   ask();
 }
 
@@ -353,24 +352,13 @@ void SetupPanel::filter() {
 }
 
 void SetupPanel::ask() {
-  // Only what has changed: the answer itself is a change of the draft (its mistakes), and would ask
-  // again without end.
-  if (askedText_ != draft_.text().text() || askedPath_ != draft_.path()) {
-    askPlugins();
-  }
+  catalog_.ask(draft_);
   if (!draft_.parsed().mistakes.empty()) {
     preview_->showReason(tr("The buckets can be told once the mistakes are mended."));
     return;
   }
   describer_.ask(draft_.parsed().experiment);
   preview_->show(draft_.parsed().experiment);
-}
-
-void SetupPanel::askPlugins() {
-  askedText_ = draft_.text().text();
-  askedPath_ = draft_.path();
-  catalog_.ask({askedText_, draft_.title().toStdString(), draft_.folder().toStdString(),
-                draft_.path().toStdString()});
 }
 
 /// Mistakes that no field can show: unknown keys, what is no TOML.

@@ -46,6 +46,9 @@ class SetupPanel : public QWidget {
   /// Opens an experiment file, after asking what is to become of changes that are not saved.
   /// Returns whether it is open.
   bool open(const QString& path);
+  /// Starts anew with a copy of the experiment that a run file holds, called after the run, after
+  /// asking the same. Returns whether it is there.
+  bool editCopy(const std::string& recorded, const QString& run);
   /// Opens a file and runs it, all of its sweep where it has one, as soon as its plugins are
   /// asked; with mistakes it is only opened. For files that are started elsewhere in the window.
   void openAndRun(const QString& path);
@@ -102,7 +105,6 @@ class SetupPanel : public QWidget {
   void refreshOthers();
   void refreshActions();
   void ask();
-  void askPlugins();
   void filter();
   void queueFiles(const QStringList& files);
   bool saveTo(const QString& path);
@@ -131,8 +133,6 @@ class SetupPanel : public QWidget {
   QLabel* reason_ = nullptr;
   QString blocked_;
   bool runWhenKnown_ = false;
-  std::string askedText_;
-  QString askedPath_;
 };
 
 }  // namespace lockstep::ui

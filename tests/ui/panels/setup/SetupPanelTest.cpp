@@ -6,6 +6,7 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QFile>
+#include <QFileInfo>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
@@ -386,6 +387,24 @@ TEST_F(SetupPanelTest, LeavingAFileOfOnesOwnAsksForItAndANewOneForAName) {
   panel_->newExperiment();
   panel_->draft().setKey(*experiment::findField("ddp.bucket_cap_mb"), "8");
   EXPECT_EQ(leave("Discard").question, "Save New experiment as a file of your own?");
+}
+
+TEST_F(SetupPanelTest, ACopyOfARunsExperimentIsANewOneCalledAfterIt) {
+  experiment::Experiment run;
+  run.name = "demo";
+  run.train.steps = 5;
+  run.ddp.bucketCapMb = 4;
+  ASSERT_TRUE(panel_->editCopy(experiment::toToml(run), "demo"));
+  EXPECT_EQ(panel_->draft().title(), "Copy of demo");
+  EXPECT_TRUE(panel_->draft().path().isEmpty());
+  EXPECT_EQ(QFileInfo(panel_->draft().placeForACopy()).fileName(), "Copy of demo.toml");
+  EXPECT_EQ(panel_->draft().text().value("ddp.bucket_cap_mb"), "4");
+  ASSERT_TRUE(waitUntil([&] { return runButton()->isEnabled(); })) << reason().toStdString();
+  click(runButton());
+  ASSERT_TRUE(waitUntil([&] { return !run_.isEmpty(); }));
+  EXPECT_EQ(experiment::parseFile(run_.toStdString()).experiment.name, "demo");
+  panel_->newExperiment();
+  EXPECT_EQ(panel_->draft().title(), "New experiment");
 }
 
 TEST_F(SetupPanelTest, WhatNoFieldCanShowIsListedAndCanBeLeftOut) {

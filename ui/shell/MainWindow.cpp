@@ -137,6 +137,9 @@ void MainWindow::wireRuns() {
   connect(frame_.panels.runs, &RunsPanel::stopRequested, &controller_, &RunController::stop);
   connect(frame_.panels.runs, &RunsPanel::repeatRequested, &launcher_, &Launcher::repeat);
   connect(frame_.panels.runs, &RunsPanel::demoRequested, this, &MainWindow::runFirst);
+  frame_.panels.runs->setGroupBy(settings_.runsGroupBy());
+  connect(frame_.panels.runs, &RunsPanel::groupByChosen, this,
+          [this](const QString& key) { settings_.setRunsGroupBy(key); });
   for (const RunView* view : frame_.views.all()) {
     connect(view, &RunView::demoRequested, this, &MainWindow::runFirst);
     connect(view, &RunView::openRequested, this, &MainWindow::chooseRunFile);

@@ -75,8 +75,10 @@ RunsPanel::RunsPanel(const QString& folder, QWidget* parent)
           return filter.accepts(static_cast<const RunsTable&>(rows), row);
         });
   });
-  connect(groups_, &QComboBox::activated, this,
-          [this] { setGroupBy(groups_->currentData().toString()); });
+  connect(groups_, &QComboBox::activated, this, [this] {
+    setGroupBy(groups_->currentData().toString());
+    emit groupByChosen(groupBy_);
+  });
   connect(labels_, &RunLabelForm::saved, this, &RunsPanel::keepLabel);
   connect(labels_, &RunLabelForm::closed, view_, [this] { view_->setFocus(Qt::OtherFocusReason); });
   wireScanner();
@@ -197,10 +199,19 @@ void RunsPanel::setCompared(const QStringList& paths) {
 
 void RunsPanel::setGroupBy(const QString& key) {
   groupBy_ = key;
-  groups_->setCurrentIndex(std::max(0, groups_->findData(key)));
+  showGroupBy();
   view_->setColumnHidden(RunsTable::kGroup, key.isEmpty());
   showRows(runs_->entries());
   view_->horizontalHeader()->viewport()->update();  // the column is called by its key
+}
+
+// A setting in which the runs do not differ now, or one that was chosen before they were read, is
+// no choice, and holds all the same.
+void RunsPanel::showGroupBy() {
+  if (!groupBy_.isEmpty() && groups_->findData(groupBy_) < 0) {
+    groups_->addItem(titleOfGroups(groupBy_), groupBy_);
+  }
+  groups_->setCurrentIndex(std::max(0, groups_->findData(groupBy_)));
 }
 
 // By what every run has, then by the settings in which those of the list differ.
@@ -224,10 +235,7 @@ void RunsPanel::offerGroups() {
   for (const QString& key : settings) {
     groups_->addItem(titleOfGroups(key), key);
   }
-  if (!groupBy_.isEmpty() && groups_->findData(groupBy_) < 0) {
-    groups_->addItem(titleOfGroups(groupBy_), groupBy_);
-  }
-  groups_->setCurrentIndex(std::max(0, groups_->findData(groupBy_)));
+  showGroupBy();
 }
 
 std::vector<RunEntry> RunsPanel::selectedEntries() const {

@@ -60,6 +60,8 @@ Commands::Commands(QWidget* parent, const Stages& stages, const QList<QAction*>&
   exportRun = command("exportRun", "&Export…", {Qt::CTRL | Qt::Key_E});
   exportPicture = command("exportPicture", "Export &picture…", {Qt::CTRL | Qt::SHIFT | Qt::Key_E});
   exportReport = command("exportReport", "Export &report…");
+  savePicture = command("savePicture", "&Save a picture of this view");
+  saveTable = command("saveTable", "Save the &table in sight as CSV");
   quit = command("quit", "&Quit", {Qt::CTRL | Qt::Key_Q});
   run = command("run", "&Run", {QKeySequence(Qt::Key_F5)});
   record = command("record", "Record a Py&Torch job…", {Qt::CTRL | Qt::Key_R});
@@ -118,11 +120,14 @@ Commands::Commands(QWidget* parent, const Stages& stages, const QList<QAction*>&
   open->setIcon(icon(Glyph::kOpen));
   exportPicture->setIcon(icon(Glyph::kPicture));
   // What is shown and what was recorded are there together.
-  for (QAction* other : {exportRun, exportReport}) {
+  for (QAction* other : {exportRun, exportReport, savePicture}) {
     QObject::connect(exportPicture, &QAction::enabledChanged, other, &QAction::setEnabled);
   }
   setTip(exportReport,
          commandText("Write what there is to say of this run into one page for any browser"));
+  setTip(savePicture, commandText("Write it beside the run at once, under a name of its own"));
+  setTip(saveTable, commandText("Write the table that has the focus, or of this view, beside the "
+                                "run at once"));
   quit->setMenuRole(QAction::QuitRole);
 
   const auto theme = [&](const QString& text, ThemeChoice choice) {
@@ -161,6 +166,7 @@ QMenu* Commands::fillMenus(QMainWindow& window, const QList<QAction*>& docks) co
   file->addActions({importFiles, importFolder});
   file->addSeparator();
   file->addActions({exportRun, exportPicture, exportReport});
+  file->addActions({savePicture, saveTable});
   file->addSeparator();
   file->addAction(quit);
 
@@ -249,11 +255,13 @@ std::vector<KeySheet::Group> Commands::groups() const {
   look.append(views);
   look.append(layouts->actions());
   look.append({findings, resetLayout, fit, undo, redo, copyJson});
-  std::vector<KeySheet::Group> all{{commandText("Runs"),
-                                    {run, record, stop, repeat, runAgain, editCopy}},
-                                   {commandText("Files"), {open, reopen, importFiles, importFolder, exportRun, exportPicture, exportReport, quit}},
-                                   {commandText("View"), look},
-                                   {commandText("Help"), {palette, keys, changeKeys, about}}};
+  std::vector<KeySheet::Group> all{
+      {commandText("Runs"), {run, record, stop, repeat, runAgain, editCopy}},
+      {commandText("Files"),
+       {open, reopen, importFiles, importFolder, exportRun, exportPicture, exportReport,
+        savePicture, saveTable, quit}},
+      {commandText("View"), look},
+      {commandText("Help"), {palette, keys, changeKeys, about}}};
   all.push_back({commandText("List of runs"), ofRuns});
   all.insert(all.end(), ofViews.begin(), ofViews.end());
   return all;

@@ -29,6 +29,8 @@ struct Commands {
   QAction* exportRun;
   QAction* exportPicture;
   QAction* exportReport;
+  QAction* savePicture;
+  QAction* saveTable;
   QAction* quit;
 
   QAction* run;

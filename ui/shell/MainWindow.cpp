@@ -215,6 +215,8 @@ void MainWindow::wireFiles() {
   connect(commands_.exportPicture, &QAction::triggered, exporting,
           [exporting] { exporting->askPicture(); });
   connect(commands_.exportReport, &QAction::triggered, exporting, &ExportController::askReport);
+  connect(commands_.savePicture, &QAction::triggered, exporting, &ExportController::savePictureNow);
+  connect(commands_.saveTable, &QAction::triggered, exporting, &ExportController::saveTableNow);
   connect(frame_.views.timeline, &TimelineView::exportRangeRequested, exporting,
           &ExportController::askPicture);
 }

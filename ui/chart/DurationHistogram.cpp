@@ -14,6 +14,7 @@ namespace {
 constexpr double kPixelsABin = 9;
 constexpr double kNsPerMs = 1e6;
 constexpr double kShortestMs = 1e-5;  // of an axis, where all took no time
+constexpr float kIntervalAlpha = 0.2f;
 
 class HistogramDrawing {
  public:
@@ -27,6 +28,9 @@ class HistogramDrawing {
     }
     drawLegend();
     drawAxis();
+    if (frame_.forecast) {
+      drawForecast(*frame_.forecast);
+    }
     for (std::size_t run = 0; run < frame_.runs.size(); ++run) {
       drawBars(run);
     }
@@ -52,9 +56,13 @@ class HistogramDrawing {
     }
     // The axis ends at the longest P99, so a single outlier does not squeeze all others into one
     // bin; what lies beyond is said in the legend.
+    if (frame_.forecast) {
+      from = std::min(from, frame_.forecast->lowMs);
+      to = std::max(to, frame_.forecast->highMs);
+    }
     const double room = std::max((to - from) * 0.02, to * 1e-3);
-    plot_ = frame_.rect.adjusted(
-        0, (line_ + 4) * static_cast<double>(frame_.runs.size()) + line_ + 6, 0, -line_ - 4);
+    const auto words = static_cast<double>(frame_.runs.size() + (frame_.forecast ? 1 : 0));
+    plot_ = frame_.rect.adjusted(0, (line_ + 4) * words + line_ + 6, 0, -line_ - 4);
     if (!any || plot_.width() < 20 || plot_.height() < 10) {
       return false;
     }
@@ -103,6 +111,25 @@ class HistogramDrawing {
                   palette_);
       y += line_ + 4;
     }
+    if (frame_.forecast) {
+      const QRectF swatch(frame_.rect.left(), y + 2, 16, line_ - 4);
+      list_.fill(swatch, withAlpha(palette_.measure, kIntervalAlpha));
+      list_.fill(QRectF(swatch.center().x() - 1, swatch.top(), 2, swatch.height()),
+                 palette_.measure);
+      list_.label(QRectF(frame_.rect.left() + 24, y, frame_.rect.width() - 24, line_),
+                  QStringLiteral("forecast %1, from %2 to %3")
+                      .arg(formatMs(frame_.forecast->ms), formatMs(frame_.forecast->lowMs),
+                           formatMs(frame_.forecast->highMs)),
+                  palette_);
+    }
+  }
+
+  void drawForecast(const HistogramForecast& forecast) {
+    const double left = scale_.at(forecast.lowMs);
+    list_.fill(QRectF(left, plot_.top(), scale_.at(forecast.highMs) - left, plot_.height()),
+               withAlpha(palette_.measure, kIntervalAlpha));
+    list_.fill(QRectF(scale_.at(forecast.ms) - 1, plot_.top(), 2, plot_.height()),
+               palette_.measure);
   }
 
   void drawAxis() {

@@ -20,10 +20,20 @@ struct HistogramRun {
   QColor colour;
 };
 
+/// What was forecast of the durations, with its interval.
+struct HistogramForecast {
+  double ms = 0;
+  double lowMs = 0;
+  double highMs = 0;
+
+  bool operator==(const HistogramForecast&) const = default;
+};
+
 /// One frame of overlaid histograms of durations.
 struct HistogramFrame {
   QRectF rect;
   std::vector<HistogramRun> runs;
+  std::optional<HistogramForecast> forecast;  ///< of the first run
   QString none;                    ///< a sentence for when no run has a value
   std::optional<QPointF> pointer;  ///< tells the counts of the bin under it
 };
@@ -31,7 +41,7 @@ struct HistogramFrame {
 /// Draws the runs' durations over one axis: bars as shares of each run's count, so that runs of
 /// different length can be compared, the first filled, the others hatched with an outline; P50 as
 /// a line, P90 as a dashed one, and in words above the plot these, P99 and what is longer than the
-/// axis, which ends at the longest P99. [ui-thread]
+/// axis, which ends at the longest P99; a forecast as a line in its interval. [ui-thread]
 void drawHistogram(DisplayList& list, const HistogramFrame& frame, const Palette& palette);
 
 }  // namespace lockstep::ui

@@ -119,6 +119,9 @@ void drawSparkline(DisplayList& list, const QRectF& rect, const std::vector<doub
     low = middle - least / 2 - 1e-12;
     high = middle + least / 2 + 1e-12;
   }
+  if (high == low) {  // nothing but zeros, which lie along the bottom
+    high = 1;
+  }
   const QColor ground = withAlpha(colour, 0.16f);
   std::vector<QPointF> line;
   const double step =

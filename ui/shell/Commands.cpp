@@ -60,11 +60,15 @@ Commands::Commands(QWidget* parent, const Stages& stages, const QList<QAction*>&
   exportRun = command("exportRun", "&Export…", {Qt::CTRL | Qt::Key_E});
   exportPicture = command("exportPicture", "Export &picture…", {Qt::CTRL | Qt::SHIFT | Qt::Key_E});
   exportReport = command("exportReport", "Export &report…");
+  savePicture = command("savePicture", "&Save a picture of this view");
+  saveTable = command("saveTable", "Save the &table in sight as CSV");
   quit = command("quit", "&Quit", {Qt::CTRL | Qt::Key_Q});
   run = command("run", "&Run", {QKeySequence(Qt::Key_F5)});
   record = command("record", "Record a Py&Torch job…", {Qt::CTRL | Qt::Key_R});
   stop = command("stop", "&Stop", {Qt::SHIFT | Qt::Key_F5});
   repeat = command("repeat", "Re&peat", {Qt::CTRL | Qt::Key_F5});
+  runAgain = command("runAgain", "Run again &with…", {Qt::CTRL | Qt::SHIFT | Qt::Key_F5});
+  editCopy = command("editCopy", "&Edit a copy");
   undo = command("undo", "&Undo change of view", {QKeySequence::Undo});
   redo = command("redo", "&Redo change of view",
                  {Qt::CTRL | Qt::Key_Y, Qt::CTRL | Qt::SHIFT | Qt::Key_Z});
@@ -122,11 +126,14 @@ Commands::Commands(QWidget* parent, const Stages& stages, const QList<QAction*>&
   open->setIcon(icon(Glyph::kOpen));
   exportPicture->setIcon(icon(Glyph::kPicture));
   // What is shown and what was recorded are there together.
-  for (QAction* other : {exportRun, exportReport}) {
+  for (QAction* other : {exportRun, exportReport, savePicture}) {
     QObject::connect(exportPicture, &QAction::enabledChanged, other, &QAction::setEnabled);
   }
   setTip(exportReport,
          commandText("Write what there is to say of this run into one page for any browser"));
+  setTip(savePicture, commandText("Write it beside the run at once, under a name of its own"));
+  setTip(saveTable, commandText("Write the table that has the focus, or of this view, beside the "
+                                "run at once"));
   quit->setMenuRole(QAction::QuitRole);
 
   const auto theme = [&](const QString& text, ThemeChoice choice) {
@@ -165,6 +172,7 @@ QMenu* Commands::fillMenus(QMainWindow& window, const QList<QAction*>& docks) co
   file->addActions({importFiles, importFolder});
   file->addSeparator();
   file->addActions({exportRun, exportPicture, exportReport});
+  file->addActions({savePicture, saveTable});
   file->addSeparator();
   file->addAction(quit);
 
@@ -174,7 +182,7 @@ QMenu* Commands::fillMenus(QMainWindow& window, const QList<QAction*>& docks) co
   edit->addAction(copyJson);
 
   QMenu* runs = window.menuBar()->addMenu(commandText("&Run"));
-  runs->addActions({run, record, stop, repeat});
+  runs->addActions({run, record, stop, repeat, runAgain, editCopy});
   runs->addSeparator();
   runs->addActions(ofRuns);
 
@@ -217,20 +225,26 @@ void Commands::refresh(const Situation& now) const {
   const auto kind = open ? now.session->model()->info().kind : trace::RunKind::kExperiment;
   const bool observed = kind == trace::RunKind::kObserved;
   // There is nothing to start of traces.
-  const bool again = open && (observed || kind == trace::RunKind::kExperiment);
+  const bool experiment = open && kind == trace::RunKind::kExperiment;
+  const bool again = open && (observed || experiment);
   const QString missing = reasonAgainstStarting(now.programs);
-  run->setEnabled(canStart && now.anyExperiment);
-  setTip(run, !missing.isEmpty() ? missing
-              : !now.anyExperiment
-                  ? commandText("No experiments; name their folder with --experiments")
-                  : commandText("Run the chosen experiment"));
+  run->setEnabled(canStart);
+  setTip(run, missing.isEmpty() ? commandText("Run the experiment as Setup shows it") : missing);
   stop->setEnabled(live || now.comesUp);
   follow->setEnabled(live);
   for (QAction* action : {record, importFiles, importFolder}) {
     action->setEnabled(canStart);
   }
   repeat->setEnabled(again && canStart);
-  repeat->setText(observed ? commandText("Run a&gain…") : commandText("Re&peat"));
+  // Of a job nothing runs unasked: both would be the same.
+  repeat->setText(observed ? commandText("Run a&gain with…") : commandText("Re&peat"));
+  runAgain->setVisible(!observed);
+  runAgain->setEnabled(experiment && canStart);
+  setTip(runAgain, commandText("Run the experiment of this run with other settings, and compare"));
+  editCopy->setEnabled(experiment);
+  setTip(editCopy, experiment || !open
+                       ? commandText("Open the experiment of this run in Setup, as a new one")
+                       : commandText("This run has no experiment that could be edited"));
   setTip(repeat, !again && open ? commandText("This run has no command that could be run again")
                  : observed     ? commandText("Run the command of this job again")
                                 : commandText("Run the experiment of this run again"));
@@ -249,10 +263,13 @@ std::vector<KeySheet::Group> Commands::groups() const {
   look.append(views);
   look.append(layouts->actions());
   look.append({findings, lookFor, resetLayout, fit, undo, redo, copyJson});
-  std::vector<KeySheet::Group> all{{commandText("Runs"), {run, record, stop, repeat}},
-                                   {commandText("Files"), {open, reopen, importFiles, importFolder, exportRun, exportPicture, exportReport, quit}},
-                                   {commandText("View"), look},
-                                   {commandText("Help"), {palette, help, glossary, keys, tour, changeKeys, about}}};
+  std::vector<KeySheet::Group> all{
+      {commandText("Runs"), {run, record, stop, repeat, runAgain, editCopy}},
+      {commandText("Files"),
+       {open, reopen, importFiles, importFolder, exportRun, exportPicture, exportReport,
+        savePicture, saveTable, quit}},
+      {commandText("View"), look},
+      {commandText("Help"), {palette, help, glossary, keys, tour, changeKeys, about}}};
   all.push_back({commandText("List of runs"), ofRuns});
   all.insert(all.end(), ofViews.begin(), ofViews.end());
   return all;

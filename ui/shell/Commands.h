@@ -29,12 +29,16 @@ struct Commands {
   QAction* exportRun;
   QAction* exportPicture;
   QAction* exportReport;
+  QAction* savePicture;
+  QAction* saveTable;
   QAction* quit;
 
   QAction* run;
   QAction* record;
   QAction* stop;
   QAction* repeat;
+  QAction* runAgain;
+  QAction* editCopy;
 
   QAction* undo;
   QAction* redo;
@@ -75,7 +79,6 @@ struct Commands {
     const Programs& programs;
     RunSession* session;  ///< null: no run is open
     bool comesUp;         ///< a run that was started here
-    bool anyExperiment;
     bool anyRecentRun;
   };
   /// Enables what can be given now; the others say why they cannot.

@@ -4,6 +4,7 @@
 #include <QTimer>
 #include <QUndoStack>
 
+#include "ui/panels/runs/RunLabel.h"
 #include "ui/shell/Frame.h"
 #include "ui/shell/InspectorOpening.h"
 #include "ui/shell/RunEnding.h"
@@ -75,6 +76,13 @@ void CurrentRun::close() {
   emit iterationChanged();
 }
 
+void CurrentRun::offerComparison(const QString& other) {
+  const auto summary = trace::readRunSummary(other.toStdString());
+  if (ending_ && summary.ok()) {
+    ending_->offerComparison(shownName(other.toStdString(), summary.value().info.name));
+  }
+}
+
 // What the run has to say, as long as it is open.
 void CurrentRun::followNews() {
   RunSession* run = session_.get();
@@ -122,10 +130,13 @@ void CurrentRun::followNews() {
     }
   });
   auto* ending = new RunEnding(*run, *frame_.messages, *panels.problems);
+  ending_ = ending;
   connect(ending, &RunEnding::repeatRequested, this,
           [this, run] { emit repeatRequested(run->path()); });
   connect(ending, &RunEnding::problemsRequested, this,
           [this] { frame_.docks.bring(frame_.panels.problems); });
+  connect(ending, &RunEnding::compareRequested, this,
+          [this] { frame_.pages->showView(QStringLiteral("compare")); });
   connect(run, &RunSession::stateChanged, this, [this] {
     frame_.panels.runs->refresh();
     emit changed();

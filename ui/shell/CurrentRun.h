@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QObject>
+#include <QPointer>
 #include <QString>
 #include <cstdint>
 #include <memory>
@@ -10,6 +11,7 @@
 namespace lockstep::ui {
 
 struct Frame;
+class RunEnding;
 class RunSession;
 
 /// The run that is open in the window, one at a time: opens and closes it, and shows it and its
@@ -31,6 +33,8 @@ class CurrentRun : public QObject {
   /// The same of a run that was started here: the page that is shown stays, and so do messages.
   void take(const QString& path);
   void close();
+  /// When the open run has ended, offers to show it beside another one, which the comparison holds.
+  void offerComparison(const QString& other);
   /// Shows a whole iteration of a rank (-1: of all), or says that the file does not hold it.
   void showStep(std::uint32_t step, int rank = -1);
 
@@ -56,6 +60,7 @@ class CurrentRun : public QObject {
   Frame& frame_;
   Settings& settings_;
   std::unique_ptr<RunSession> session_;
+  QPointer<RunEnding> ending_;  // of the session
   bool toldLeftOut_ = false;  // of the open run
 };
 

@@ -6,6 +6,7 @@
 #include <QFileInfo>
 #include <QMainWindow>
 #include <QPointer>
+#include <QRegularExpression>
 #include <QStatusBar>
 #include <QUrl>
 #include <utility>
@@ -20,7 +21,10 @@
 #include "ui/shell/CurrentRun.h"
 #include "ui/shell/Frame.h"
 #include "ui/shell/RunSession.h"
+#include "ui/shell/TableInSight.h"
 #include "ui/shell/ViewPictures.h"
+#include "ui/table/TableText.h"
+#include "ui/table/TableView.h"
 
 namespace lockstep::ui {
 namespace {
@@ -195,12 +199,7 @@ void ExportController::tellProgress(double part) const {
 void ExportController::take(const base::Result<QString>& sentence, const QString& path) {
   cancelled_.reset();
   if (sentence.ok()) {
-    say(MessageBar::Kind::kGood, sentence.value(),
-        {{exportText("Show folder"), [path] {
-            const QFileInfo info(path);
-            QDesktopServices::openUrl(
-                QUrl::fromLocalFile(info.isDir() ? path : info.absolutePath()));
-          }}});
+    saySaved(sentence.value(), path);
   } else if (sentence.error().code == base::ExitCode::kInterrupted) {
     say(MessageBar::Kind::kInfo, exportText("The export was cancelled; nothing was written."));
   } else {
@@ -212,6 +211,64 @@ void ExportController::take(const base::Result<QString>& sentence, const QString
 void ExportController::say(MessageBar::Kind kind, const QString& sentence,
                            std::vector<MessageBar::Button> buttons) const {
   frame_.messages->show(QStringLiteral("export"), kind, sentence, std::move(buttons));
+}
+
+void ExportController::saySaved(const QString& sentence, const QString& path) const {
+  say(MessageBar::Kind::kGood, sentence,
+      {{exportText("Show folder"), [path] {
+          const QFileInfo info(path);
+          QDesktopServices::openUrl(QUrl::fromLocalFile(info.isDir() ? path : info.absolutePath()));
+        }}});
+}
+
+/// A file called after the run and what is saved of it, that is not there yet.
+QString ExportController::freshBeside(const QString& what, const QString& ending) const {
+  static const QRegularExpression kOthers(QStringLiteral("[^a-z0-9]+"));
+  const QString run = run_.session() == nullptr
+                          ? frame_.panels.runs->folder() + QStringLiteral("/lockstep")
+                          : run_.session()->path();
+  const QString name = '-' + what.toLower().replace(kOthers, QStringLiteral("-"));
+  QString path = fileBeside(run, name + ending);
+  for (int again = 2; QFileInfo::exists(path); ++again) {
+    path = fileBeside(run, name + '-' + QString::number(again) + ending);
+  }
+  return path;
+}
+
+void ExportController::savePictureNow() {
+  if (run_.session() == nullptr) {
+    return;
+  }
+  const QString path = freshBeside(frame_.stages->current(), QStringLiteral(".png"));
+  const auto saved = savePicture(path, {});
+  if (saved.ok()) {
+    saySaved(exportText("Saved %1.").arg(path), path);
+  } else {
+    say(MessageBar::Kind::kError, QString::fromStdString(saved.error().message()));
+  }
+}
+
+void ExportController::saveTableNow() {
+  TableView* table = tableInSight(frame_);
+  if (table == nullptr) {
+    say(MessageBar::Kind::kInfo,
+        exportText("No table is in sight: open a view or a panel that has one."));
+    return;
+  }
+  const QString path = freshBeside(table->accessibleName(), QStringLiteral(".csv"));
+  if (frame_.panels.events->isAncestorOf(table)) {
+    frame_.panels.events->exportTo(path);  // all of them, where the table has a page; it says so
+    return;
+  }
+  const QString mistake = writeTable(*table->model(), path);
+  if (mistake.isEmpty()) {
+    saySaved(exportText("Saved %1: %2.")
+                 .arg(path,
+                      formatCounted(static_cast<std::uint64_t>(table->model()->rowCount()), "row")),
+             path);
+  } else {
+    say(MessageBar::Kind::kError, mistake);
+  }
 }
 
 void ExportController::askPicture(const std::optional<TimeRange>& range) {

@@ -41,6 +41,10 @@ class ExportController : public QObject {
   /// Asks for the file of a picture of the view in sight: of a stretch of the timeline; of other
   /// views, and without one, of what is in sight.
   void askPicture(const std::optional<TimeRange>& range = {});
+  /// Saves a picture of the view in sight beside the run, and says where.
+  void savePictureNow();
+  /// Saves the table in sight (TableInSight.h) as CSV beside the run, and says where.
+  void saveTableNow();
   /// Asks for the file of a report of the run, and begins to write it. While an export runs, its
   /// message comes back instead.
   void askReport();
@@ -53,6 +57,8 @@ class ExportController : public QObject {
   void take(const base::Result<QString>& sentence, const QString& path);
   void say(MessageBar::Kind kind, const QString& sentence,
            std::vector<MessageBar::Button> buttons = {}) const;
+  void saySaved(const QString& sentence, const QString& path) const;
+  [[nodiscard]] QString freshBeside(const QString& what, const QString& ending) const;
   [[nodiscard]] base::Status savePicture(const QString& path,
                                          const std::optional<TimeRange>& range) const;
 

@@ -7,6 +7,8 @@
 #include "engine/experiment/Parse.h"
 #include "engine/trace/RunFile.h"
 #include "ui/panels/LocalFiles.h"
+#include "ui/panels/runs/RunLabel.h"
+#include "ui/panels/setup/RunAgainDialog.h"
 #include "ui/panels/setup/RunFiles.h"
 #include "ui/shell/CurrentRun.h"
 #include "ui/shell/Frame.h"
@@ -86,6 +88,9 @@ void Launcher::startNext(const QString& experiment) {
   if (run.ok()) {
     tellBegun(experiment, run);
     begin(run.value());
+    if (const auto beside = besides_.extract(experiment)) {
+      comparedWith_ = beside.mapped();
+    }
     return;
   }
   const QString line = QString::fromStdString(run.error().message());
@@ -102,7 +107,8 @@ void Launcher::startWith(const std::vector<diagnosis::Setting>& settings) {
     keys.emplace_back(setting.key, setting.value);
   }
   startBeside(writeChanged(run_.session()->model()->info().experimentToml, keys, drafts(),
-                           [this](const QString& sentence) { refuse(sentence); }));
+                           [this](const QString& sentence) { refuse(sentence); }),
+              run_.session()->path());
 }
 
 void Launcher::startExperiment(const experiment::Experiment& experiment,
@@ -110,25 +116,25 @@ void Launcher::startExperiment(const experiment::Experiment& experiment,
   const QString file = writeExperiment(experiment, drafts(),
                                        [this](const QString& sentence) { refuse(sentence); });
   begun_[file] = std::move(begun);
-  startBeside(file);
+  startBeside(file, run_.session() == nullptr ? QString() : run_.session()->path());
 }
 
 QString Launcher::drafts() const {
   return frame_.panels.runs->folder() + QStringLiteral("/drafts");
 }
 
-void Launcher::startBeside(const QString& file) {
-  if (file.isEmpty() || run_.session() == nullptr) {
+void Launcher::startBeside(const QString& file, const QString& before) {
+  if (file.isEmpty()) {
     begun_.erase(file);
     return;
   }
   if (controller_.busy()) {
+    besides_[file] = before;
     frame_.panels.setup->queue().add(file);
     frame_.say(tr("%1 is queued: it starts when this run has ended")
                    .arg(QFileInfo(file).completeBaseName()));
     return;
   }
-  const QString before = run_.session()->path();
   const auto run = controller_.start(file);
   tellBegun(file, run);
   if (started(run)) {
@@ -191,6 +197,7 @@ void Launcher::appeared(const QString& run) {
     if (!comparedWith_.isEmpty()) {
       frame_.views.compare->clearOthers();
       frame_.views.compare->addRun(comparedWith_);
+      run_.offerComparison(comparedWith_);
     }
     if (frame_.pages->page() == Pages::Page::kComingUp) {  // not gone back to the start page
       frame_.pages->turnTo(Pages::Page::kViews);
@@ -258,31 +265,60 @@ void Launcher::repeat(const QString& run) {
     return;
   }
   const RepeatedJob again = repeatedJob(summary.value().info, settings_.recentJobs());
-  askJob(again.job, again.hint);
+  askJob(again.job, again.hint, run);
 }
 
-void Launcher::askJob(const std::optional<JobRequest>& job, const QString& hint) {
+void Launcher::runAgain(const QString& run) {
+  const auto summary = trace::readRunSummary(run.toStdString());
+  if (summary.ok() && summary.value().info.kind == trace::RunKind::kObserved) {
+    repeat(run);
+    return;
+  }
+  const auto info = repeatable(run);
+  if (!info.ok()) {
+    refuse(QString::fromStdString(info.error().message()));
+    return;
+  }
+  auto* dialog = new RunAgainDialog(info.value().experimentToml,
+                                    shownName(run.toStdString(), info.value().name), {},
+                                    reasonAgainstStarting(controller_.programs()), &frame_.window);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  connect(dialog, &QDialog::accepted, this, [this, dialog, run] {
+    startBeside(dialog->write(drafts(), [this](const QString& sentence) { refuse(sentence); }),
+                run);
+  });
+  openDialog(*dialog);
+}
+
+/// Keys are the window's again when it closes, also where no window manager sees to it.
+void Launcher::openDialog(QDialog& dialog) {
+  connect(&dialog, &QDialog::finished, &frame_.window, &QWidget::activateWindow);
+  dialog.open();
+}
+
+void Launcher::askJob(const std::optional<JobRequest>& job, const QString& hint,
+                      const QString& before) {
   auto* dialog = new RecordDialog(settings_.recentJobs(), frame_.panels.runs->folder(),
                                   reasonAgainstStarting(controller_.programs()), &frame_.window);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   if (job) {
     dialog->fill(*job, hint);
   }
-  connect(dialog, &QDialog::accepted, this, [this, dialog] { startJob(dialog->request()); });
-  // Keys are the window's again, also where no window manager sees to it.
-  connect(dialog, &QDialog::finished, &frame_.window, &QWidget::activateWindow);
-  dialog->open();
+  connect(dialog, &QDialog::accepted, this,
+          [this, dialog, before] { startJob(dialog->request(), before); });
+  openDialog(*dialog);
 }
 
-void Launcher::startJob(const JobRequest& job) {
+void Launcher::startJob(const JobRequest& job, const QString& before) {
   const auto start = checkedJob(job);
   const auto run = start.ok() ? controller_.record(start.value()) : start.error();
   if (!started(run)) {
-    frame_.messages->show(kStartMessage, MessageBar::Kind::kError,
-                          QString::fromStdString(run.error().message()),
-                          {{tr("Change the job…"), [this, job] { askJob(job); }}});
+    frame_.messages->show(
+        kStartMessage, MessageBar::Kind::kError, QString::fromStdString(run.error().message()),
+        {{tr("Change the job…"), [this, job, before] { askJob(job, {}, before); }}});
     return;
   }
+  comparedWith_ = before;
   JobRequest kept = job;
   if (!start.value().runFile.isEmpty()) {
     kept.run.clear();  // its file is there now, and is not written again
@@ -300,6 +336,7 @@ void Launcher::startJob(const JobRequest& job) {
 void Launcher::jobEndedEarly(int exitCode) {
   const QString message = failedMessage(comingUp_);
   const JobRequest job = *std::exchange(job_, std::nullopt);
+  const QString before = comparedWith_;
   output_.finish();
   const QString why = whyNothingWasRecorded(output_.lines(), exitCode, jobStopped_);
   output_.stop();
@@ -311,9 +348,10 @@ void Launcher::jobEndedEarly(int exitCode) {
   if (!jobStopped_) {
     frame_.panels.problems->report(true, why);
   }
-  frame_.messages->show(
-      message, jobStopped_ ? MessageBar::Kind::kInfo : MessageBar::Kind::kError, why + '.',
-      {{tr("Change the job…"), [this, job] { askJob(job); }}, {tr("Show its output"), showLog}});
+  frame_.messages->show(message, jobStopped_ ? MessageBar::Kind::kInfo : MessageBar::Kind::kError,
+                        why + '.',
+                        {{tr("Change the job…"), [this, job, before] { askJob(job, {}, before); }},
+                         {tr("Show its output"), showLog}});
   emit changed();
 }
 

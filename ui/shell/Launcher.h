@@ -14,6 +14,8 @@
 #include "ui/shell/JobRequest.h"
 #include "ui/shell/OutputFollower.h"
 
+class QDialog;
+
 namespace lockstep::ui {
 
 class CurrentRun;
@@ -35,6 +37,9 @@ class Launcher : public QObject {
   void start(const QString& experiment);
   /// Starts a run again; of a job of PyTorch, asks what of its command is to be changed.
   void repeat(const QString& run);
+  /// Asks what of a run is to be changed, and starts it so; `run` then stands beside the new one in
+  /// the comparison.
+  void runAgain(const QString& run);
   /// Starts a copy of the open run's experiment with these settings, beside which the open run then
   /// stands in the comparison; while a run of the studio goes on, it waits in the queue.
   void startWith(const std::vector<diagnosis::Setting>& settings);
@@ -42,8 +47,10 @@ class Launcher : public QObject {
   /// its run when that begins, now or later. It must live as long as this.
   void startExperiment(const experiment::Experiment& experiment,
                        std::function<void(const QString& run)> begun);
-  /// Asks for a job of PyTorch: this one at first, or the last.
-  void askJob(const std::optional<JobRequest>& job = {}, const QString& hint = {});
+  /// Asks for a job of PyTorch: this one at first, or the last. `before`: the run that its run is
+  /// to be compared with.
+  void askJob(const std::optional<JobRequest>& job = {}, const QString& hint = {},
+              const QString& before = {});
   /// Stops the run that comes up, else the open one.
   void stop();
 
@@ -58,14 +65,15 @@ class Launcher : public QObject {
 
  private:
   void startNext(const QString& experiment);
-  /// Starts a file, beside whose run the open one is then compared, or queues it; empty: nothing.
-  void startBeside(const QString& file);
+  /// Starts a file, with whose run `before` is then compared, or queues it; empty: nothing.
+  void startBeside(const QString& file, const QString& before);
   void tellBegun(const QString& file, const base::Result<QString>& run);
   [[nodiscard]] QString drafts() const;
-  void startJob(const JobRequest& job);
+  void startJob(const JobRequest& job, const QString& before);
   bool started(const base::Result<QString>& run);
   void begin(const QString& run);
   void refuse(const QString& line);
+  void openDialog(QDialog& dialog);
   void appeared(const QString& run);
   void endedEarly(const QString& run, const QString& line, int exitCode);
   void jobEndedEarly(int exitCode);
@@ -79,6 +87,7 @@ class Launcher : public QObject {
   Settings& settings_;
   QString comingUp_;
   std::map<QString, std::function<void(const QString& run)>> begun_;  // by experiment file
+  std::map<QString, QString> besides_;  // of queued files: the runs theirs are compared with
   QString comparedWith_;                // the run that the one which comes up is to be compared with
   std::optional<JobRequest> job_;  // the same, where it is a job of PyTorch
   bool jobStopped_ = false;

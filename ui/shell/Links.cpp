@@ -3,6 +3,7 @@
 #include <QDockWidget>
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "engine/experiment/Schema.h"
@@ -161,6 +162,24 @@ void linkRuns(Frame& frame, CurrentRun& run) {
                    [runs, start = frame.start] { start->setRecentRuns(runs->runs().entries()); });
 }
 
+/// What was forecast of the open run stands where it is compared.
+void linkForecasts(Frame& frame, CurrentRun& run) {
+  const ForecastHistory& history = frame.views.whatIf->history();
+  const auto show = [&history, &run, compare = frame.views.compare] {
+    const PastForecast* own =
+        run.session() == nullptr ? nullptr : history.of(run.session()->path());
+    constexpr double kNsPerMs = 1e6;
+    compare->setForecast(own == nullptr || !own->measured
+                             ? std::nullopt
+                             : std::optional(CompareView::Forecast{
+                                   besideWords(*own),
+                                   {own->stepNs.value / kNsPerMs, own->stepNs.low / kNsPerMs,
+                                    own->stepNs.high / kNsPerMs}}));
+  };
+  QObject::connect(&history, &ForecastHistory::changed, frame.views.compare, show);
+  QObject::connect(&run, &CurrentRun::changed, frame.views.compare, show);
+}
+
 /// Between the hooks and the setup form.
 void linkSetup(Frame& frame) {
   SetupPanel* setup = frame.panels.setup;
@@ -210,6 +229,7 @@ void linkParts(Frame& frame, CurrentRun& run) {
   linkProblems(frame, run);
   linkFindings(frame, run);
   linkRuns(frame, run);
+  linkForecasts(frame, run);
   linkSetup(frame);
   linkFailures(frame);
 }

@@ -80,18 +80,17 @@ MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
       bar_(new RunBar(commands_, experiments_)),
       run_(frame_, settings_),
       launcher_(frame_, run_, controller_, settings_),
+      experiment_(frame_, *bar_, launcher_, settings_),
       import_(new TraceImport(controller_, *frame_.messages, this)),
       lookFor_(new LookFor(experiments_, *frame_.messages, commands_.lookFor, this)) {
   setObjectName("lockstepStudio");
   setAcceptDrops(true);
   addToolBar(bar_);
-  if (paths.experiment.isEmpty()) {
-    bar_->choose(settings_.experiment());
-  }
   frame_.start->setExperiments(experiments_);
   frame_.start->setFirst(experiments_.empty() ? ExperimentEntry{} : experiments_.front());
   linkParts(frame_, run_);
   wireRuns();
+  wireExperiment();
   wireFiles();
   wireView();
   wireMenus();
@@ -106,6 +105,10 @@ MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
   refreshIteration();
   frame_.stages->setCurrent(QStringLiteral("timeline"));
   frame_.pages->turnTo(Pages::Page::kStart);
+  // The one that was given, which is the first of the list, else the one that was run last.
+  const QString last = settings_.experiment();
+  const QString first = experiments_.empty() ? QString() : experiments_.front().path;
+  experiment_.begin(paths.experiment.isEmpty() && QFileInfo::exists(last) ? last : first);
 }
 
 MainWindow::~MainWindow() {
@@ -116,28 +119,31 @@ MainWindow::~MainWindow() {
 // --- runs
 
 void MainWindow::wireRuns() {
-  connect(commands_.run, &QAction::triggered, this, [this] {
-    if (const QString chosen = bar_->experiment(); !chosen.isEmpty()) {
-      runExperiment(chosen);
-    }
-  });
   connect(commands_.stop, &QAction::triggered, &launcher_, &Launcher::stop);
   connect(commands_.repeat, &QAction::triggered, this, [this] {
     if (session() != nullptr) {
       launcher_.repeat(session()->path());
     }
   });
+  connect(commands_.runAgain, &QAction::triggered, this, [this] {
+    if (session() != nullptr) {
+      launcher_.runAgain(session()->path());
+    }
+  });
+  connect(frame_.start, &StartPage::runAgainRequested, &launcher_, &Launcher::runAgain);
+  connect(frame_.panels.runs, &RunsPanel::runAgainRequested, &launcher_, &Launcher::runAgain);
   connect(frame_.findings, &Findings::applyRequested, &launcher_,
           [this](const diagnosis::Finding& finding) { launcher_.startWith(finding.settings); });
   wireForecasts();
   connect(commands_.record, &QAction::triggered, &launcher_, [this] { launcher_.askJob(); });
   connect(frame_.start, &StartPage::recordRequested, commands_.record, &QAction::trigger);
-  connect(frame_.start, &StartPage::runRequested, this, &MainWindow::runExperiment);
-  connect(frame_.panels.setup, &SetupPanel::runRequested, this, &MainWindow::runExperiment);
   connect(frame_.strip, &StepStrip::cancelRequested, &launcher_, &Launcher::stop);
   connect(frame_.panels.runs, &RunsPanel::stopRequested, &controller_, &RunController::stop);
   connect(frame_.panels.runs, &RunsPanel::repeatRequested, &launcher_, &Launcher::repeat);
   connect(frame_.panels.runs, &RunsPanel::demoRequested, this, &MainWindow::runFirst);
+  frame_.panels.runs->setGroupBy(settings_.runsGroupBy());
+  connect(frame_.panels.runs, &RunsPanel::groupByChosen, this,
+          [this](const QString& key) { settings_.setRunsGroupBy(key); });
   for (const RunView* view : frame_.views.all()) {
     connect(view, &RunView::demoRequested, this, &MainWindow::runFirst);
     connect(view, &RunView::openRequested, this, &MainWindow::chooseRunFile);
@@ -163,10 +169,17 @@ void MainWindow::wireForecasts() {
   connect(&controller_, &RunController::endedEarly, &history, &ForecastHistory::giveUp);
 }
 
-void MainWindow::runExperiment(const QString& path) {
-  bar_->choose(path);
-  settings_.setExperiment(path);
-  launcher_.start(path);
+void MainWindow::wireExperiment() {
+  connect(commands_.run, &QAction::triggered, &experiment_, &CurrentExperiment::runShown);
+  connect(frame_.start, &StartPage::runRequested, this, &MainWindow::runExperiment);
+  connect(frame_.start, &StartPage::editCopyRequested, &experiment_, &CurrentExperiment::editCopy);
+  connect(frame_.panels.runs, &RunsPanel::editCopyRequested, &experiment_,
+          &CurrentExperiment::editCopy);
+  connect(commands_.editCopy, &QAction::triggered, this, [this] {
+    if (session() != nullptr) {
+      experiment_.editCopy(session()->path());
+    }
+  });
 }
 
 void MainWindow::runFirst() {
@@ -206,6 +219,8 @@ void MainWindow::wireFiles() {
   connect(commands_.exportPicture, &QAction::triggered, exporting,
           [exporting] { exporting->askPicture(); });
   connect(commands_.exportReport, &QAction::triggered, exporting, &ExportController::askReport);
+  connect(commands_.savePicture, &QAction::triggered, exporting, &ExportController::savePictureNow);
+  connect(commands_.saveTable, &QAction::triggered, exporting, &ExportController::saveTableNow);
   connect(frame_.views.timeline, &TimelineView::exportRangeRequested, exporting,
           &ExportController::askPicture);
 }
@@ -396,7 +411,6 @@ void MainWindow::refresh() {
   commands_.refresh({.programs = build_.programs(),
                      .session = session(),
                      .comesUp = !launcher_.comingUp().isEmpty(),
-                     .anyExperiment = !experiments_.empty(),
                      .anyRecentRun = !settings_.recentRuns().isEmpty()});
   lookFor_->setRun(run_.known() ? session()->model()->info().experimentToml : std::string());
   refreshTitle();

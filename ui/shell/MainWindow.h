@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ui/shell/Commands.h"
+#include "ui/shell/CurrentExperiment.h"
 #include "ui/shell/CurrentRun.h"
 #include "ui/shell/ExperimentCatalog.h"
 #include "ui/shell/Frame.h"
@@ -43,8 +44,9 @@ class MainWindow : public QMainWindow {
 
   /// Opens a run file, live or not, on the view that was shown last.
   void openRun(const QString& path) { run_.open(path); }
-  /// Starts an experiment file and opens its run as soon as that exists.
-  void runExperiment(const QString& path);
+  /// Shows an experiment file in Setup, starts it, and opens its run as soon as that exists; does
+  /// nothing where the user would rather keep what stands in Setup.
+  void runExperiment(const QString& path) { experiment_.run(path); }
   /// Opens the run that was open when the studio was closed, as it was shown then; does nothing
   /// when there is none, its file is gone or the user does not want it (unless `always`).
   void restoreSession(bool always = false) { run_.restore(always); }
@@ -59,6 +61,7 @@ class MainWindow : public QMainWindow {
  private:
   // Who listens to whom.
   void wireRuns();
+  void wireExperiment();
   void wireForecasts();
   void wireFiles();
   void wireView();
@@ -90,6 +93,7 @@ class MainWindow : public QMainWindow {
   RunBar* bar_;
   CurrentRun run_;
   Launcher launcher_;
+  CurrentExperiment experiment_;
   TraceImport* import_;
   LookFor* lookFor_;
   CommandPalette* palette_ = nullptr;

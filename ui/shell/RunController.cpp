@@ -5,8 +5,8 @@
 #include <QFile>
 #include <QFileInfo>
 #include <QRegularExpression>
+#include <utility>
 
-#include "engine/trace/RunFile.h"
 #include "ui/panels/AskedProgram.h"
 #include "ui/panels/LocalFiles.h"
 
@@ -114,28 +114,36 @@ base::Result<QString> RunController::record(const JobStart& job) {
                      : beside;
 }
 
-base::Result<QString> RunController::repeat(const QString& runPath) {
-  const auto summary = trace::readRunSummary(runPath.toStdString());
+base::Result<trace::RunInfo> repeatable(const QString& runPath) {
+  auto summary = trace::readRunSummary(runPath.toStdString());
   if (!summary.ok()) {
     return summary.error();
   }
-  if (const trace::RunInfo& info = summary.value().info; info.kind != trace::RunKind::kExperiment) {
-    return Error{
-        ExitCode::kBadInput,
-        info.kind == trace::RunKind::kObserved
-            ? "this is a job of PyTorch, which its own command starts: lockstep record -- " +
-                  info.command
-        : info.kind == trace::RunKind::kSimulated
-            ? "this was simulated: repeat the run that it was made from"
-            : "this was made of traces, and holds nothing that could be run again",
-        runPath.toStdString()};
+  trace::RunInfo info = std::move(summary).value().info;
+  if (info.kind == trace::RunKind::kExperiment) {
+    return info;
+  }
+  return Error{ExitCode::kBadInput,
+               info.kind == trace::RunKind::kObserved
+                   ? "this is a job of PyTorch, which its own command starts: lockstep record -- " +
+                         info.command
+               : info.kind == trace::RunKind::kSimulated
+                   ? "this was simulated: repeat the run that it was made from"
+                   : "this was made of traces, and holds nothing that could be run again",
+               runPath.toStdString()};
+}
+
+base::Result<QString> RunController::repeat(const QString& runPath) {
+  const auto info = repeatable(runPath);
+  if (!info.ok()) {
+    return info.error();
   }
   auto path = freshRunPath(plainName(runPath));
   if (!path.ok()) {
     return path;
   }
   QFile file(fileBeside(path.value(), ".toml"));
-  const std::string& toml = summary.value().info.experimentToml;
+  const std::string& toml = info.value().experimentToml;
   if (!file.open(QIODevice::WriteOnly | QIODevice::Truncate) ||
       file.write(toml.data(), static_cast<qint64>(toml.size())) < 0) {
     return Error{ExitCode::kEnvironment, "cannot be written: " + file.errorString().toStdString(),

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "engine/base/Result.h"
+#include "engine/trace/RunFile.h"
 #include "ui/shell/DetachedProcess.h"
 #include "ui/shell/JobRequest.h"
 #include "ui/shell/Programs.h"
@@ -78,6 +79,9 @@ class RunController : public QObject {
   std::map<QString, Child> children_;
   QTimer timer_;
 };
+
+/// Returns what a run file says of itself. Error: it holds no experiment that could run again.
+base::Result<trace::RunInfo> repeatable(const QString& runPath);
 
 /// Returns the last line of a text file that says something; empty when there is none.
 QString lastLineOf(const QString& path);

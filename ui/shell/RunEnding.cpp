@@ -5,7 +5,6 @@
 #include "ui/model/Format.h"
 #include "ui/panels/ProblemsPanel.h"
 #include "ui/panels/runs/RunEntry.h"
-#include "ui/shell/MessageBar.h"
 #include "ui/shell/RunSession.h"
 
 namespace lockstep::ui {
@@ -53,6 +52,15 @@ RunEnding::~RunEnding() {
   messages_.dismiss(kEndMessage);
 }
 
+/// The comparison first, where there is one: the run was started for it.
+std::vector<MessageBar::Button> RunEnding::withComparison(std::vector<MessageBar::Button> buttons) {
+  if (!comparedWith_.isEmpty()) {
+    buttons.insert(buttons.begin(), MessageBar::Button{tr("Compare with %1").arg(comparedWith_),
+                                                       [this] { emit compareRequested(); }});
+  }
+  return buttons;
+}
+
 /// What follows "Stopped" and the like.
 QString RunEnding::when() const {
   const auto last = session_.lastStep();
@@ -70,11 +78,12 @@ QString RunEnding::when() const {
 //
 // Whoever opens an old run that ended well wants to look at it and needs no message; that one
 // failed is worth a word whenever it is opened. All but "stopped" and "finished" lead to the list
-// of problems, all lead to another run of the same.
+// of problems, all lead to another run of the same; those two also to the comparison with the run
+// that this one was made from.
 void RunEnding::tell(trace::RunState state) {
   const std::string& failure = session_.model()->info().failure;
   const bool observed = session_.model()->info().kind == trace::RunKind::kObserved;
-  const MessageBar::Button repeat{observed ? tr("Run again…") : tr("Repeat"),
+  const MessageBar::Button repeat{observed ? tr("Run again with…") : tr("Repeat"),
                                   [this] { emit repeatRequested(); }};
   const MessageBar::Button problems{tr("Show problems"), [this] { emit problemsRequested(); }};
   const auto tellError = [&](const QString& sentence) {
@@ -94,7 +103,8 @@ void RunEnding::tell(trace::RunState state) {
                                          }};
         const auto say = [this, slowest, repeat](const RunFigures* figures) {
           messages_.show(kEndMessage, MessageBar::Kind::kGood,
-                         reportOf(*session_.model(), tr("Finished"), figures), {slowest, repeat});
+                         reportOf(*session_.model(), tr("Finished"), figures),
+                         withComparison({slowest, repeat}));
         };
         // At once with what the run itself says; its figures, which take seconds, come into the
         // same sentence if that still stands then.
@@ -109,7 +119,8 @@ void RunEnding::tell(trace::RunState state) {
     case trace::RunState::kStopped:
       if (sawLive_) {
         messages_.show(kEndMessage, MessageBar::Kind::kInfo,
-                       reportOf(*session_.model(), tr("Stopped %1").arg(when())), {repeat});
+                       reportOf(*session_.model(), tr("Stopped %1").arg(when())),
+                       withComparison({repeat}));
       }
       break;
     case trace::RunState::kFailed:

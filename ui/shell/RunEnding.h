@@ -3,11 +3,13 @@
 #include <QObject>
 #include <QString>
 
+#include <vector>
+
 #include "engine/trace/RunFile.h"
+#include "ui/shell/MessageBar.h"
 
 namespace lockstep::ui {
 
-class MessageBar;
 class ProblemsPanel;
 class RunSession;
 
@@ -21,17 +23,24 @@ class RunEnding : public QObject {
   /// Takes back what was said.
   ~RunEnding() override;
 
+  /// Offers to compare with a run of this name when it has ended well or was stopped.
+  void offerComparison(const QString& with) { comparedWith_ = with; }
+
  signals:
+  void compareRequested();
   void repeatRequested();
   void problemsRequested();
 
  private:
   void tell(trace::RunState state);
   [[nodiscard]] QString when() const;
+  [[nodiscard]] std::vector<MessageBar::Button> withComparison(
+      std::vector<MessageBar::Button> buttons);
 
   RunSession& session_;
   MessageBar& messages_;
   ProblemsPanel& problems_;
+  QString comparedWith_;  // empty: nothing is offered
   bool sawLive_ = false;
 };
 

@@ -73,6 +73,10 @@ class Settings {
   /// In the place of the one with the same command and folder.
   void addRecentJob(const JobRequest& job);
 
+  /// By what the list of runs is grouped; empty: not at all.
+  [[nodiscard]] QString runsGroupBy() const { return kept("runs/groupBy").toString(); }
+  void setRunsGroupBy(const QString& key) { keep("runs/groupBy", key); }
+
   [[nodiscard]] QString experiment() const { return kept("experiment").toString(); }
   void setExperiment(const QString& path) { keep("experiment", path); }
 

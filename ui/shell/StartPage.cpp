@@ -2,9 +2,11 @@
 
 #include <QEvent>
 #include <QGridLayout>
+#include <QMenu>
 #include <QPainter>
 #include <QPushButton>
 #include <QThread>
+#include <QToolButton>
 #include <algorithm>
 
 #include "ui/model/Format.h"
@@ -83,8 +85,8 @@ StartCard* listCard(QVBoxLayout*& lines, int spacing = 8) {
   return card;
 }
 
-/// A line of a list: what it is, and below it what is said of it; at the right a button.
-QWidget* entry(const QString& title, const QString& text, QPushButton* button) {
+/// A line of a list: what it is, and below it what is said of it; at the right what can be done.
+QWidget* entry(const QString& title, const QString& text, QWidget* verbs) {
   auto* entry = new QWidget;
   auto* grid = new QGridLayout(entry);
   grid->setContentsMargins(0, 2, 0, 6);
@@ -93,8 +95,7 @@ QWidget* entry(const QString& title, const QString& text, QPushButton* button) {
   grid->setColumnStretch(0, 1);
   grid->addWidget(bold(title), 0, 0);
   grid->addWidget(muted(text), 1, 0);
-  grid->addWidget(button, 0, 1, 2, 1, Qt::AlignVCenter);
-  button->setAutoDefault(true);
+  grid->addWidget(verbs, 0, 1, 2, 1, Qt::AlignVCenter);
   return entry;
 }
 
@@ -201,6 +202,7 @@ void StartPage::setExperiments(const std::vector<ExperimentEntry>& experiments) 
     const QString& mistake = experiment.mistake;
     auto* run = named(new QPushButton(tr("Run")), "", tr("Run %1").arg(experiment.name),
                       mistake.isEmpty() ? experiment.path : mistake);
+    run->setAutoDefault(true);
     run->setEnabled(mistake.isEmpty());
     connect(run, &QPushButton::clicked, this,
             [this, path = experiment.path] { emit runRequested(path); });
@@ -229,13 +231,30 @@ void StartPage::setRecentRuns(const std::vector<RunEntry>& runs) {
     return;
   }
   for (const RunEntry* run : latest) {
-    auto* open =
-        named(new QPushButton(tr("Open")), "", tr("Open %1").arg(run->shownName()), run->path);
-    connect(open, &QPushButton::clicked, this,
-            [this, path = run->path] { emit openRequested(path); });
     const QString started = run->started.toLocalTime().toString("yyyy-MM-dd HH:mm");
-    recent_->addWidget(entry(run->shownName(), tr("%1 · %2").arg(howItWent(*run), started), open));
+    recent_->addWidget(
+        entry(run->shownName(), tr("%1 · %2").arg(howItWent(*run), started), verbsOf(*run)));
   }
+}
+
+QWidget* StartPage::verbsOf(const RunEntry& run) {
+  auto* open = named(new QPushButton(tr("Open")), "", tr("Open %1").arg(run.shownName()), run.path);
+  open->setAutoDefault(true);
+  connect(open, &QPushButton::clicked, this, [this, path = run.path] { emit openRequested(path); });
+  auto* more = named(new QToolButton, "moreOfRun", tr("More of %1").arg(run.shownName()),
+                     tr("Run it again with other settings, or edit a copy of its experiment"));
+  auto* menu = new QMenu(more);
+  QAction* again = menu->addAction(tr("Run again with…"), this,
+                                   [this, path = run.path] { emit runAgainRequested(path); });
+  QAction* edit = menu->addAction(tr("Edit a copy"), this,
+                                  [this, path = run.path] { emit editCopyRequested(path); });
+  const bool experiment = run.kind == trace::RunKind::kExperiment;
+  again->setEnabled(experiment || run.kind == trace::RunKind::kObserved);
+  edit->setEnabled(experiment);
+  more->setText(QStringLiteral("…"));
+  more->setMenu(menu);
+  more->setPopupMode(QToolButton::InstantPopup);
+  return fill(new QWidget, inRow({open, more}, 2));
 }
 
 void StartPage::setMachine(const Programs& programs, const QString& renderer) {

@@ -40,6 +40,8 @@ class StartPage : public QWidget {
  signals:
   void runRequested(const QString& experimentPath);
   void openRequested(const QString& runPath);
+  void runAgainRequested(const QString& runPath);
+  void editCopyRequested(const QString& runPath);
   void chooseFileRequested();
   void recordRequested();
   void tourRequested();
@@ -50,6 +52,7 @@ class StartPage : public QWidget {
 
  private:
   void check(bool ok, const QString& text);
+  QWidget* verbsOf(const RunEntry& run);
 
   QLabel* firstTitle_ = nullptr;
   QLabel* firstText_ = nullptr;

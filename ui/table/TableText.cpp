@@ -108,7 +108,10 @@ QString writeFile(const QString& path, const std::function<void(exports::OutputF
   return written.ok() ? QString() : QString::fromStdString(written.error().message()) + u'.';
 }
 
-QString writeTable(const QAbstractItemModel& model, const QString& path) {
+QString writeTable(QAbstractItemModel& model, const QString& path) {
+  while (model.canFetchMore({})) {  // a long table is handed out in pages
+    model.fetchMore({});
+  }
   return writeFile(path,
                    [&](exports::OutputFile& file) { file.write(csvOf(model).toStdString()); });
 }
@@ -126,7 +129,7 @@ void exportFile(QWidget* parent, const QString& suggestion,
   }
 }
 
-void exportTable(QWidget* parent, const QAbstractItemModel& model, const QString& suggestion) {
+void exportTable(QWidget* parent, QAbstractItemModel& model, const QString& suggestion) {
   exportFile(parent, suggestion, [&](const QString& path) { return writeTable(model, path); });
 }
 

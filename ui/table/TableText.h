@@ -23,12 +23,13 @@ QString rowsAsText(const QTableView& table);
 /// clipboard.
 void makeCopyable(QTableView& table);
 
-/// Returns the whole table as CSV (RFC 4180) with its titles, in the order of the model.
+/// Returns the table as CSV (RFC 4180) with its titles, in the order of the model, as far as that has
+/// handed it out.
 QString csvOf(const QAbstractItemModel& model);
 
-/// Writes that into a file, which is there whole or not at all; a device is written as it is.
-/// Returns what went wrong, in a sentence; empty: nothing did.
-QString writeTable(const QAbstractItemModel& model, const QString& path);
+/// Writes that of the whole table into a file, which is there whole or not at all; a device is
+/// written as it is. Returns what went wrong, in a sentence; empty: nothing did.
+QString writeTable(QAbstractItemModel& model, const QString& path);
 
 /// Has `write` fill a file, with the same promises.
 QString writeFile(const QString& path, const std::function<void(exports::OutputFile&)>& write);
@@ -38,6 +39,6 @@ void exportFile(QWidget* parent, const QString& suggestion,
                 const std::function<QString(const QString& path)>& write);
 
 /// The same of a table.
-void exportTable(QWidget* parent, const QAbstractItemModel& model, const QString& suggestion);
+void exportTable(QWidget* parent, QAbstractItemModel& model, const QString& suggestion);
 
 }  // namespace lockstep::ui

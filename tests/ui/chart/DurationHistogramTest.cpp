@@ -50,6 +50,21 @@ TEST_F(DurationHistogramTest, SaysTheCountAndPercentilesOfEachRun) {
   EXPECT_TRUE(says(list, "B P50"));
 }
 
+TEST_F(DurationHistogramTest, AForecastIsDrawnBesideWhatWasMeasuredWhereverItLies) {
+  const auto a = durationsOf({10, 11, 12});
+  frame_.runs = {{"A  one", &a, Qt::blue}};
+  frame_.forecast = HistogramForecast{20, 18, 24};
+  const DisplayList list = draw();
+  EXPECT_TRUE(says(list, "forecast 20.0 ms, from 18.0 ms to 24.0 ms"));
+  const QColor line = Palette::of(Theme::kLight).measure;
+  bool inSight = false;
+  for (const auto& command : list.commands()) {
+    inSight = inSight || (command.colour == line.rgba() && command.rect.height() > 50 &&
+                          command.rect.right() < frame_.rect.right());
+  }
+  EXPECT_TRUE(inSight);
+}
+
 TEST_F(DurationHistogramTest, TheLegendEndsWithItsArea) {
   const auto a = durationsOf({10, 20});
   frame_.runs = {{"A  one", &a, Qt::blue}};

@@ -19,5 +19,18 @@ TEST(LineChart, ASingleValueHasAnAxisHoweverLargeItIs) {
   }
 }
 
+TEST(LineChart, ASparklineOfZerosLiesAlongTheBottom) {
+  DisplayList list;
+  const QRectF rect(10, 20, 100, 30);
+  drawSparkline(list, rect, {0, 0, 0}, Qt::red);
+  ASSERT_FALSE(list.points().empty());
+  for (const QPointF& point : list.points()) {
+    EXPECT_EQ(point.y(), rect.bottom());
+  }
+  for (const DisplayList::Command& command : list.commands()) {
+    EXPECT_TRUE(std::isfinite(command.rect.y()));
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::ui

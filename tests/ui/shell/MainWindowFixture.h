@@ -49,6 +49,7 @@ class MainWindowFixture : public testing::Test {
     settings.setRestoresSession(true);
     settings.setScale(100);
     settings.setInspectorOpens(true);
+    settings.setRunsGroupBy({});
   }
 
   ui::MainWindow& window() {

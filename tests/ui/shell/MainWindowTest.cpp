@@ -3,6 +3,7 @@
 
 #include <QApplication>
 #include <QClipboard>
+#include <QComboBox>
 #include <QDockWidget>
 #include <QDropEvent>
 #include <QJsonDocument>
@@ -162,6 +163,20 @@ TEST_F(MainWindowTest, TheFiguresOfARunStandInSightInTheRunsList) {
     const QRect cell = table->visualRect(table->model()->index(0, ui::RunsTable::kExposed));
     return !cell.isEmpty() && cell.right() < table->viewport()->width();
   })) << "of a screen of 1280 pixels";
+}
+
+TEST_F(MainWindowTest, ByWhatRunsAreGroupedIsRemembered) {
+  auto* groups = find<QComboBox>("runsGroupBy");
+  groups->setCurrentIndex(groups->findData("day"));
+  Q_EMIT groups->activated(groups->currentIndex());
+  closeWindow();
+  groups = find<QComboBox>("runsGroupBy");
+  EXPECT_EQ(groups->currentData().toString(), "day");
+  ui::Settings().setRunsGroupBy("ddp.bucket_cap_mb");
+  closeWindow();
+  groups = find<QComboBox>("runsGroupBy");
+  EXPECT_EQ(groups->currentData().toString(), "ddp.bucket_cap_mb")
+      << "in which no two runs differ, since there are none";
 }
 
 TEST_F(MainWindowTest, TheStartPageTellsRecentRunsApartByTheirFigures) {

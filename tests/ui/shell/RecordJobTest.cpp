@@ -149,32 +149,24 @@ TEST_F(RecordJobTest, AFailureOfTheJobIsShownAndRunAgainAsksWithItsCommand) {
   ASSERT_TRUE(waitForState(RunState::kFailed)) << messages().join(' ').toStdString();
   EXPECT_TRUE(waitUntil([this] { return messages().join(' ').contains("boom"); }))
       << messages().join(' ').toStdString();
-  clickMessage("Run again…");
+  clickMessage("Run again with…");
   EXPECT_EQ(field<QComboBox>("recordCommand")->currentText(), job("2 5 1:throw"));
   EXPECT_EQ(field<QLineEdit>("recordFolder")->text(), here());
   EXPECT_EQ(field<QPlainTextEdit>("recordEnvironment")->toPlainText(), "GREETING=hello");
   EXPECT_EQ(field<QLabel>("recordHint")->text(),
             "The command of fake_job, as it was recorded from here last.");
   input_.key(tests::kKeyEscape);
-  EXPECT_EQ(find<QAction>("repeat")->text().remove('&'), "Run again…");
+  EXPECT_EQ(find<QAction>("repeat")->text().remove('&'), "Run again with…");
 }
 
 TEST_F(RecordJobTest, ARunOfAnotherMachineIsRunAgainByWhatItsFileSays) {
-  std::filesystem::create_directories(folder_ / "runs");
   const auto path = folder_ / "runs" / "job.lockstep";
-  {
-    tests::SampleRun run(path, 3);
-    run.startUp();
-    trace::RunInfo info;
-    info.runId = "job";
-    info.name = "theirs";
-    info.kind = trace::RunKind::kObserved;
-    info.command = "sh 'a file.sh'";
-    info.environment["folder"] = "/elsewhere";
-    info.worldSize = tests::SampleRun::kRanks;
-    run.setInfo(info);
-    run.finish(RunState::kFinished);
-  }
+  trace::RunInfo info;
+  info.name = "theirs";
+  info.kind = trace::RunKind::kObserved;
+  info.command = "sh 'a file.sh'";
+  info.environment["folder"] = "/elsewhere";
+  tests::writeRunThatSays(path, info);
   window().openRun(QString::fromStdString(path.string()));
   ASSERT_TRUE(waitForState(RunState::kFinished));
   find<QAction>("repeat")->trigger();

@@ -280,4 +280,14 @@ void writeFinishedRun(const std::filesystem::path& path, int steps, const std::s
   run.finish(trace::RunState::kFinished);
 }
 
+void writeRunThatSays(const std::filesystem::path& path, trace::RunInfo info) {
+  std::filesystem::create_directories(path.parent_path());
+  SampleRun run(path, 3);
+  run.startUp();
+  info.runId = info.name;
+  info.worldSize = SampleRun::kRanks;
+  run.setInfo(info);
+  run.finish(trace::RunState::kFinished);
+}
+
 }  // namespace lockstep::tests

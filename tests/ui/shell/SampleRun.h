@@ -73,4 +73,7 @@ class SampleRun {
 void writeFinishedRun(const std::filesystem::path& path, int steps,
                       const std::string& name = "demo");
 
+/// Writes a finished run without iterations that says this of itself, beside its ranks.
+void writeRunThatSays(const std::filesystem::path& path, trace::RunInfo info);
+
 }  // namespace lockstep::tests

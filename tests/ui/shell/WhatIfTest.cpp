@@ -4,9 +4,12 @@
 #include <QDir>
 #include <QLabel>
 #include <QPushButton>
+#include <QTabBar>
 
 #include "tests/ui/shell/MainWindowFixture.h"
 #include "ui/shell/Stages.h"
+#include "ui/views/compare/CompareView.h"
+#include "ui/views/compare/DistributionPanel.h"
 #include "ui/views/whatif/WhatIfControls.h"
 #include "ui/views/whatif/WhatIfLinks.h"
 
@@ -55,6 +58,14 @@ TEST_F(WhatIfTest, AForecastIsRunMeasuredAndKept) {
   ASSERT_TRUE(
       waitUntil([&] { return said("whatIfBeside").startsWith("This run tried a forecast"); }));
   EXPECT_TRUE(view().history().forecasts().back().measured);
+  clickMessage("Compare with demo");
+  EXPECT_TRUE(waitUntil([&] { return find<ui::Stages>("stages")->current() == "compare"; }));
+  auto* compare = window().findChild<ui::CompareView*>();
+  EXPECT_EQ(compare->otherTabs()->count(), 1);
+  EXPECT_TRUE(waitUntil([&] { return compare->distribution()->isVisible(); }))
+      << "where the forecast is drawn beside what was measured";
+  EXPECT_TRUE(said("compareForecast").startsWith("This run tried a forecast"))
+      << said("compareForecast").toStdString();
 }
 
 }  // namespace

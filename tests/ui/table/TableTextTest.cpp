@@ -10,9 +10,12 @@
 #include <array>
 #include <filesystem>
 #include <iterator>
+#include <memory>
 #include <string>
 
 #include "tests/support/TemporaryFolder.h"
+#include "tests/ui/table/Numbers.h"
+#include "ui/table/RowsModel.h"
 
 namespace lockstep::ui {
 namespace {
@@ -42,6 +45,17 @@ TEST_F(WriteTableTest, TakesThePlaceOfAnOlderFileAndLeavesNothingElse) {
   EXPECT_EQ(write(path), "");
   EXPECT_EQ(support::readFile(path), kText);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()), 1);
+}
+
+TEST_F(WriteTableTest, ALongTableIsWrittenWholeThoughItIsHandedOutInPages) {
+  constexpr auto kRows = static_cast<std::size_t>(RowsModel::kPage) * 2 + 5;
+  RowsModel model;
+  model.setRows(std::make_shared<test::Numbers>(kRows));
+  ASSERT_TRUE(model.canFetchMore({}));
+  const fs::path path = folder_ / "long.csv";
+  ASSERT_EQ(writeTable(model, QString::fromStdString(path.string())), "");
+  const std::string text = support::readFile(path);
+  EXPECT_EQ(std::ranges::count(text, '\n'), static_cast<std::ptrdiff_t>(kRows + 1));
 }
 
 TEST_F(WriteTableTest, ALinkStaysAndWhatItLeadsToIsWritten) {

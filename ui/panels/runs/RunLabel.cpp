@@ -65,6 +65,11 @@ RunLabel readRunLabel(const std::filesystem::path& run) {
   return file.open(QIODevice::ReadOnly) ? labelIn(file).value_or(RunLabel()) : RunLabel();
 }
 
+QString shownName(const std::filesystem::path& run, const std::string& name) {
+  const QString given = readRunLabel(run).name;
+  return given.isEmpty() ? QString::fromStdString(name) : given;
+}
+
 QString writeRunLabel(const std::filesystem::path& run, const RunLabel& label) {
   const QString path = labelPath(run);
   if (QFile there(path); there.exists() && (!there.open(QIODevice::ReadOnly) || !labelIn(there))) {

@@ -3,6 +3,7 @@
 #include <QString>
 #include <QStringList>
 #include <filesystem>
+#include <string>
 
 namespace lockstep::ui {
 
@@ -29,6 +30,9 @@ QStringList tagsOf(const QString& line);
 
 /// Reads the label of a run; empty where there is none, or none that can be read. [any-thread]
 RunLabel readRunLabel(const std::filesystem::path& run);
+
+/// What a run is called: as its label says, else `name`. [any-thread]
+QString shownName(const std::filesystem::path& run, const std::string& name);
 
 /// Writes it, whole or not at all; an empty one removes the file. Returns a sentence that says what
 /// went wrong, or nothing. A file that is no label is left as it is. [any-thread]

@@ -75,8 +75,10 @@ RunsPanel::RunsPanel(const QString& folder, QWidget* parent)
           return filter.accepts(static_cast<const RunsTable&>(rows), row);
         });
   });
-  connect(groups_, &QComboBox::activated, this,
-          [this] { setGroupBy(groups_->currentData().toString()); });
+  connect(groups_, &QComboBox::activated, this, [this] {
+    setGroupBy(groups_->currentData().toString());
+    emit groupByChosen(groupBy_);
+  });
   connect(labels_, &RunLabelForm::saved, this, &RunsPanel::keepLabel);
   connect(labels_, &RunLabelForm::closed, view_, [this] { view_->setFocus(Qt::OtherFocusReason); });
   wireScanner();
@@ -197,10 +199,19 @@ void RunsPanel::setCompared(const QStringList& paths) {
 
 void RunsPanel::setGroupBy(const QString& key) {
   groupBy_ = key;
-  groups_->setCurrentIndex(std::max(0, groups_->findData(key)));
+  showGroupBy();
   view_->setColumnHidden(RunsTable::kGroup, key.isEmpty());
   showRows(runs_->entries());
   view_->horizontalHeader()->viewport()->update();  // the column is called by its key
+}
+
+// A setting in which the runs do not differ now, or one that was chosen before they were read, is
+// no choice, and holds all the same.
+void RunsPanel::showGroupBy() {
+  if (!groupBy_.isEmpty() && groups_->findData(groupBy_) < 0) {
+    groups_->addItem(titleOfGroups(groupBy_), groupBy_);
+  }
+  groups_->setCurrentIndex(std::max(0, groups_->findData(groupBy_)));
 }
 
 // By what every run has, then by the settings in which those of the list differ.
@@ -224,10 +235,7 @@ void RunsPanel::offerGroups() {
   for (const QString& key : settings) {
     groups_->addItem(titleOfGroups(key), key);
   }
-  if (!groupBy_.isEmpty() && groups_->findData(groupBy_) < 0) {
-    groups_->addItem(titleOfGroups(groupBy_), groupBy_);
-  }
-  groups_->setCurrentIndex(std::max(0, groups_->findData(groupBy_)));
+  showGroupBy();
 }
 
 std::vector<RunEntry> RunsPanel::selectedEntries() const {
@@ -305,9 +313,14 @@ void RunsPanel::addRunVerbs(QMenu& menu, const RunEntry& entry) {
   menu.setDefaultAction(open);
   QAction* stop =
       menu.addAction(tr("Stop"), this, [this, entry] { emit stopRequested(entry.path); });
+  const bool experiment = entry.kind == trace::RunKind::kExperiment;
+  const bool observed = entry.kind == trace::RunKind::kObserved;
   QAction* repeat =
-      menu.addAction(entry.kind == trace::RunKind::kObserved ? tr("Run again…") : tr("Repeat"),
-                     this, [this, entry] { emit repeatRequested(entry.path); });
+      menu.addAction(tr("Repeat"), this, [this, entry] { emit repeatRequested(entry.path); });
+  QAction* again = menu.addAction(tr("Run again with…"), this,
+                                  [this, entry] { emit runAgainRequested(entry.path); });
+  QAction* edit = menu.addAction(tr("Edit a copy"), this,
+                                 [this, entry] { emit editCopyRequested(entry.path); });
   menu.addSeparator();
   const QStringList chosen = selectedRuns();
   QAction* compare =
@@ -323,9 +336,11 @@ void RunsPanel::addRunVerbs(QMenu& menu, const RunEntry& entry) {
   QAction* trash = menu.addAction(tr("Move to trash"), this, [this, entry] { moveToTrash(entry); });
   stop->setEnabled(entry.live());
   trash->setEnabled(!entry.live());
-  const bool started =  // and not made of traces
-      entry.kind == trace::RunKind::kExperiment || entry.kind == trace::RunKind::kObserved;
-  repeat->setEnabled(entry.problem.isEmpty() && !entry.unread && started);
+  // What was made of traces holds nothing that could be started; of a job nothing runs unasked.
+  const bool readable = entry.problem.isEmpty() && !entry.unread;
+  repeat->setEnabled(readable && experiment);
+  again->setEnabled(readable && (experiment || observed));
+  edit->setEnabled(readable && experiment);
 }
 
 void RunsPanel::moveToTrash(const RunEntry& entry) {

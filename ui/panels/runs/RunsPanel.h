@@ -61,7 +61,11 @@ class RunsPanel : public QWidget {
   void openRequested(const QString& path);
   void stopRequested(const QString& path);
   void repeatRequested(const QString& path);
+  void runAgainRequested(const QString& path);
+  void editCopyRequested(const QString& path);
   void demoRequested();
+  /// Another key was chosen in the box; empty: no groups.
+  void groupByChosen(const QString& key);
   /// Two runs or more, the one that was chosen first in front.
   void compareRequested(const QStringList& paths);
   /// After each scan.
@@ -80,6 +84,7 @@ class RunsPanel : public QWidget {
   void takeEntries(std::vector<RunEntry> entries);
   void showRows(std::vector<RunEntry> entries);
   void offerGroups();
+  void showGroupBy();
   void editLabels(RunLabelForm::Field field);
   void keepLabel(const QString& run, const RunLabel& label);
   [[nodiscard]] std::vector<RunEntry> selectedEntries() const;

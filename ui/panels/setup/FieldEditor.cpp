@@ -98,8 +98,8 @@ FieldEditor::FieldEditor(experiment::Field field, QWidget* parent)
 
   const QString range = rangeText(field_);
   const QString explained = (text(field_.help) + ' ' + range).trimmed();
-  auto* help = muted(explained);
-  help->setFont(small);
+  help_ = muted(explained);
+  help_->setFont(small);
   mistake_ = wrapped({}, "mistake");
   mistake_->hide();
 
@@ -115,14 +115,14 @@ FieldEditor::FieldEditor(experiment::Field field, QWidget* parent)
   layout->addWidget(name, 0, 0, Qt::AlignVCenter);
   layout->addWidget(editor, 0, 1);
   layout->addWidget(unit, 0, 2);
-  auto* mark = new QWidget;  // as high whichever of the two is shown
-  auto* marks = new QGridLayout(mark);
+  marks_ = new QWidget;  // as high whichever of the two is shown
+  auto* marks = new QGridLayout(marks_);
   marks->setContentsMargins(0, 0, 0, 0);
   marks->addWidget(defaultMark_, 0, 0, Qt::AlignLeft | Qt::AlignTop);
   marks->addWidget(reset_, 0, 0, Qt::AlignLeft | Qt::AlignTop);
-  mark->setFixedHeight(std::max(reset_->sizeHint().height(), defaultMark_->sizeHint().height()));
-  layout->addWidget(mark, 1, 0, Qt::AlignTop);
-  layout->addWidget(help, 1, 1, 1, 2);
+  marks_->setFixedHeight(std::max(reset_->sizeHint().height(), defaultMark_->sizeHint().height()));
+  layout->addWidget(marks_, 1, 0, Qt::AlignTop);
+  layout->addWidget(help_, 1, 1, 1, 2);
   layout->addWidget(mistake_, 2, 1, 1, 2);
 
   QString tip = QStringLiteral("<b>%1</b><br>%2")
@@ -304,6 +304,11 @@ bool FieldEditor::wanted(const SetupDraft& draft, const QString& needle, bool ad
   return !needle.isEmpty() ? matches(needle)
                            : advanced || !field_.advanced ||
                                  draft.text().value(field_.key).has_value() || !mistake().isEmpty();
+}
+
+void FieldEditor::setBrief() {
+  help_->hide();
+  marks_->hide();
 }
 
 void FieldEditor::focusEditor() {

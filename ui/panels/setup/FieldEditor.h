@@ -39,6 +39,8 @@ class FieldEditor : public QWidget {
   /// Texts that are offered while one types, of a text.
   void offer(const QStringList& texts);
   void focusEditor();
+  /// Shows name, value, unit and mistake alone; help and range are told under the pointer.
+  void setBrief();
   /// Connects the editor to a draft: what is typed, or an empty text for a reset, goes to `set`;
   /// without it, to SetupDraft::setKey. Undo and redo are the draft's.
   void edits(SetupDraft& draft, const std::function<void(const std::string& toml)>& set);
@@ -70,6 +72,8 @@ class FieldEditor : public QWidget {
   QComboBox* combo_ = nullptr;
   QCheckBox* check_ = nullptr;
   QLabel* mistake_ = nullptr;
+  QLabel* help_ = nullptr;
+  QWidget* marks_ = nullptr;  // has the next two
   QLabel* defaultMark_ = nullptr;
   QToolButton* reset_ = nullptr;
 };

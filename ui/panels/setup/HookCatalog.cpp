@@ -5,6 +5,7 @@
 
 #include "engine/plugin/PluginFolders.h"
 #include "engine/plugin/ResolveHooks.h"
+#include "ui/panels/setup/SetupDraft.h"
 
 namespace lockstep::ui {
 namespace {
@@ -31,11 +32,22 @@ HookCatalog::HookCatalog(const QString& hookscan, QObject* parent)
     : QObject(parent), hookscan_(hookscan) {}
 
 // One at a time, each a scan of all libraries: of the questions that wait only the latest counts.
+// The answer is a change of the draft (its mistakes): were the same asked again at each change,
+// that would never end.
 void HookCatalog::ask(HookQuestion question) {
+  if (question == asked_) {
+    return;
+  }
+  asked_ = question;
   next_ = std::move(question);
   if (!job_.busy()) {
     askNext();
   }
+}
+
+void HookCatalog::ask(const SetupDraft& draft) {
+  ask(HookQuestion{draft.text().text(), draft.title().toStdString(), draft.folder().toStdString(),
+                   draft.path().toStdString()});
 }
 
 void HookCatalog::askNext() {

@@ -13,12 +13,16 @@
 
 namespace lockstep::ui {
 
+class SetupDraft;
+
 /// An experiment's text, to be checked with all that can be known of it.
 struct HookQuestion {
   std::string toml;
   std::string name;    ///< as mistakes call it
   std::string folder;  ///< of relative paths
   std::string file;    ///< whose folder may hold plugins of its own; empty = none
+
+  bool operator==(const HookQuestion&) const = default;
 };
 
 /// What is known for one state of an experiment.
@@ -39,8 +43,13 @@ class HookCatalog : public QObject {
   /// `hookscan` is the path of lockstep-hookscan; empty = beside the running program.
   explicit HookCatalog(const QString& hookscan, QObject* parent = nullptr);
 
-  /// `answered` follows; of several questions only the last is answered for certain.
+  /// `answered` follows; of several questions only the last is answered for certain. The question
+  /// that was asked last is not asked again.
   void ask(HookQuestion question);
+  /// The same about a draft as it stands.
+  void ask(const SetupDraft& draft);
+  /// The plugins may be others than when they were asked last.
+  void forget() { asked_.reset(); }
   /// Whether an answer is still to come.
   [[nodiscard]] bool isAsking() const { return job_.busy(); }
   [[nodiscard]] const HookAnswer& answer() const { return answer_; }
@@ -56,6 +65,7 @@ class HookCatalog : public QObject {
   void askNext();
 
   QString hookscan_;
+  std::optional<HookQuestion> asked_;
   std::optional<HookQuestion> next_;
   BackgroundJob job_{this};
   HookAnswer answer_;

@@ -155,6 +155,18 @@ void HookForm::describe(Level& level) {
     }
   }
   level.box->layout()->addWidget(level.told);
+  if (brief_) {
+    for (FieldEditor* editor : level.fields()) {
+      editor->setBrief();
+    }
+  }
+}
+
+void HookForm::setBrief() {
+  brief_ = true;
+  for (FieldEditor* editor : editors()) {
+    editor->setBrief();
+  }
 }
 
 void HookForm::setOffered(const QStringList& hooks) {

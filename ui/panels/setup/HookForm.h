@@ -29,6 +29,8 @@ class HookForm : public QWidget {
   /// Both outlive the form.
   HookForm(SetupDraft& draft, const HookCatalog& catalog, QWidget* parent = nullptr);
 
+  /// Shows its fields as FieldEditor::setBrief does, those to come, too.
+  void setBrief();
   /// Hooks of plugins that are to be offered, as the hook manager has them; before this, all.
   void setOffered(const QStringList& hooks);
   /// Shows the draft and what is known of its plugins.
@@ -69,6 +71,7 @@ class HookForm : public QWidget {
   QStringList offered_;
   QString needle_;
   bool advanced_ = false;
+  bool brief_ = false;
 };
 
 }  // namespace lockstep::ui

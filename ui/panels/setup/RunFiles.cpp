@@ -53,6 +53,25 @@ std::string shortName(const std::string& key) {
 
 }  // namespace
 
+QString reasonAgainstRun(const SetupDraft& draft, const HookCatalog& catalog) {
+  const auto& mistakes = draft.mistakes();
+  if (!mistakes.empty()) {
+    const QString first = QString::fromStdString(
+        (mistakes.front().key.empty() ? "" : mistakes.front().key + ": ") + mistakes.front().text);
+    return mistakes.size() == 1
+               ? first
+               : SetupDraft::tr("%1 mistakes, the first: %2").arg(mistakes.size()).arg(first);
+  }
+  // Of an engine's own hook the parser knows all, so Run need not wait for the plugins.
+  const bool own = draft.parsed().experiment.hook.isOwn();
+  if (catalog.isAsking() && (!own || !draft.parsed().sweep.empty())) {
+    return own ? SetupDraft::tr("Checking the runs of the sweep…")
+               : SetupDraft::tr("Asking the plugin of hook %1…")
+                     .arg(QString::fromStdString(draft.parsed().experiment.hook.name));
+  }
+  return {};
+}
+
 QStringList writeRuns(const SetupDraft& draft, const HookCatalog& catalog, const QString& folder,
                       const std::function<void(const QString&)>& failed) {
   if (!draft.parsed().sweep.empty()) {

@@ -14,6 +14,9 @@ namespace lockstep::ui {
 class HookCatalog;
 class SetupDraft;
 
+/// Why a draft cannot be run now, a few words; empty: it can. `catalog` is asked about it.
+QString reasonAgainstRun(const SetupDraft& draft, const HookCatalog& catalog);
+
 /// Writes what a draft stands for into files, one a run, and returns their paths: the draft's own
 /// file where it is saved and varies nothing, else files in `folder`, which is made. Empty after
 /// `failed` was called with the reason, a sentence.

@@ -29,8 +29,14 @@ SetupDraft::SetupDraft(QObject* parent) : QObject(parent) {
   restart(kNew);
 }
 
-void SetupDraft::begin(std::string text) {
+void SetupDraft::setShipped(const QString& folder) {
+  const QString canonical = QFileInfo(folder).canonicalFilePath();
+  shipped_ = canonical.isEmpty() ? QString() : canonical + '/';
+}
+
+void SetupDraft::begin(std::string text, const QString& title) {
   path_.clear();
+  untitled_ = title;
   restart(text.empty() ? kNew : std::move(text));
   emit changed();
 }
@@ -56,6 +62,14 @@ base::Status SetupDraft::open(const QString& path) {
 }
 
 base::Status SetupDraft::save(const QString& path) {
+  if (isShipped(path)) {
+    return base::Error{
+        base::ExitCode::kBadInput,
+        tr("stands among the experiments that come with Lockstep, which stay as they are; save "
+           "it in another folder")
+            .toStdString(),
+        path.toStdString()};
+  }
   QSaveFile file(path);
   const std::string& text = current().text.text();
   if (!file.open(QIODevice::WriteOnly) ||
@@ -71,10 +85,16 @@ base::Status SetupDraft::save(const QString& path) {
   return {};
 }
 
+bool SetupDraft::isShipped(const QString& path) const {
+  // By its folder, since the file may be a new one; links are followed.
+  const QString folder = QFileInfo(QFileInfo(path).absolutePath()).canonicalFilePath();
+  return !path.isEmpty() && !shipped_.isEmpty() && (folder + '/').startsWith(shipped_);
+}
+
 bool SetupDraft::canSaveInPlace() const {
   const QFileInfo file(path_);
   // QSaveFile writes another file beside it first.
-  return !path_.isEmpty() && QFileInfo(file.absolutePath()).isWritable() &&
+  return !path_.isEmpty() && !isShipped(path_) && QFileInfo(file.absolutePath()).isWritable() &&
          (!file.exists() || file.isWritable());
 }
 
@@ -86,12 +106,15 @@ QString SetupDraft::placeForACopy() const {
   if (!folder.exists()) {
     folder = QDir::home();
   }
-  return folder.filePath(path_.isEmpty() ? QStringLiteral("experiment.toml")
+  QString name = untitled_.isEmpty() ? QStringLiteral("experiment") : untitled_;
+  return folder.filePath(path_.isEmpty() ? name.replace('/', '-') + QStringLiteral(".toml")
                                          : QFileInfo(path_).fileName());
 }
 
 QString SetupDraft::title() const {
-  return path_.isEmpty() ? tr("New experiment") : QFileInfo(path_).fileName();
+  return !path_.isEmpty()      ? QFileInfo(path_).fileName()
+         : untitled_.isEmpty() ? tr("New experiment")
+                               : untitled_;
 }
 
 void SetupDraft::restart(std::string text) {

@@ -21,17 +21,24 @@ class SetupDraft : public QObject {
  public:
   explicit SetupDraft(QObject* parent = nullptr);
 
+  /// Files below this folder came with an installation or a source tree, and are only read.
+  void setShipped(const QString& folder);
+
   /// Starts anew with a text that has no file yet; empty: with an experiment that runs as it is.
-  void begin(std::string text = {});
+  /// `title`: what it is called until it is saved.
+  void begin(std::string text = {}, const QString& title = {});
   /// Reads a file; one with mistakes is opened too, as long as it is TOML. Undo begins anew.
   base::Status open(const QString& path);
-  /// Writes the text to `path`, which is the draft's file from then on.
+  /// Writes the text to `path`, which is the draft's file from then on. Errors: it is one of those
+  /// that are only read; it cannot be written.
   base::Status save(const QString& path);
 
   /// Absolute; empty for an experiment that has no file yet.
   [[nodiscard]] QString path() const { return path_; }
-  /// Whether `save` may write the draft's own file: it has one, and the user may replace it. Those
-  /// that came with an installation are only read.
+  /// Whether a file is one of those that are only read.
+  [[nodiscard]] bool isShipped(const QString& path) const;
+  /// Whether `save` may write the draft's own file: it has one, the user may replace it, and it is
+  /// none of those that are only read.
   [[nodiscard]] bool canSaveInPlace() const;
   /// The file to offer for a copy: the draft's own where it can be replaced, else one of its name
   /// in the user's documents.
@@ -92,7 +99,9 @@ class SetupDraft : public QObject {
   void restart(std::string text);
   void read();
 
+  QString shipped_;  // canonical, with a slash at its end; empty: no files are only read
   QString path_;
+  QString untitled_;  // what it is called without a file; empty: it is a new one
   std::string saved_;
   std::vector<Step> steps_;
   std::size_t at_ = 0;

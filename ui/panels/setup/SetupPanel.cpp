@@ -17,6 +17,7 @@
 #include "ui/panels/LocalFiles.h"
 #include "ui/panels/setup/BucketPreview.h"
 #include "ui/panels/setup/FieldEditor.h"
+#include "ui/panels/setup/RecordedExperiment.h"
 #include "ui/panels/setup/RunFiles.h"
 #include "ui/panels/setup/RunQueueList.h"
 #include "ui/panels/setup/SetupForm.h"
@@ -42,6 +43,7 @@ SetupPanel::SetupPanel(SetupPaths paths, QWidget* parent)
       catalog_(paths_.hookscan),
       describer_(paths_.rank) {
   setAcceptDrops(true);
+  draft_.setShipped(paths_.shipped);
   QWidget* top = makeTop();
   fill(this, inColumn({top, {makeMiddle(), 1}, makeBottom()}, 4), {6, 6, 6, 6});
   connect(&draft_, &SetupDraft::changed, this, &SetupPanel::refresh);
@@ -62,10 +64,23 @@ bool SetupPanel::mayDiscard() {
   if (!draft_.isDirty()) {
     return true;
   }
-  const auto answer = QMessageBox::question(
-      this, tr("Unsaved changes"), tr("Save the changes to %1?").arg(draft_.title()),
-      QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
-  return answer == QMessageBox::Discard || (answer == QMessageBox::Save && save());
+  // Of a file that is only read no change can be saved in it, nor the mistakes in that change.
+  const bool inPlace = draft_.canSaveInPlace();
+  QMessageBox box(QMessageBox::Question, tr("Unsaved changes"),
+                  inPlace ? tr("Save the changes to %1?").arg(draft_.title())
+                  : draft_.isShipped(draft_.path())
+                      ? tr("%1 comes with Lockstep and stays as it is. Save the changes as a file "
+                           "of your own?")
+                            .arg(draft_.title())
+                      : tr("Save %1 as a file of your own?").arg(draft_.title()),
+                  QMessageBox::Discard | QMessageBox::Cancel, this);
+  box.setObjectName(QStringLiteral("setupUnsaved"));
+  QPushButton* keep = inPlace ? box.addButton(QMessageBox::Save)
+                              : box.addButton(tr("Save as…"), QMessageBox::AcceptRole);
+  box.setDefaultButton(keep);
+  box.exec();
+  return box.clickedButton() == box.button(QMessageBox::Discard) ||
+         (box.clickedButton() == keep && save());
 }
 
 bool SetupPanel::open(const QString& path) {
@@ -73,6 +88,7 @@ bool SetupPanel::open(const QString& path) {
   if (!mayDiscard()) {
     return false;
   }
+  catalog_.forget();  // what it said of this text is not in a draft that begins anew
   const auto opened = draft_.open(path);
   if (!opened.ok()) {
     emit failed(QString::fromStdString(opened.error().message()));
@@ -80,12 +96,25 @@ bool SetupPanel::open(const QString& path) {
   return opened.ok();
 }
 
-void SetupPanel::openAndRun(const QString& path) {
-  if (!open(path)) {
-    return;
+bool SetupPanel::editCopy(const std::string& recorded, const QString& run) {
+  runWhenKnown_ = false;
+  if (!mayDiscard()) {
+    return false;
   }
-  // Opening has asked the plugins, unless this text was asked about before.
-  runWhenKnown_ = catalog_.isAsking();
+  catalog_.forget();
+  draft_.begin(asWritten(recorded, run.toStdString()), tr("Copy of %1").arg(run));
+  return true;
+}
+
+void SetupPanel::openAndRun(const QString& path) {
+  if (open(path)) {
+    runSoon();
+  }
+}
+
+void SetupPanel::runSoon() {
+  // A reason that the plugins' answer may take away; of their mistakes run() does nothing.
+  runWhenKnown_ = catalog_.isAsking() && !reasonAgainstRun().isEmpty();
   if (!runWhenKnown_) {
     run();
   }
@@ -106,6 +135,7 @@ void SetupPanel::offerHooks(const QStringList& hooks) {
 void SetupPanel::newExperiment() {
   runWhenKnown_ = false;
   if (mayDiscard()) {
+    catalog_.forget();
     draft_.begin();
   }
 }
@@ -149,21 +179,7 @@ bool SetupPanel::saveTo(const QString& path) {
 }
 
 QString SetupPanel::reasonAgainstRun() const {
-  const auto& mistakes = draft_.mistakes();
-  if (!mistakes.empty()) {
-    const QString first = QString::fromStdString(
-        (mistakes.front().key.empty() ? "" : mistakes.front().key + ": ") + mistakes.front().text);
-    return mistakes.size() == 1 ? first
-                                : tr("%1 mistakes, the first: %2").arg(mistakes.size()).arg(first);
-  }
-  // Of an engine's own hook the parser knows all, so Run need not wait for the plugins.
-  const bool own = draft_.parsed().experiment.hook.isOwn();
-  if (catalog_.isAsking() && (!own || !draft_.parsed().sweep.empty())) {
-    return own ? tr("Checking the runs of the sweep…")
-               : tr("Asking the plugin of hook %1…")
-                     .arg(QString::fromStdString(draft_.parsed().experiment.hook.name));
-  }
-  return {};
+  return ui::reasonAgainstRun(draft_, catalog_);
 }
 
 void SetupPanel::blockRun(const QString& reason) {
@@ -176,7 +192,7 @@ void SetupPanel::blockRun(const QString& reason) {
 void SetupPanel::setRank(const QString& rank, const QString& whyNot) {
   paths_.rank = rank;
   describer_.setRank(rank, whyNot);
-  askPlugins();
+  catalog_.forget();
   ask();
 }
 
@@ -336,24 +352,13 @@ void SetupPanel::filter() {
 }
 
 void SetupPanel::ask() {
-  // Only what has changed: the answer itself is a change of the draft (its mistakes), and would ask
-  // again without end.
-  if (askedText_ != draft_.text().text() || askedPath_ != draft_.path()) {
-    askPlugins();
-  }
+  catalog_.ask(draft_);
   if (!draft_.parsed().mistakes.empty()) {
     preview_->showReason(tr("The buckets can be told once the mistakes are mended."));
     return;
   }
   describer_.ask(draft_.parsed().experiment);
   preview_->show(draft_.parsed().experiment);
-}
-
-void SetupPanel::askPlugins() {
-  askedText_ = draft_.text().text();
-  askedPath_ = draft_.path();
-  catalog_.ask({askedText_, draft_.title().toStdString(), draft_.folder().toStdString(),
-                draft_.path().toStdString()});
 }
 
 /// Mistakes that no field can show: unknown keys, what is no TOML.

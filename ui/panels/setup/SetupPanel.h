@@ -24,9 +24,10 @@ class SetupForm;
 
 /// Where the panel finds what it asks, and where it keeps what was run without being saved.
 struct SetupPaths {
-  QString rank;      ///< lockstep-rank; empty: there is no bucket preview
-  QString hookscan;  ///< lockstep-hookscan; empty = beside the running program
-  QString drafts;    ///< folder; made when it is needed
+  QString rank;          ///< lockstep-rank; empty: there is no bucket preview
+  QString hookscan;      ///< lockstep-hookscan; empty = beside the running program
+  QString drafts;        ///< folder; made when it is needed
+  QString shipped = {};  ///< folder of experiments that are only read; empty: there is none
 };
 
 /// The setup of an experiment: a form made from the experiment's schema and from what plugins
@@ -45,6 +46,9 @@ class SetupPanel : public QWidget {
   /// Opens an experiment file, after asking what is to become of changes that are not saved.
   /// Returns whether it is open.
   bool open(const QString& path);
+  /// Starts anew with a copy of the experiment that a run file holds, called after the run, after
+  /// asking the same. Returns whether it is there.
+  bool editCopy(const std::string& recorded, const QString& run);
   /// Opens a file and runs it, all of its sweep where it has one, as soon as its plugins are
   /// asked; with mistakes it is only opened. For files that are started elsewhere in the window.
   void openAndRun(const QString& path);
@@ -66,6 +70,8 @@ class SetupPanel : public QWidget {
   bool save();
   bool saveAs();
   void run();
+  /// The same, where plugins are being asked once they have answered.
+  void runSoon();
   void queueRun();
   void undo() { draft_.undo(); }
   void redo() { draft_.redo(); }
@@ -99,7 +105,6 @@ class SetupPanel : public QWidget {
   void refreshOthers();
   void refreshActions();
   void ask();
-  void askPlugins();
   void filter();
   void queueFiles(const QStringList& files);
   bool saveTo(const QString& path);
@@ -128,8 +133,6 @@ class SetupPanel : public QWidget {
   QLabel* reason_ = nullptr;
   QString blocked_;
   bool runWhenKnown_ = false;
-  std::string askedText_;
-  QString askedPath_;
 };
 
 }  // namespace lockstep::ui

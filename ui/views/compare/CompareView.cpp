@@ -65,6 +65,19 @@ void CompareView::clearOthers() {
   runs_.clear();
 }
 
+void CompareView::setForecast(const std::optional<Forecast>& forecast) {
+  if (forecast == forecast_) {
+    return;
+  }
+  forecast_ = forecast;
+  forecastWords_->setText(forecast ? forecast->words : QString());
+  forecastWords_->setVisible(forecast.has_value());
+  distribution_->setForecast(forecast ? std::optional(forecast->step) : std::nullopt);
+  if (forecast) {
+    pictures_->setCurrentWidget(distribution_);  // where it is drawn beside what was measured
+  }
+}
+
 void CompareView::setOtherRuns(const QStringList& paths) {
   if (recentPaths_ != paths) {  // an open list of choices stays as it is
     recentPaths_ = paths;
@@ -231,6 +244,7 @@ CompareView::CompareView(QWidget* parent)
       tabs_(new QTabBar),
       recent_(named(new QComboBox, "", tr("Recent runs"))),
       message_(muted()),
+      forecastWords_(wrapped({}, "compareForecast")),
       header_(new QWidget),
       same_(muted(tr("The experiments are the same."))),
       counts_(muted()),
@@ -252,7 +266,8 @@ CompareView::CompareView(QWidget* parent)
   QSplitter* halves = split(Qt::Vertical, {{makeTop(), 5}, {pictures_, 6}});
   halves->setChildrenCollapsible(false);
   stack_->addWidget(empty_);
-  stack_->addWidget(fill(new QWidget, inColumn({message_, {halves, 1}})));
+  stack_->addWidget(fill(new QWidget, inColumn({message_, forecastWords_, {halves, 1}})));
+  forecastWords_->hide();
   fill(this, inColumn({header_, {stack_, 1}}), {8, 6, 8, 6});
 
   connect(empty_, &EmptyState::activated, this, &CompareView::askForRun);

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <QStringList>
+#include <optional>
 
+#include "ui/chart/DurationHistogram.h"
 #include "ui/stage/RunView.h"
 #include "ui/table/TableView.h"
 #include "ui/views/compare/CompareTables.h"
@@ -33,6 +35,14 @@ class CompareView : public RunView {
   /// Reads a run file and sets it against the open run. The view says what cannot be read.
   void addRun(const QString& path);
   void clearOthers();
+  /// What was forecast of a step of A, and in words how that came out; none: it tried no forecast.
+  struct Forecast {
+    QString words;
+    HistogramForecast step;
+
+    bool operator==(const Forecast&) const = default;
+  };
+  void setForecast(const std::optional<Forecast>& forecast);
   /// The run files that the box of recent runs offers.
   void setOtherRuns(const QStringList& paths);
 
@@ -79,6 +89,7 @@ class CompareView : public RunView {
   ComparedRuns runs_;
   std::size_t other_ = 1;
   QString refusal_;
+  std::optional<Forecast> forecast_;
   QStringList recentPaths_;
 
   QStackedLayout* stack_;
@@ -87,6 +98,7 @@ class CompareView : public RunView {
   QTabBar* tabs_;
   QComboBox* recent_;
   QLabel* message_;
+  QLabel* forecastWords_;
   QWidget* header_;
   QLabel* same_;
   QLabel* counts_;

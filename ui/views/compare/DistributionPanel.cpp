@@ -55,6 +55,11 @@ void DistributionPanel::showResult(std::shared_ptr<const CompareResult> result) 
   describe();
 }
 
+void DistributionPanel::setForecast(const std::optional<HistogramForecast>& forecast) {
+  forecast_ = forecast;
+  repaintSoon();
+}
+
 trace::EventKind DistributionPanel::kind() const {
   return kinds_->count() == 0 ? trace::EventKind::kStep
                               : static_cast<trace::EventKind>(kinds_->currentData().toInt());
@@ -99,6 +104,9 @@ void DistributionPanel::paintCanvas(DisplayList& list, QSizeF size) {
   if (result_ != nullptr) {
     HistogramFrame frame = histogramFrame(*result_, kind(), size, colours());
     frame.pointer = pointer_;
+    if (kind() == trace::EventKind::kStep) {
+      frame.forecast = forecast_;
+    }
     drawHistogram(list, frame, colours());
   }
 }

@@ -2,6 +2,7 @@
 
 #include <QWidget>
 #include <memory>
+#include <optional>
 
 #include "ui/chart/DurationHistogram.h"
 #include "ui/stage/CanvasPart.h"
@@ -22,6 +23,8 @@ class DistributionPanel : public CanvasPart<QWidget> {
 
   /// Null: nothing is compared.
   void showResult(std::shared_ptr<const CompareResult> result);
+  /// What was forecast of a step of A; drawn where steps are shown.
+  void setForecast(const std::optional<HistogramForecast>& forecast);
 
   [[nodiscard]] TableView* table() const { return table_; }
   [[nodiscard]] QComboBox* kinds() const { return kinds_; }
@@ -34,6 +37,7 @@ class DistributionPanel : public CanvasPart<QWidget> {
   void describe();
 
   std::shared_ptr<const CompareResult> result_;
+  std::optional<HistogramForecast> forecast_;
   trace::EventKind chosen_ = trace::EventKind::kStep;  // stays while nothing is compared
   QComboBox* kinds_;
   TableView* table_;

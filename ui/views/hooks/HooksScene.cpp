@@ -166,8 +166,11 @@ QString HooksScene::figureOf(const HookPick& pick) const {
 QString HooksScene::tipAt(QPointF at) const {
   for (const Tile& tile : tiles_) {
     if (tile.rect.contains(at)) {
-      return tile.label + QLatin1Char('\n') + tile.values.join(QLatin1Char('\n')) +
-             QLatin1Char('\n') + tile.tip;
+      QStringList said{tile.label};
+      for (const QStringList& lines : tile.values) {
+        said << lines.join(QLatin1Char(' '));
+      }
+      return (said << tile.tip).join(QLatin1Char('\n'));
     }
   }
   const auto pick = pickAt(at);

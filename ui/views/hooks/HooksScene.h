@@ -4,6 +4,7 @@
 #include <QRectF>
 #include <QSizeF>
 #include <QString>
+#include <QStringList>
 #include <optional>
 #include <vector>
 
@@ -53,12 +54,16 @@ class HooksScene {
   };
   struct Tile {
     QString label;
-    QStringList values;  // one a side
+    std::vector<QStringList> values;  // one a side, in lines
     QString tip;
     QRectF rect;
   };
 
   void layTiles();
+  void layTileRow(std::size_t first, std::size_t count, bool weighed);
+  [[nodiscard]] bool hookFits(std::size_t columns) const;
+  [[nodiscard]] double besideValues() const;
+  [[nodiscard]] static double weightOf(std::size_t tile, bool weighed);
   void layRows();
   void layCharts();
   [[nodiscard]] double barX(double ms) const;

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 
+#include "ui/canvas/TextMetrics.h"
 #include "ui/views/hooks/HookCharts.h"
 #include "ui/views/hooks/HookWords.h"
 #include "ui/views/hooks/HooksScene.h"
@@ -12,6 +14,8 @@ using namespace hook_words;
 constexpr double kTileWidth = 170;  // at least
 constexpr double kTileLabel = 26;
 constexpr double kTileValue = 20;
+constexpr double kTilePadding = 20;  // left and right of what it says, and what rounding takes
+constexpr double kSideName = 22;
 
 QString orUnknown(const std::optional<double>& ms) {
   return ms ? formatMs(*ms) : tr("not known");
@@ -35,7 +39,7 @@ void HooksScene::layTiles() {
   const auto tile = [this](const QString& label, auto valueOf, const QString& tip) {
     Tile& made = tiles_.emplace_back(Tile{label, {}, tip, {}});
     for (const HookSide& side : content_.sides) {
-      made.values << valueOf(side);
+      made.values.push_back({valueOf(side)});
     }
   };
   tile(
@@ -76,27 +80,70 @@ void HooksScene::layTiles() {
   const double width = frame_.size.width() - 2 * kMargin;
   // So many in a row that no row is half empty.
   const auto room = static_cast<int>((width + kGap) / (kTileWidth + kGap));
-  const int columns = room >= 6 ? 6 : room >= 3 ? 3 : room >= 2 ? 2 : 1;
-  const int rows = (static_cast<int>(tiles_.size()) + columns - 1) / columns;
-  const double tileHeight =
-      kTileLabel + kTileValue * static_cast<double>(content_.sides.size()) + 6;
-  // In one row, those that say more get more.
-  constexpr double kWeights[] = {1.55, 0.8, 1.05, 0.65, 1.35, 0.9};
+  const std::size_t columns = room >= 6 ? 6 : room >= 3 ? 3 : room >= 2 ? 2 : 1;
+  if (hookFits(columns)) {
+    for (std::size_t first = 0; first < tiles_.size(); first += columns) {
+      layTileRow(first, columns, columns == tiles_.size());
+    }
+    return;
+  }
+  // Parameters are not cut off: the hook has a row of its own, in as many lines as it needs.
+  for (QStringList& lines : tiles_.front().values) {
+    lines = brokenInto(lines.front(), width - kTilePadding - besideValues(), FontRole::kBold);
+  }
+  layTileRow(0, 1, false);
+  const std::size_t others = tiles_.size() - 1;
+  const std::size_t beside = static_cast<std::size_t>(room) >= others ? others : columns;
+  for (std::size_t first = 1; first < tiles_.size(); first += beside) {
+    layTileRow(first, std::min(beside, tiles_.size() - first), beside == others);
+  }
+}
+
+/// Before a value, where two runs are compared: which one it is of.
+double HooksScene::besideValues() const {
+  return content_.compares() ? kSideName : 0;
+}
+
+double HooksScene::weightOf(std::size_t tile, bool weighed) {
+  // Those that say more get more.
+  constexpr std::array kWeights{1.55, 0.8, 1.05, 0.65, 1.35, 0.9};
+  return weighed ? kWeights[tile] : 1;
+}
+
+/// Whether the first tile, with so many in a row, shows the hook with its parameters.
+bool HooksScene::hookFits(std::size_t columns) const {
   double sum = 0;
-  for (const double weight : kWeights) {
-    sum += weight;
+  for (std::size_t tile = 0; tile < columns; ++tile) {
+    sum += weightOf(tile, columns == tiles_.size());
   }
+  const double filled = frame_.size.width() - 2 * kMargin - kGap * static_cast<double>(columns - 1);
+  const double least = filled * weightOf(0, columns == tiles_.size()) / sum - kTilePadding;
+  return std::ranges::all_of(tiles_.front().values, [&](const QStringList& lines) {
+    return textWidth(lines.front(), FontRole::kBold) + besideValues() <= least;
+  });
+}
+
+/// Places tiles beside each other, all as high as the one with most lines.
+void HooksScene::layTileRow(std::size_t first, std::size_t count, bool weighed) {
+  double sum = 0;
+  qsizetype most = 1;
+  for (std::size_t tile = first; tile < first + count; ++tile) {
+    sum += weightOf(tile, weighed);
+    qsizetype lines = 0;
+    for (const QStringList& value : tiles_[tile].values) {
+      lines += value.size();
+    }
+    most = std::max(most, lines);
+  }
+  const double filled = frame_.size.width() - 2 * kMargin - kGap * static_cast<double>(count - 1);
+  const double height = kTileLabel + kTileValue * static_cast<double>(most) + 6;
   double left = kMargin;
-  for (std::size_t i = 0; i < tiles_.size(); ++i) {
-    const auto row = static_cast<int>(i) / columns;
-    left = static_cast<int>(i) % columns == 0 ? kMargin : left;
-    const double filled = width - kGap * (columns - 1);
-    const double tileWidth = rows == 1 ? filled * kWeights[i] / sum : filled / columns;
-    tiles_[i].rect =
-        QRectF(left, height_ + row * (tileHeight + kGap) - frame_.scrollY, tileWidth, tileHeight);
-    left += tileWidth + kGap;
+  for (std::size_t tile = first; tile < first + count; ++tile) {
+    const double width = filled * weightOf(tile, weighed) / sum;
+    tiles_[tile].rect = QRectF(left, height_ - frame_.scrollY, width, height);
+    left += width + kGap;
   }
-  height_ += rows * (tileHeight + kGap);
+  height_ += height + kGap;
 }
 
 void HooksScene::drawTiles(DisplayList& list) const {
@@ -105,17 +152,19 @@ void HooksScene::drawTiles(DisplayList& list) const {
     const QRectF inner = tile.rect.adjusted(10, 4, -8, -4);
     list.note(QRectF(inner.left(), inner.top(), inner.width(), kTileLabel - 4), tile.label,
               palette_);
-    for (int i = 0; i < tile.values.size(); ++i) {
-      double left = inner.left();
-      const double top = inner.top() + kTileLabel - 4 + i * kTileValue;
+    double top = inner.top() + kTileLabel - 4;
+    for (std::size_t side = 0; side < tile.values.size(); ++side) {
       if (content_.compares()) {
-        const auto side = static_cast<std::size_t>(i);
-        list.text(QRectF(left, top, 16, kTileValue), sideName(side), palette_.textMuted,
+        list.text(QRectF(inner.left(), top, 16, kTileValue), sideName(side), palette_.textMuted,
                   FontRole::kBold);
-        list.fill(QRectF(left + 13, top + 4, 3, kTileValue - 8), sideColour(palette_, side));
-        left += 22;
+        list.fill(QRectF(inner.left() + 13, top + 4, 3, kTileValue - 8),
+                  sideColour(palette_, side));
       }
-      list.title(QRectF(left, top, inner.right() - left, kTileValue), tile.values[i], palette_);
+      const double left = inner.left() + besideValues();
+      for (const QString& line : tile.values[side]) {
+        list.title(QRectF(left, top, inner.right() - left, kTileValue), line, palette_);
+        top += kTileValue;
+      }
     }
   }
 }

@@ -213,6 +213,20 @@ TEST_F(RunsPanelTest, WhatCanBeDoneStandsInTheMenuOfARun) {
     EXPECT_TRUE(menu->actions().contains(action)) << action->text().toStdString();
     EXPECT_FALSE(action->shortcut().isEmpty());
   }
+  QSignalSpy again(panel_.get(), &RunsPanel::runAgainRequested);
+  QSignalSpy edit(panel_.get(), &RunsPanel::editCopyRequested);
+  for (const char* words : {"Run again with…", "Edit a copy"}) {
+    const QList<QAction*> actions = menu->actions();
+    const auto at = std::ranges::find(actions, QString(words), &QAction::text);
+    ASSERT_NE(at, actions.end()) << words;
+    EXPECT_TRUE((*at)->isEnabled());
+    (*at)->trigger();
+  }
+  const QString run = panel_->runs().entry(view->rowsModel().rowAt(0)).path;
+  ASSERT_EQ(again.size(), 1);
+  EXPECT_EQ(again.front().front().toString(), run);
+  ASSERT_EQ(edit.size(), 1);
+  EXPECT_EQ(edit.front().front().toString(), run);
   menu->close();
 }
 

@@ -145,6 +145,31 @@ TEST(SetupDraft, AFileOfAnInstallationIsSavedAsACopyElsewhere) {
   std::filesystem::permissions(folder / "shipped", perms::owner_all);
 }
 
+TEST(SetupDraft, AShippedExperimentIsNeverWrittenOver) {
+  const support::TemporaryFolder folder;
+  const auto path = folder.write("shipped/ddp/e.toml", "name = \"e\"\n");
+  const auto mine = folder.write("mine/e.toml", "name = \"e\"\n");
+  std::filesystem::create_directory_symlink(folder / "shipped", folder / "link");
+  SetupDraft draft;
+  draft.setShipped(pathOf(folder / "shipped"));
+  ASSERT_TRUE(draft.open(pathOf(folder / "link/ddp/e.toml")).ok());
+  draft.setKey(field("ddp.bucket_cap_mb"), "4");
+  EXPECT_FALSE(draft.canSaveInPlace());
+  EXPECT_NE(draft.placeForACopy(), draft.path());
+  for (const auto& place : {path, folder / "link/ddp/new.toml"}) {
+    const auto saved = draft.save(pathOf(place));
+    ASSERT_FALSE(saved.ok());
+    EXPECT_NE(saved.error().message().find(
+                  "stands among the experiments that come with Lockstep, which stay as they are"),
+              std::string::npos)
+        << saved.error().message();
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "shipped/ddp/new.toml"));
+  EXPECT_TRUE(draft.isDirty());
+  ASSERT_TRUE(draft.save(pathOf(mine)).ok());
+  EXPECT_TRUE(draft.canSaveInPlace());
+}
+
 TEST(SetupDraft, AFileWithMistakesIsOpenedAndOneThatCannotBeReadIsNot) {
   const support::TemporaryFolder folder;
   SetupDraft draft;

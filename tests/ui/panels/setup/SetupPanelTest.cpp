@@ -5,11 +5,15 @@
 #include <QApplication>
 #include <QCheckBox>
 #include <QComboBox>
+#include <QFile>
+#include <QFileInfo>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
+#include <QMessageBox>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QTimer>
 #include <QToolButton>
 
 #include "engine/plugin/HookInfo.h"
@@ -69,7 +73,7 @@ class SetupPanelTest : public testing::Test {
             "lockstep-rank",
             R"(echo '{"parameters":[{"name":"w","shape":[64],"dtype":"float32","bytes":256}]}')"),
         script("lockstep-hookscan", "cat " + (folder_ / "description.json").string()),
-        pathOf(folder_ / "drafts")});
+        pathOf(folder_ / "drafts"), pathOf(folder_ / "shipped")});
     QObject::connect(panel_.get(), &SetupPanel::runRequested,
                      [this](const QString& path) { run_ = path; });
     panel_->resize(440, 760);
@@ -121,6 +125,28 @@ class SetupPanelTest : public testing::Test {
   void click(const QWidget* widget) {
     const QPoint at = tests::middleOf(widget);
     input_.click(at.x(), at.y());
+  }
+  /// Leaves the file that is open: what is asked then, the answers, and the one that is given.
+  struct Leaving {
+    QString question;
+    QStringList answers;
+    bool left = false;
+  };
+  Leaving leave(const QString& answer) {
+    Leaving leaving;
+    QTimer::singleShot(0, panel_.get(), [&] {
+      auto* box = panel_->findChild<QMessageBox*>("setupUnsaved");
+      leaving.question = box->text();
+      QAbstractButton* pressed = nullptr;
+      for (QAbstractButton* button : box->buttons()) {
+        leaving.answers << button->text().remove('&');
+        pressed = leaving.answers.back() == answer ? button : pressed;
+      }
+      pressed == nullptr ? box->reject() : pressed->click();
+    });
+    leaving.left = panel_->mayDiscard();
+    leaving.answers.sort();
+    return leaving;
   }
   QPushButton* runButton() { return find<QPushButton>("setupRun"); }
   QString reason() { return find<QLabel>("setupReason")->text(); }
@@ -332,6 +358,53 @@ TEST_F(SetupPanelTest, FaultsAreAddedChangedAndRemoved) {
   find<QToolButton>("removeFault0")->click();
   ASSERT_EQ(panel_->draft().text().faultCount(), 1U);
   EXPECT_EQ(panel_->draft().parsed().experiment.faults[0].kind, "kill");
+}
+
+TEST_F(SetupPanelTest, MistakesAreNeverOfferedToBeSavedOverAShippedExperiment) {
+  const auto shipped = folder_.write("shipped/e.toml", kFile);
+  ASSERT_TRUE(panel_->open(pathOf(shipped)));
+  panel_->draft().setKey(*experiment::findField("ddp.bucket_cap_mb"), "-1");
+  ASSERT_FALSE(panel_->draft().mistakes().empty());
+  const Leaving asked = leave("Cancel");
+  EXPECT_EQ(asked.question,
+            "e.toml comes with Lockstep and stays as it is. Save the changes as a file of your "
+            "own?");
+  EXPECT_EQ(asked.answers, (QStringList{"Cancel", "Discard", "Save as…"}));
+  EXPECT_FALSE(asked.left);
+  EXPECT_TRUE(leave("Discard").left);
+  QFile file(pathOf(shipped));
+  ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+  EXPECT_EQ(file.readAll().toStdString(), kFile);
+}
+
+TEST_F(SetupPanelTest, LeavingAFileOfOnesOwnAsksForItAndANewOneForAName) {
+  openFile();
+  panel_->draft().setKey(*experiment::findField("ddp.bucket_cap_mb"), "8");
+  const Leaving asked = leave("Save");
+  EXPECT_EQ(asked.question, "Save the changes to e.toml?");
+  EXPECT_TRUE(asked.left);
+  EXPECT_FALSE(panel_->draft().isDirty());
+  panel_->newExperiment();
+  panel_->draft().setKey(*experiment::findField("ddp.bucket_cap_mb"), "8");
+  EXPECT_EQ(leave("Discard").question, "Save New experiment as a file of your own?");
+}
+
+TEST_F(SetupPanelTest, ACopyOfARunsExperimentIsANewOneCalledAfterIt) {
+  experiment::Experiment run;
+  run.name = "demo";
+  run.train.steps = 5;
+  run.ddp.bucketCapMb = 4;
+  ASSERT_TRUE(panel_->editCopy(experiment::toToml(run), "demo"));
+  EXPECT_EQ(panel_->draft().title(), "Copy of demo");
+  EXPECT_TRUE(panel_->draft().path().isEmpty());
+  EXPECT_EQ(QFileInfo(panel_->draft().placeForACopy()).fileName(), "Copy of demo.toml");
+  EXPECT_EQ(panel_->draft().text().value("ddp.bucket_cap_mb"), "4");
+  ASSERT_TRUE(waitUntil([&] { return runButton()->isEnabled(); })) << reason().toStdString();
+  click(runButton());
+  ASSERT_TRUE(waitUntil([&] { return !run_.isEmpty(); }));
+  EXPECT_EQ(experiment::parseFile(run_.toStdString()).experiment.name, "demo");
+  panel_->newExperiment();
+  EXPECT_EQ(panel_->draft().title(), "New experiment");
 }
 
 TEST_F(SetupPanelTest, WhatNoFieldCanShowIsListedAndCanBeLeftOut) {

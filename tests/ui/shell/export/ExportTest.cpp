@@ -4,9 +4,11 @@
 
 #include <array>
 
+#include <QAction>
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDir>
+#include <QDockWidget>
 #include <QFile>
 #include <QFileInfo>
 #include <QImage>
@@ -22,6 +24,8 @@
 #include "ui/shell/ExportController.h"
 #include "ui/shell/ExportDialog.h"
 #include "ui/shell/MessageBar.h"
+#include "ui/shell/Pages.h"
+#include "ui/table/TableView.h"
 
 namespace lockstep {
 namespace {
@@ -81,6 +85,42 @@ TEST_F(ExportTest, ReturnWritesATraceOfAllRanksBesideTheRun) {
   const QJsonObject trace = QJsonDocument::fromJson(content(path("old.json"))).object();
   EXPECT_EQ(trace.value("distributedInfo").toObject().value("world_size").toInt(), 2);
   EXPECT_GT(trace.value("traceEvents").toArray().size(), 40 * 2);
+}
+
+TEST_F(ExportTest, OneCommandSavesAPictureOfTheViewAndAnotherItsTable) {
+  openFinishedRun();
+  window().findChild<ui::Pages*>()->showView("whatif");
+  auto* table = find<ui::TableView>("whatIfBuckets");
+  ASSERT_TRUE(waitUntil([&] { return table->isVisible() && table->model()->rowCount() > 0; }));
+  find<QAction>("savePicture")->trigger();
+  EXPECT_EQ(sentence(), "Saved " + path("old-whatif.png") + ".");
+  EXPECT_FALSE(QImage(path("old-whatif.png")).isNull());
+  find<QAction>("savePicture")->trigger();
+  EXPECT_TRUE(QFileInfo::exists(path("old-whatif-2.png"))) << "nothing is written over";
+  find<QAction>("saveTable")->trigger();
+  const QString csv = path("old-buckets-of-the-forecast.csv");
+  EXPECT_EQ(sentence(),
+            "Saved " + csv + ": " + QString::number(table->model()->rowCount()) + " rows.");
+  EXPECT_TRUE(content(csv).contains("Bucket,"));
+}
+
+TEST_F(ExportTest, TheTableWithTheFocusIsSavedAndWithoutAnyThatIsSaid) {
+  finishedRun();
+  window();
+  auto* table = find<ui::TableView>("runsTable");
+  ASSERT_TRUE(waitUntil([&] { return table->isVisible() && table->model()->rowCount() == 1; }));
+  table->setFocus();
+  find<QAction>("saveTable")->trigger();
+  EXPECT_EQ(sentence(), "Saved " + path("lockstep-runs.csv") + ": 1 row.");
+  EXPECT_TRUE(content(path("lockstep-runs.csv")).contains("demo"));
+  for (QDockWidget* dock : window().findChildren<QDockWidget*>()) {
+    dock->hide();
+  }
+  ASSERT_TRUE(waitUntil([&] { return !table->isVisible(); }));
+  find<QAction>("saveTable")->trigger();
+  EXPECT_TRUE(waitUntil([&] {
+    return messages().contains("No table is in sight: open a view or a panel that has one.");
+  })) << messages().join(' ').toStdString();
 }
 
 TEST_F(ExportTest, ATableIsOfferedUnderItsOwnName) {

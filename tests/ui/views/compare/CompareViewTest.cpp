@@ -92,6 +92,19 @@ class CompareViewTest : public testing::Test {
   std::unique_ptr<CompareView> view_;  // goes before what it shows
 };
 
+TEST_F(CompareViewTest, AForecastOfTheOpenRunStandsBesideWhatWasMeasured) {
+  open();
+  addSlower();
+  ASSERT_TRUE(compared());
+  view_->setForecast(CompareView::Forecast{"Forecast and measured.", {8, 7, 9}});
+  const auto* words = view_->findChild<QLabel*>("compareForecast");
+  EXPECT_TRUE(words->isVisible());
+  EXPECT_EQ(words->text(), "Forecast and measured.");
+  EXPECT_TRUE(view_->distribution()->isVisible()) << "where it is drawn";
+  view_->setForecast(std::nullopt);
+  EXPECT_FALSE(words->isVisible());
+}
+
 TEST_F(CompareViewTest, WithoutARunItAsksForTwo) {
   EXPECT_TRUE(says("Pick two runs: open the first"));
   int asked = 0;

@@ -6,6 +6,7 @@
 
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/views/hooks/HookRunFile.h"
+#include "ui/canvas/TextMetrics.h"
 #include "ui/views/hooks/HooksPicture.h"
 
 namespace lockstep::ui {
@@ -69,6 +70,31 @@ TEST_F(HooksSceneTest, APhaseIsAsLongAsItsMedianAndTheNextBeginsWhereItEnds) {
   EXPECT_NEAR(transfer.width(), encode.width(), 1e-6);
   EXPECT_NEAR(waiting.left(), encode.right(), 1e-6);
   EXPECT_NEAR(transfer.left(), waiting.right(), 1e-6);
+}
+
+TEST_F(HooksSceneTest, ParametersOfTheHookAreNeverCutOff) {
+  auto powersgd = std::make_shared<HookRun>(*run());
+  powersgd->hook = "powersgd";
+  powersgd->values =
+      "rank 4, start_iter 10, min_compression_rate 2, use_error_feedback true, warm_start true, "
+      "orthogonalization_epsilon 0.00001, seed 42, batch_tensors_with_same_shape false";
+  const QString all = QString(powersgd->hook + powersgd->values).remove(' ');
+  for (const double width : {1200.0, 900.0, 420.0}) {
+    show({powersgd, run()}, QSizeF(width, 900));
+    QString shown;
+    for (const auto& command : list_.commands()) {
+      if (command.op == DisplayList::Op::kText) {
+        const QString text = list_.textOf(command);
+        shown += QString(text).remove(' ');
+        if (all.contains(QString(text).remove(' ')) && command.font == FontRole::kBold) {
+          EXPECT_LE(textWidth(text, FontRole::kBold), command.rect.width())
+              << text.toStdString() << " at " << width;
+        }
+      }
+    }
+    EXPECT_TRUE(shown.contains(all)) << shown.toStdString();
+    EXPECT_GE(scene().rowOf(0).top(), 0);
+  }
 }
 
 TEST_F(HooksSceneTest, OnlyWaitingIsHatched) {

@@ -72,6 +72,9 @@ Commands::Commands(QWidget* parent, const Stages& stages, const QList<QAction*>&
   startPage = command("startPage", "&Start page", {Qt::ALT | Qt::Key_Home});
   findings = command("findings", "&Findings", {QKeySequence(Qt::Key_F8)});
   setTip(findings, commandText("What the run suffers from, what that costs and what to do"));
+  verdict = command("verdict", "&Verdict in front of the views", {Qt::SHIFT | Qt::Key_F8});
+  verdict->setCheckable(true);
+  setTip(verdict, commandText("What the run is and how it did; else folded to a line"));
   fit = command("fit", "&Fit whole run", {Qt::SHIFT | Qt::Key_F});
   resetLayout = command("resetLayout", "&Reset this layout");
   restoreSession = command("restoreSession", "Open the last run at the &start");
@@ -175,7 +178,7 @@ QMenu* Commands::fillMenus(QMainWindow& window, const QList<QAction*>& docks) co
   QMenu* look = window.menuBar()->addMenu(commandText("&View"));
   look->addAction(startPage);
   look->addActions(views);
-  look->addAction(findings);
+  look->addActions({findings, verdict});
   look->addSeparator();
   QMenu* layout = look->addMenu(commandText("&Layout"));
   layout->addActions(layouts->actions());
@@ -240,7 +243,7 @@ std::vector<KeySheet::Group> Commands::groups() const {
   QList<QAction*> look{startPage};
   look.append(views);
   look.append(layouts->actions());
-  look.append({findings, resetLayout, fit, undo, redo, copyJson});
+  look.append({findings, verdict, resetLayout, fit, undo, redo, copyJson});
   std::vector<KeySheet::Group> all{{commandText("Runs"), {run, record, stop, repeat}},
                                    {commandText("Files"), {open, reopen, importFiles, importFolder, exportRun, exportPicture, exportReport, quit}},
                                    {commandText("View"), look},

@@ -46,6 +46,7 @@ class MainWindowFixture : public testing::Test {
     settings.setRestoresSession(true);
     settings.setScale(100);
     settings.setInspectorOpens(true);
+    settings.setVerdictIsFolded(false);
   }
 
   ui::MainWindow& window() {

@@ -108,6 +108,7 @@ Diagnosis diagnose(const Evidence& evidence) {
   if (diagnosis.findings.empty()) {
     diagnosis.nothing = nothingOf(evidence);
   }
+  diagnosis.verdict = verdictOf(evidence);
   return diagnosis;
 }
 

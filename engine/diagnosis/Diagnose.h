@@ -6,6 +6,7 @@
 
 #include "engine/diagnosis/Evidence.h"
 #include "engine/diagnosis/Finding.h"
+#include "engine/diagnosis/Verdict.h"
 
 namespace lockstep::diagnosis {
 
@@ -27,6 +28,7 @@ struct Diagnosis {
   /// Where nothing was found: a sentence that says whether nothing stands out, or why this run
   /// cannot tell.
   std::string nothing;
+  std::vector<Remark> verdict;      ///< Note [Verdict]
   bool canTell = true;              ///< enough steps are measured to tell a cause from chance
   bool soFar = false;               ///< the run goes on
   double stepMs = 0;                ///< Evidence::stepMs

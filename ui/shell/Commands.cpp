@@ -78,6 +78,9 @@ Commands::Commands(QWidget* parent, const Stages& stages, const QList<QAction*>&
   setTip(findings, commandText("What the run suffers from, what that costs and what to do"));
   lookFor = command("lookFor", "What to loo&k for", {QKeySequence(Qt::Key_F7)});
   lookFor->setIconText(commandText("Look for"));  // what stands in the status bar
+  verdict = command("verdict", "&Verdict in front of the views", {Qt::SHIFT | Qt::Key_F8});
+  verdict->setCheckable(true);
+  setTip(verdict, commandText("What the run is and how it did; else folded to a line"));
   fit = command("fit", "&Fit whole run", {Qt::SHIFT | Qt::Key_F});
   resetLayout = command("resetLayout", "&Reset this layout");
   restoreSession = command("restoreSession", "Open the last run at the &start");
@@ -189,7 +192,7 @@ QMenu* Commands::fillMenus(QMainWindow& window, const QList<QAction*>& docks) co
   QMenu* look = window.menuBar()->addMenu(commandText("&View"));
   look->addAction(startPage);
   look->addActions(views);
-  look->addActions({findings, lookFor});
+  look->addActions({findings, verdict, lookFor});
   look->addSeparator();
   QMenu* layout = look->addMenu(commandText("&Layout"));
   layout->addActions(layouts->actions());
@@ -262,7 +265,7 @@ std::vector<KeySheet::Group> Commands::groups() const {
   QList<QAction*> look{startPage};
   look.append(views);
   look.append(layouts->actions());
-  look.append({findings, lookFor, resetLayout, fit, undo, redo, copyJson});
+  look.append({findings, verdict, lookFor, resetLayout, fit, undo, redo, copyJson});
   std::vector<KeySheet::Group> all{
       {commandText("Runs"), {run, record, stop, repeat, runAgain, editCopy}},
       {commandText("Files"),

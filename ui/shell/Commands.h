@@ -48,6 +48,7 @@ struct Commands {
   QList<QAction*> views;  ///< one a stage, in their order; data() is its name
   QAction* findings;
   QAction* lookFor;
+  QAction* verdict;  ///< checked: in front of the views
   QAction* fit;
   QActionGroup* themes;   ///< its actions hold a ThemeChoice
   QActionGroup* layouts;  ///< its actions hold a layout's name

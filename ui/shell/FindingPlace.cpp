@@ -39,6 +39,20 @@ QString viewOf(const diagnosis::Finding& finding) {
   return view == kViews.end() ? QStringLiteral("timeline") : view->second;
 }
 
+QString viewOf(const diagnosis::Remark& remark) {
+  switch (remark.topic) {
+    case diagnosis::Topic::kReplicas:
+      return QStringLiteral("divergence");
+    case diagnosis::Topic::kCost:
+    case diagnosis::Topic::kOverlap:
+      return QStringLiteral("overlap");
+    case diagnosis::Topic::kLate:
+    case diagnosis::Topic::kSlowest:
+      break;
+  }
+  return QStringLiteral("timeline");
+}
+
 std::optional<Span> spanAt(const RunModel& model, const diagnosis::Place& place) {
   const int rank = place.rank.value_or(0);
   const auto step = place.step ? model.step(rank, *place.step) : std::nullopt;

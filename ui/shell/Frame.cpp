@@ -2,11 +2,14 @@
 
 #include <QMainWindow>
 #include <QStatusBar>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include "ui/panels/findings/FindingsLine.h"
+#include "ui/panels/findings/VerdictCard.h"
 #include "ui/shell/DockButtons.h"
 #include "ui/shell/InspectorOpening.h"
+#include "ui/shell/Settings.h"
 
 namespace lockstep::ui {
 namespace {
@@ -50,7 +53,11 @@ Frame::Frame(QMainWindow& window, Settings& settings, const Programs& programs, 
           .events = new EventsPanel},
       docks(window, panels, settings),
       inspectorOpening(new InspectorOpening(Docks::of(panels.inspector), settings)) {
-  stages->setCorner(findings->line());
+  stages->setCorner(findings->line(), findings->foldButton());
+  stages->setFront(findings->card());
+  findings->setFolded(settings.verdictIsFolded());
+  QObject::connect(findings, &Findings::foldedChanged, &window,
+                   [&settings](bool folded) { settings.setVerdictIsFolded(folded); });
   window.statusBar()->addPermanentWidget(new DockButtons(docks.below()));
   window.statusBar()->addPermanentWidget(status);
   window.statusBar()->setSizeGripEnabled(false);

@@ -84,31 +84,46 @@ void linkProblems(Frame& frame, CurrentRun& run) {
                    [&frame, problems] { frame.docks.bring(problems); });
 }
 
-/// From a finding to where it is seen: the view, the iteration, and in it the span.
+/// Shows a place: the view, the iteration, and in it the span.
+void showPlace(Frame& frame, CurrentRun& run, const QString& view, const diagnosis::Place& place) {
+  RunSession& session = *run.session();
+  frame.pages->showView(view);
+  if (place.step) {
+    run.showStep(*place.step, place.rank.value_or(-1));
+  }
+  if (const auto span = spanAt(*session.model(), place)) {
+    session.state()->select(*span);
+    // A timeline that was never in sight has no layout yet, and shows the iteration as it is.
+    if (view == kTimelineView) {
+      frame.views.timeline->reveal(*span);
+    }
+  }
+}
+
+/// From a finding, or a part of the verdict, to where it is seen.
 void linkFindings(Frame& frame, CurrentRun& run) {
-  const auto show = [&frame, &run](const diagnosis::Finding& finding) {
-    RunSession* session = run.session();
-    if (session == nullptr) {
-      return;
-    }
-    const QString view = viewOf(finding);
-    frame.pages->showView(view);
-    if (finding.rule == "calls_differ") {
-      frame.views.divergence->showTab(DivergenceView::kCalls);
-    }
-    const auto step = finding.place.step ? finding.place.step : session->slowestStep();
-    if (step) {
-      run.showStep(*step, finding.place.rank.value_or(-1));
-    }
-    if (const auto span = spanAt(*session->model(), finding.place)) {
-      session->state()->select(*span);
-      // A timeline that was never in sight has no layout yet, and shows the iteration as it is.
-      if (view == kTimelineView) {
-        frame.views.timeline->reveal(*span);
-      }
-    }
-  };
-  QObject::connect(frame.findings, &Findings::showRequested, &run, show);
+  QObject::connect(frame.findings, &Findings::showRequested, &run,
+                   [&frame, &run](const diagnosis::Finding& finding) {
+                     if (run.session() == nullptr) {
+                       return;
+                     }
+                     showPlace(frame, run, viewOf(finding), finding.place);
+                     if (const auto slowest = run.session()->slowestStep();
+                         !finding.place.step && slowest) {
+                       run.showStep(*slowest, finding.place.rank.value_or(-1));
+                     }
+                     if (finding.rule == "calls_differ") {
+                       frame.views.divergence->showTab(DivergenceView::kCalls);
+                     }
+                   });
+  QObject::connect(frame.findings, &Findings::remarkRequested, &run,
+                   [&frame, &run](const diagnosis::Remark& remark) {
+                     if (run.session() != nullptr) {
+                       showPlace(frame, run, viewOf(remark), remark.place);
+                     }
+                   });
+  QObject::connect(frame.findings, &Findings::problemsRequested, &run,
+                   [&frame] { frame.docks.bring(frame.panels.problems); });
 }
 
 /// The runs that boxes offer beside the open one: a box of thousands helps nobody.

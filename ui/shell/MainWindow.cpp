@@ -267,6 +267,11 @@ void MainWindow::wireView() {
     frame_.findings->toggle();
   });
   frame_.findings->list()->addAction(commands_.findings);  // its key closes it, too
+  commands_.verdict->setChecked(!frame_.findings->isFolded());
+  connect(commands_.verdict, &QAction::triggered, frame_.findings,
+          [this](bool inFront) { frame_.findings->setFolded(!inFront); });
+  connect(frame_.findings, &Findings::foldedChanged, commands_.verdict,
+          [this](bool folded) { commands_.verdict->setChecked(!folded); });
   connect(commands_.layouts, &QActionGroup::triggered, this,
           [this](const QAction* action) { setLayout(action->data().toString()); });
   connect(commands_.resetLayout, &QAction::triggered, this, [this] {

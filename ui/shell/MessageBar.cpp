@@ -86,7 +86,7 @@ void MessageBar::show(const QString& key, Kind kind, const QString& text,
   close->setAccessibleName(tr("Close this message"));
   connect(close, &QToolButton::clicked, this, [this, key] { dismiss(key); });
   row->addWidget(close);
-  layout_->addWidget(message);
+  layout_->insertWidget(kind == Kind::kError ? 0 : -1, message);
 }
 
 void MessageBar::dismiss(const QString& key) {

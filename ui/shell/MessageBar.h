@@ -23,7 +23,7 @@ class MessageBar : public QWidget {
 
   explicit MessageBar(QWidget* parent = nullptr);
 
-  /// Shows a message in the place of the one with the same `key`.
+  /// Shows a message in the place of the one with the same `key`; an error above all others.
   void show(const QString& key, Kind kind, const QString& text, std::vector<Button> buttons = {});
   void dismiss(const QString& key);
   void dismissAll();

@@ -37,6 +37,10 @@ class Settings {
   [[nodiscard]] bool inspectorOpens() const { return kept("window/inspector", true).toBool(); }
   void setInspectorOpens(bool opens) { keep("window/inspector", opens); }
 
+  /// Whether the verdict on a run is folded to a line.
+  [[nodiscard]] bool verdictIsFolded() const { return kept("window/verdictFolded").toBool(); }
+  void setVerdictIsFolded(bool folded) { keep("window/verdictFolded", folded); }
+
   /// What was open when the studio was closed.
   struct LastSession {
     QString run;    ///< path; empty: none

@@ -11,7 +11,8 @@ Stages::Stages(QWidget* parent)
     : QWidget(parent),
       tabs_(new QTabBar),
       row_(inRow({tabs_}, 0)),
-      stack_(new QStackedWidget) {
+      stack_(new QStackedWidget),
+      column_(inColumn({row_, {stack_, 1}}, 0)) {
   setObjectName("stages");
   tabs_->setObjectName("stageTabs");
   tabs_->setAccessibleName(tr("Views of the run"));
@@ -19,7 +20,7 @@ Stages::Stages(QWidget* parent)
   tabs_->setExpanding(false);
   tabs_->setDrawBase(false);
   tabs_->setFocusPolicy(Qt::TabFocus);
-  fill(this, inColumn({row_, {stack_, 1}}, 0));
+  fill(this, column_);
   connect(tabs_, &QTabBar::currentChanged, this, [this](int index) {
     if (index >= 0) {
       stack_->setCurrentIndex(index);
@@ -34,8 +35,14 @@ void Stages::add(const QString& name, const QString& title, const QString& tip, 
   tabs_->setTabToolTip(tab, tip);
 }
 
-void Stages::setCorner(QWidget* corner) {
+void Stages::setCorner(QWidget* corner, QWidget* end) {
   row_->addWidget(corner, 1);
+  row_->addStretch();  // where the corner is hidden
+  row_->addWidget(end);
+}
+
+void Stages::setFront(QWidget* front) {
+  column_->insertWidget(1, front);
 }
 
 void Stages::setRun(const OpenRun& run) {

@@ -9,6 +9,7 @@
 class QHBoxLayout;
 class QStackedWidget;
 class QTabBar;
+class QVBoxLayout;
 
 namespace lockstep::ui {
 
@@ -22,8 +23,11 @@ class Stages : public QWidget {
   /// `name` is what settings and the command line know it by: "timeline". Takes the view.
   void add(const QString& name, const QString& title, const QString& tip, RunView* view);
 
-  /// Puts a widget into the room that the tabs leave beside them. Takes it.
-  void setCorner(QWidget* corner);
+  /// Puts widgets into the room that the tabs leave beside them: one that takes what there is, and
+  /// one at the end. Takes them.
+  void setCorner(QWidget* corner, QWidget* end);
+  /// Puts a widget between the tabs and the views. Takes it.
+  void setFront(QWidget* front);
 
   void setRun(const OpenRun& run);
   void setTheme(Theme theme);
@@ -49,6 +53,7 @@ class Stages : public QWidget {
   QTabBar* tabs_;
   QHBoxLayout* row_;
   QStackedWidget* stack_;
+  QVBoxLayout* column_;
 };
 
 }  // namespace lockstep::ui

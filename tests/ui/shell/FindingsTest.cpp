@@ -5,11 +5,13 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QTabBar>
+#include <QToolButton>
 
 #include "tests/ui/shell/MainWindowFixture.h"
 #include "ui/panels/findings/FindingCard.h"
 #include "ui/panels/findings/FindingsLine.h"
 #include "ui/panels/findings/FindingsList.h"
+#include "ui/panels/findings/VerdictCard.h"
 #include "ui/shell/Stages.h"
 #include "ui/views/compare/CompareView.h"
 
@@ -22,9 +24,10 @@ using trace::RunState;
 
 constexpr std::int64_t kMs = 1'000'000;
 
-// What the window says of a run, beside the tabs and below them.
+// What the window says of a run, folded beside the tabs and below them.
 class FindingsTest : public tests::MainWindowFixture {
  protected:
+  FindingsTest() { ui::Settings().setVerdictIsFolded(true); }
   std::filesystem::path path(const char* name) {
     std::filesystem::create_directories(folder_ / "runs");
     return folder_ / "runs" / (std::string(name) + ".lockstep");
@@ -156,6 +159,76 @@ TEST_F(FindingsTest, ApplyRunsACopyOfTheExperimentBesideWhichTheRunIsCompared) {
   EXPECT_TRUE(waitUntil([&] {
     return window().findChild<ui::CompareView*>()->otherTabs()->count() == 1;
   }));
+}
+
+TEST_F(FindingsTest, TheVerdictUnfoldsInFrontOfTheViewsAndStaysSo) {
+  window().openRun(lateRun());
+  ASSERT_TRUE(waitForLine("Rank 1 is late"));
+  auto* card = find<ui::VerdictCard>("verdictCard");
+  EXPECT_FALSE(card->isVisible());
+  auto* fold = find<QToolButton>("foldVerdict");
+  EXPECT_EQ(fold->toolTip(), "Unfold the verdict on this run");
+  click(fold);
+  ASSERT_TRUE(waitUntil([&] { return card->isVisible() && !line()->isVisible(); }));
+  EXPECT_EQ(fold->toolTip(), "Fold the verdict on this run to a line");
+  EXPECT_TRUE(card->words().headline.text.startsWith("Rank 1 is late: "))
+      << card->words().headline.text.toStdString();
+  EXPECT_TRUE(card->words().subject.startsWith("late · mlp, 2 ranks, ") &&
+              card->words().subject.endsWith(", hook allreduce · 40 iterations"))
+      << card->words().subject.toStdString();
+  tests::keep(input_.screenshot(), "verdict");
+  input_.key(tests::kKeyF8);
+  ASSERT_TRUE(waitUntil([&] { return list()->isVisible(); }));
+  EXPECT_GE(list()->geometry().top(), card->mapToGlobal(card->rect().bottomLeft()).y());
+  input_.key(tests::kKeyEscape);
+  ASSERT_TRUE(waitUntil([&] { return !list()->isVisible(); }));
+  closeWindow();
+  window().openRun(lateRun());
+  EXPECT_TRUE(waitUntil([&] { return find<ui::VerdictCard>("verdictCard")->isVisible(); }));
+}
+
+TEST_F(FindingsTest, EachPartOfTheVerdictLeadsToWhereItIsSeen) {
+  ui::Settings().setVerdictIsFolded(false);
+  window().openRun(lateRun());
+  auto* card = find<ui::VerdictCard>("verdictCard");
+  ASSERT_TRUE(waitUntil([&] { return !card->words().parts.empty(); }));
+  auto* stages = find<ui::Stages>("stages");
+  const auto press = [&](const QString& part) {
+    for (const ui::VerdictWords::Part& one : card->words().parts) {
+      if (one.text.startsWith(part)) {
+        emit card->label()->linkActivated(one.link);
+        return true;
+      }
+    }
+    return false;
+  };
+  ASSERT_TRUE(press("Overlap "));
+  EXPECT_EQ(stages->current(), "overlap");
+  ASSERT_TRUE(press("Replicas "));
+  EXPECT_EQ(stages->current(), "divergence");
+  ASSERT_TRUE(press("Rank 1 is late in "));
+  EXPECT_EQ(stages->current(), "timeline");
+  const auto& selection = window().session()->state()->selection();
+  ASSERT_TRUE(selection.has_value());
+  EXPECT_EQ(selection->rank(), 1);
+  ASSERT_TRUE(press("Step "));
+  ASSERT_TRUE(selection.has_value());
+  EXPECT_EQ(selection->kind, trace::EventKind::kStep);
+  EXPECT_EQ(window().session()->state()->iteration(), selection->step);
+}
+
+TEST_F(FindingsTest, ARunThatFailedSaysThatFirstAndInTheColourOfAFault) {
+  ui::Settings().setVerdictIsFolded(false);
+  {
+    SampleRun run(path("failed"), 40, "failed");
+    run.startUp();
+    run.steps(12);
+    run.finish(RunState::kFailed, "rank 1 was killed by SIGKILL in iteration 12");
+  }
+  window().openRun(QString::fromStdString(path("failed").string()));
+  auto* card = find<ui::VerdictCard>("verdictCard");
+  ASSERT_TRUE(waitUntil([&] { return card->words().tone == ui::FindingTone::kWrong; }));
+  EXPECT_EQ(card->words().headline.text, "Failed: rank 1 was killed by SIGKILL in iteration 12");
 }
 
 }  // namespace

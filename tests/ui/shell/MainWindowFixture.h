@@ -50,6 +50,7 @@ class MainWindowFixture : public testing::Test {
     settings.setScale(100);
     settings.setInspectorOpens(true);
     settings.setRunsGroupBy({});
+    settings.setVerdictIsFolded(false);
   }
 
   ui::MainWindow& window() {

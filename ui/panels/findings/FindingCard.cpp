@@ -15,7 +15,6 @@ namespace {
 
 constexpr int kBand = 4;
 constexpr int kMarkSide = 10;
-constexpr QMargins kMargins{kBand + kMarkSide + 18, 8, 10, 8};
 
 void say(QLabel* label, const QString& text) {
   label->setText(text);
@@ -35,6 +34,24 @@ QLabel* words(QLabel* label) {
 }
 
 }  // namespace
+
+QMargins cardMargins() {
+  return {kBand + kMarkSide + 18, 8, 10, 8};
+}
+
+void drawCard(QPainter& painter, const QWidget& card, FindingTone tone) {
+  const QColor ink = inkOf(tone);
+  const QRect all = card.rect();
+  QColor wash = ink;
+  wash.setAlphaF(0.06F);
+  painter.fillRect(all, card.palette().color(QPalette::Base));
+  painter.fillRect(all, wash);
+  painter.fillRect(QRect(0, 0, kBand, all.height()), ink);
+  painter.fillRect(QRect(0, all.height() - 1, all.width(), 1), currentPalette().gridStrong);
+  const int line = card.fontMetrics().height();
+  drawMark(painter, tone,
+           QRectF(kBand + 9, cardMargins().top() + (line - kMarkSide) / 2.0, kMarkSide, kMarkSide));
+}
 
 FindingCard::FindingCard(QWidget* parent)
     : QWidget(parent),
@@ -62,7 +79,7 @@ FindingCard::FindingCard(QWidget* parent)
   fill(this, inColumn({head, sentence_, remedy_, settings_,
                        inRow({{place_, 1}, {apply_, 0, Qt::AlignBottom}, {show_, 0, Qt::AlignBottom}})},
                       4),
-       kMargins);
+       cardMargins());
   connect(apply_, &QPushButton::clicked, this, &FindingCard::applyRequested);
   connect(show_, &QPushButton::clicked, this, &FindingCard::showRequested);
 }
@@ -111,16 +128,7 @@ void FindingCard::blockApply(const QString& reason) {
 
 void FindingCard::paintEvent(QPaintEvent* /*event*/) {
   QPainter painter(this);
-  const QColor ink = inkOf(tone_);
-  QColor wash = ink;
-  wash.setAlphaF(0.06F);
-  painter.fillRect(rect(), palette().color(QPalette::Base));
-  painter.fillRect(rect(), wash);
-  painter.fillRect(QRect(0, 0, kBand, height()), ink);
-  painter.fillRect(QRect(0, height() - 1, width(), 1), currentPalette().gridStrong);
-  const int line = fontMetrics().height();
-  drawMark(painter, tone_,
-           QRectF(kBand + 9, kMargins.top() + (line - kMarkSide) / 2.0, kMarkSide, kMarkSide));
+  drawCard(painter, *this, tone_);
 }
 
 }  // namespace lockstep::ui

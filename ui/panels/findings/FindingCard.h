@@ -9,6 +9,11 @@ class QPushButton;
 
 namespace lockstep::ui {
 
+/// Draws the ground of a card: a band and a wash in the colour of what it says, and its mark beside
+/// the first line. Within these margins its words stand.
+void drawCard(QPainter& painter, const QWidget& card, FindingTone tone);
+QMargins cardMargins();
+
 /// One finding: what it is and what it costs, what was found, what to do, where; and the buttons
 /// that do it and lead there. [ui-thread]
 class FindingCard : public QWidget {

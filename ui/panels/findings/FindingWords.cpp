@@ -23,6 +23,8 @@ QString msOf(double value) {
   return QString::fromStdString(base::msText(value));
 }
 
+}  // namespace
+
 QString startingLarge(const std::string& text) {
   QString words = QString::fromStdString(text);
   if (!words.isEmpty()) {
@@ -30,8 +32,6 @@ QString startingLarge(const std::string& text) {
   }
   return words;
 }
-
-}  // namespace
 
 FindingTone toneOf(const Finding& finding) {
   switch (finding.weight) {

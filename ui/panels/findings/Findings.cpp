@@ -1,14 +1,28 @@
 #include "ui/panels/findings/Findings.h"
 
+#include <QToolButton>
+
+#include "ui/model/RunTitle.h"
+#include "ui/panels/Labels.h"
 #include "ui/panels/findings/FindingsLine.h"
 #include "ui/panels/findings/FindingsList.h"
+#include "ui/panels/findings/VerdictCard.h"
 
 namespace lockstep::ui {
 
 Findings::Findings(QWidget* window)
-    : QObject(window), line_(new FindingsLine), list_(new FindingsList(window)) {
+    : QObject(window),
+      line_(new FindingsLine),
+      card_(new VerdictCard),
+      fold_(named(new QToolButton, "foldVerdict")),
+      list_(new FindingsList(window)) {
+  fold_->setAutoRaise(true);
+  fold_->setFocusPolicy(Qt::TabFocus);
+  connect(fold_, &QToolButton::clicked, this, [this] { setFolded(!folded_); });
   connect(line_, &FindingsLine::clicked, this, &Findings::toggle);
   connect(line_, &FindingsLine::painted, this, &Findings::want);
+  connect(card_, &VerdictCard::painted, this, &Findings::want);
+  connect(card_, &VerdictCard::activated, this, &Findings::follow);
   connect(list_, &FindingsList::showRequested, this, &Findings::showRequested);
   connect(list_, &FindingsList::applyRequested, this, &Findings::applyRequested);
   setRun(nullptr, nullptr);
@@ -23,13 +37,22 @@ void Findings::setRun(RunModel* model, RunDiagnoser* diagnoser) {
   model_ = model;
   diagnoser_ = diagnoser;
   list_->close();
-  line_->setVisible(diagnoser_ != nullptr);
+  subject_.clear();
   if (diagnoser_ != nullptr) {
-    connect(model_, &RunModel::changed, this, &Findings::want);
+    connect(model_, &RunModel::changed, this, [this] {
+      want();
+      tell();
+    });
     connect(model_, &RunModel::loaded, this, &Findings::want);
+    // What a run is, it says once; its experiment is not read again with each event.
+    connect(model_, &RunModel::infoChanged, this, [this] {
+      subject_ = QString::fromStdString(diagnosis::subjectOf(model_->info(), model_->ranks()));
+      tell();
+    });
     connect(diagnoser_, &RunDiagnoser::ready, this, &Findings::take);
   }
   take();
+  showParts();
 }
 
 void Findings::blockApply(const QString& reason) {
@@ -39,19 +62,68 @@ void Findings::blockApply(const QString& reason) {
 void Findings::toggle() {
   if (list_->isVisible()) {
     list_->close();
-  } else if (line_->isVisible()) {
+  } else if (line_->isVisible() || card_->isVisible()) {
     list_->openBelow(place());
   }
 }
 
+void Findings::setFolded(bool folded) {
+  if (folded != folded_) {
+    folded_ = folded;
+    list_->close();
+    tell();
+    showParts();
+    emit foldedChanged(folded);
+  }
+}
+
+void Findings::showParts() {
+  const bool open = diagnoser_ != nullptr;
+  line_->setVisible(open && folded_);
+  card_->setVisible(open && !folded_);
+  fold_->setVisible(open);
+  fold_->setArrowType(folded_ ? Qt::DownArrow : Qt::UpArrow);
+  const QString does =
+      folded_ ? tr("Unfold the verdict on this run") : tr("Fold the verdict on this run to a line");
+  fold_->setToolTip(does);
+  fold_->setAccessibleName(does);
+}
+
 QRect Findings::place() const {
+  if (!folded_) {
+    return {card_->mapToGlobal(QPoint(0, 0)), card_->size()};
+  }
   const QRect pill = line_->pill();
   return {line_->mapToGlobal(pill.topLeft()), pill.size()};
 }
 
 void Findings::want() {
-  if (diagnoser_ != nullptr && line_->isVisible()) {
+  if (diagnoser_ != nullptr && (line_->isVisible() || card_->isVisible())) {
     diagnoser_->want();
+  }
+}
+
+void Findings::follow(const QString& link) {
+  const auto found = diagnoser_ != nullptr ? diagnoser_->latest() : nullptr;
+  if (link == kProblemsLink) {
+    emit problemsRequested();
+  } else if (found == nullptr || link == kListLink) {
+    toggle();
+  } else if (link.startsWith(kFindingLink)) {
+    if (const auto at = link.mid(kFindingLink.size()).toUInt(); at < found->findings.size()) {
+      const diagnosis::Finding finding = found->findings[at];  // the list may change meanwhile
+      emit showRequested(finding);
+    }
+  } else if (const auto at = link.toUInt(); at < found->verdict.size()) {
+    const diagnosis::Remark remark = found->verdict[at];
+    emit remarkRequested(remark);
+  }
+}
+
+void Findings::tell() {
+  if (model_ != nullptr && diagnoser_ != nullptr && !folded_) {
+    card_->setWords(verdictWords(model_->info(), titleOfRun(*model_), subject_,
+                                 model_->stepCount(0), diagnoser_->latest().get()));
   }
 }
 
@@ -59,6 +131,7 @@ void Findings::take() {
   const auto found = diagnoser_ != nullptr ? diagnoser_->latest() : nullptr;
   line_->setHeadline(headlineOf(found.get()));
   list_->setDiagnosis(found);
+  tell();
   if (list_->isVisible()) {
     list_->moveBelow(place());
   }

@@ -49,8 +49,9 @@ BucketsToolbar::BucketsToolbar(QWidget* parent)
   slider_->setSingleStep(kReplaySteps / 100);
   slider_->setPageStep(kReplaySteps / 10);
   slider_->setFocusPolicy(Qt::TabFocus);  // after the mouse, the keys are the stage's
-  slider_->setMinimumWidth(120);
-  text_->setMinimumWidth(fontMetrics().horizontalAdvance('m') * 14);
+  // Little enough for a window of 1024 pixels with the list of runs beside the views.
+  slider_->setMinimumWidth(70);
+  text_->setMinimumWidth(fontMetrics().horizontalAdvance('m') * 9);
   // As wide as there is room, whatever it says: the slider beside it keeps its place.
   text_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Preferred);
   for (QWidget* control : std::initializer_list<QWidget*>{initial_, rebuilt_, against_, back_,

@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kBand = 1.5;      // px, the thinnest band that is seen
 constexpr double kPlotMargin = 3;  // of the plot, above and below
+constexpr double kLowPlot = 16;    // below it there is room for one line of words
 constexpr double kPeakWidth = 7;
 constexpr double kPeakHeight = 4;
 constexpr int kOtherRanks = 6;  // in the card
@@ -31,7 +32,8 @@ CounterLane::CounterLane(const RunModel& model, const std::string& name, int ran
         const CounterSeries::Summary all = model.counters().summary(name);
         return all.any() ? counterScale(facts_.unit, all.minimum, all.maximum) : CounterScale{};
       }()),
-      plot_(plot.adjusted(0, kPlotMargin, 0, -kPlotMargin)) {}
+      plot_(plot.height() < kLowPlot ? plot.adjusted(0, 1, 0, -1)
+                                     : plot.adjusted(0, kPlotMargin, 0, -kPlotMargin)) {}
 
 double CounterLane::toY(double value) const {
   const double part = (value - scale_.low) / (scale_.high - scale_.low);
@@ -84,8 +86,11 @@ void CounterLane::draw(DisplayList& list, const TimeAxis& axis, const Palette& p
   drawPeak(list, axis, palette);
 }
 
-// The largest value in sight, unless all are alike.
+// The largest value in sight, unless all are alike, or the plot is too low for its words.
 void CounterLane::drawPeak(DisplayList& list, const TimeAxis& axis, const Palette& palette) const {
+  if (plot_.height() < kLowPlot) {
+    return;
+  }
   // Of what is in sight, while the scale is that of all ranks and the whole run.
   const CounterValues values = counterValuesIn(
       series_, facts_.overInterval, model_.toTicks(axis.startNs()), model_.toTicks(axis.endNs()));
@@ -125,8 +130,11 @@ void CounterLane::drawLabel(DisplayList& list, const QRectF& place, const Palett
   const QString high = counterText(facts_.unit, scale_.high);
   const QString low = scale_.low == 0 ? QStringLiteral("0") : counterText(facts_.unit, scale_.low);
   const double taken = textWidth(high, FontRole::kSmall) + 2;
-  list.note(place.adjusted(0, 0, 0, -half), high, palette, kToTheRight);
-  list.note(place.adjusted(0, half, 0, 0), low, palette, kToTheRight);
+  const bool isLow = place.height() < kLowPlot;
+  list.note(isLow ? place : place.adjusted(0, 0, 0, -half), high, palette, kToTheRight);
+  if (!isLow) {
+    list.note(place.adjusted(0, half, 0, 0), low, palette, kToTheRight);
+  }
   // The name keeps off the longer of the two.
   list.label(place.adjusted(0, 0, -taken - 4, 0), facts_.title, palette);
 }

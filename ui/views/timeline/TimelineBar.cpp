@@ -19,9 +19,7 @@ namespace lockstep::ui {
 class TimelineBar::Legend : public QWidget {
  public:
   Legend() {
-    QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Preferred);
-    policy.setHeightForWidth(true);
-    setSizePolicy(policy);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     setMinimumWidth(60);
   }
 
@@ -31,20 +29,14 @@ class TimelineBar::Legend : public QWidget {
   }
   /// The legend names what the run holds, which grows.
   void show(const RunModel* model, ColourBy by) {
-    const int before = heightForWidth(width());
     entries_.clear();
     if (model != nullptr) {
       entries_ = timelineLegend(*model, by, Palette::of(theme_));
     }
-    if (heightForWidth(width()) != before) {
-      updateGeometry();
-    }
+    fit();
     update();
   }
   [[nodiscard]] QSize sizeHint() const override { return {400, 24}; }
-  [[nodiscard]] int heightForWidth(int width) const override {
-    return static_cast<int>(std::ceil(legendHeight(entries_, width - kLeft)));
-  }
 
  protected:
   void paintEvent(QPaintEvent*) override {
@@ -53,8 +45,14 @@ class TimelineBar::Legend : public QWidget {
     drawLegend(list, QRectF(rect()).adjusted(kLeft, 0, 0, 0), entries_, Palette::of(theme_));
     paint(list, painter);
   }
+  void resizeEvent(QResizeEvent*) override { fit(); }
 
  private:
+  // The layouts around it ask once for its height, and a run brings more to be told later.
+  void fit() {
+    setFixedHeight(static_cast<int>(std::ceil(legendHeight(entries_, width() - kLeft))));
+  }
+
   static constexpr int kLeft = 8;
   std::vector<LegendEntry> entries_;
   Theme theme_ = Theme::kLight;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ui/views/timeline/TimelineRoom.h"
 #include "ui/views/timeline/layers/CountersLayer.h"
 #include "ui/views/timeline/layers/LanesLayer.h"
 #include "ui/views/timeline/layers/LinesLayer.h"
@@ -40,24 +41,37 @@ void TimelineController::setModel(const RunModel* model) {
   relayout();
 }
 
+// Other things are to be shown: Note [Room for rows].
 void TimelineController::relayout() {
+  density_ = Density::kUsual;
+  relayoutAsBefore();
+}
+
+void TimelineController::relayoutAsBefore() {
   if (model_ != nullptr) {
     const ForecastIteration* forecast = state_ == nullptr ? nullptr : state_->forecast().get();
-    layout_ =
-        TimelineLayout(*model_, collapsed_,
-                       {.within = std::nullopt,
-                        .scale = rowScale_,
-                        .shown = state_ != nullptr ? state_->shownRanks() : std::vector<int>(),
-                        .pinned = many_.pinned(),
-                        .unlike = many_.unlike(),
-                        .listed = many_.listed(),
-                        .linesRoom = linesRoom(),
-                        .startUp = startUpInSight(),
-                        .forecastRows = forecast == nullptr ? 0 : forecast->rows,
-                        .counters = counterNames()});
     laidOutStartUp_ = startUpInSight();
+    laidOutAround_ = aroundSight();
+    TimelineLayout::Options options{
+        .within = laidOutAround_,
+        .scale = rowScale_,
+        .shown = state_ != nullptr ? state_->shownRanks() : std::vector<int>(),
+        .pinned = many_.pinned(),
+        .unlike = many_.unlike(),
+        .listed = many_.listed(),
+        .linesRoom = linesRoom(),
+        .startUp = laidOutStartUp_,
+        .forecastRows = forecast == nullptr ? 0 : forecast->rows,
+        .counters = counterNames(),
+        .density = density_};
+    layout_ = fittedLayout(*model_, collapsed_, options, size_.height() - kRulerHeight);
+    density_ = options.density;
   }
   setScroll(scrollY_);
+}
+
+std::optional<TimeRange> TimelineController::aroundSight() const {
+  return state_ == nullptr ? std::nullopt : stepsAround(*model_, state_->range());
 }
 
 std::vector<std::string> TimelineController::counterNames() const {
@@ -83,10 +97,10 @@ void TimelineController::placesChanged() {
 }
 
 void TimelineController::setSize(QSizeF size) {
-  const double before = linesRoom();
+  const bool higher = size.height() != size_.height();
   size_ = size;
-  if (!layout_.lines().empty() && linesRoom() != before) {
-    relayout();
+  if (higher) {
+    relayout();  // the lines of many ranks and counters have as much room as there is
   }
   setScroll(scrollY_);
 }
@@ -104,7 +118,7 @@ void TimelineController::modelChanged() {
   if (!ready()) {
     return;
   }
-  relayout();
+  relayoutAsBefore();
   if (state_->followsLive()) {
     follow();
   }
@@ -114,8 +128,11 @@ void TimelineController::modelChanged() {
 void TimelineController::rangeChanged() {
   if (ready()) {
     // Rows of groups that met only in the start-up take room only while that is in sight.
-    if (startUpInSight() != laidOutStartUp_) {
-      relayout();
+    const std::optional<TimeRange> around = aroundSight();
+    if (around && !laidOutAround_) {
+      relayout();  // before the first look rows of the whole run had room
+    } else if (startUpInSight() != laidOutStartUp_ || around != laidOutAround_) {
+      relayoutAsBefore();
     }
     updateIteration();
     mouse_.updateHover();
@@ -335,11 +352,16 @@ void TimelineController::selectNeighbour(int direction, bool sameKind) {
 }
 
 void TimelineController::bringIntoSight(const Span& span) {
-  // First it gets a place, then the place is scrolled to, then the time is moved: only by as much
-  // as is needed, and with the scale as it is.
+  // First it gets lanes, then the time is moved, by which rows have room: only by as much as is
+  // needed, and with the scale as it is. Last its row is scrolled to.
   collapsed_.erase(span.rank());
   giveLanes(span.rank());
-  relayout();
+  const TimeRange range = state_->range();
+  if (span.endNs() < range.startNs || span.startNs > range.endNs) {
+    const double middle = span.startNs + std::min(span.durationNs, range.lengthNs()) / 2;
+    show(TimeRange::about(middle, range.lengthNs()), ViewState::RangeChange::kPan);
+  }
+  relayoutAsBefore();
   if (const auto row = layout_.find(span.lane, span.row)) {
     const double visible = size_.height() - kRulerHeight;
     const double covered = sight().worldKept + kRankHeader;  // World and the header of its rank
@@ -348,11 +370,6 @@ void TimelineController::bringIntoSight(const Span& span) {
     } else if (row->top + row->height > scrollY_ + visible) {
       setScroll(row->top + row->height - visible + kRankHeader);
     }
-  }
-  const TimeRange range = state_->range();
-  if (span.endNs() < range.startNs || span.startNs > range.endNs) {
-    const double middle = span.startNs + std::min(span.durationNs, range.lengthNs()) / 2;
-    show(TimeRange::about(middle, range.lengthNs()), ViewState::RangeChange::kPan);
   }
 }
 

@@ -115,6 +115,9 @@ class TimelineController {
   void giveLanes(int rank);
   [[nodiscard]] double linesRoom() const;
   void relayout();
+  /// The same with rows no higher than they are.
+  void relayoutAsBefore();
+  [[nodiscard]] std::optional<TimeRange> aroundSight() const;
   [[nodiscard]] std::vector<std::string> counterNames() const;
   [[nodiscard]] bool startUpInSight() const;
   void follow();
@@ -132,6 +135,8 @@ class TimelineController {
   ManyRanks many_;
   bool ribbons_ = false;
   bool laidOutStartUp_ = true;
+  std::optional<TimeRange> laidOutAround_;  // aroundSight() then
+  Density density_ = Density::kUsual;
   TimelineMouse mouse_{*this};
 };
 

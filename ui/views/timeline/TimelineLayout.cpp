@@ -12,7 +12,7 @@ namespace {
 using namespace timeline_metrics;
 
 // By what begins in a row: engine/run/KindFacts.cpp. Marks need less than bars with a text in them.
-double rowHeight(LaneRole role, int row) {
+double usualHeight(LaneRole role, int row) {
   switch (role) {
     case LaneRole::kPhases:
       return row == 1 ? 22 : 16;
@@ -24,6 +24,47 @@ double rowHeight(LaneRole role, int row) {
       return row == 0 ? 8 : row < 4 ? 18 : 14;
   }
   return 16;
+}
+
+// The row of a lane that is read first.
+bool isFirstRead(LaneRole role, int row) {
+  return role == LaneRole::kPhases          ? row < 2
+         : role == LaneRole::kCommunication ? row == 1
+                                            : role == LaneRole::kHook && row == 0;
+}
+
+double rowHeight(LaneRole role, int row, Density density) {
+  constexpr double kDenseRow = 9;
+  constexpr double kThinRow = 5;
+  constexpr double kMarks = 8;  // below it a bucket's mark is no triangle
+  const double usual = usualHeight(role, row);
+  if (density == Density::kUsual || density == Density::kStrips) {
+    return usual;
+  }
+  const bool thin = density == Density::kThin;
+  if (isFirstRead(role, row)) {
+    return thin && role != LaneRole::kPhases ? kMarks : kWordsFrom;
+  }
+  if (role == LaneRole::kGradients && row == 1) {
+    return thin ? kMarks : usual;
+  }
+  return std::min(usual, thin ? kThinRow : kDenseRow);
+}
+
+bool isNarrow(Density density) {
+  return density == Density::kDense || density == Density::kThin;
+}
+
+double rowGap(Density density) {
+  return isNarrow(density) ? 1 : kRowGap;
+}
+
+double lanePadding(Density density) {
+  return isNarrow(density) ? 2 : kLanePadding;
+}
+
+double worldRow(Density density) {
+  return isNarrow(density) ? kWordsFrom : kWorldRow;
 }
 
 constexpr double kCollapsedRow = 12;
@@ -95,9 +136,9 @@ bool meets(const RunModel& model, const MeetingTable& table, const TimeRange& wi
 //             …
 //
 // The model puts each span into the first row, from that of its kind on, in which it overlaps
-// nothing (RunModel::addSpan). Rows and lanes without spans take no room, so a lane appears with
-// its first span; all y below it move then. Nothing here knows of scrolling or time: TimelineSight
-// does.
+// nothing (RunModel::addSpan). Rows and lanes without spans, of the run or of a stretch of it
+// (Options::within), take no room: a lane appears with its first span, and all y below it move
+// then. Nothing here knows of scrolling or of what is in sight: TimelineSight does.
 //
 // A run of many ranks shows the lanes of a few that somebody chose or pinned. As long as more are
 // chosen than that, they are the ones that have lines.
@@ -138,31 +179,9 @@ void TimelineLayout::placeRank(const RunModel& model, const Options& options, in
   box.top = height_;
   height_ += kRankHeader;
   for (int role = 0; role < kLaneRoles; ++role) {
-    const Lane* lane = model.lane(laneId(rank, static_cast<LaneRole>(role)));
-    if (lane == nullptr) {
-      continue;
+    if (const Lane* lane = model.lane(laneId(rank, static_cast<LaneRole>(role)))) {
+      placeLane(model, options, box, *lane);
     }
-    LaneBox laneBox;
-    laneBox.lane = lane->id;
-    laneBox.top = height_;
-    double y = height_ + (box.collapsed ? 1 : kLanePadding);
-    for (int row = 0; row < static_cast<int>(lane->rows.size()); ++row) {
-      const auto laneRole = static_cast<LaneRole>(role);
-      const bool shown = !box.collapsed || shownCollapsed(laneRole, row);
-      if (!shown || !hasSpans(model, lane->rows[static_cast<std::size_t>(row)], options.within)) {
-        continue;
-      }
-      const double height =
-          std::round((box.collapsed ? kCollapsedRow : rowHeight(laneRole, row)) * options.scale);
-      laneBox.rows.push_back({row, y, height});
-      y += height + (box.collapsed ? 0 : kRowGap);
-    }
-    if (laneBox.rows.empty()) {
-      continue;
-    }
-    height_ = y + (box.collapsed ? 1 : kLanePadding - kRowGap);
-    laneBox.height = height_ - laneBox.top;
-    box.lanes.push_back(std::move(laneBox));
   }
   if (!box.collapsed) {
     placeCounters(model, options, box);
@@ -173,12 +192,38 @@ void TimelineLayout::placeRank(const RunModel& model, const Options& options, in
   ranks_.push_back(std::move(box));
 }
 
+void TimelineLayout::placeLane(const RunModel& model, const Options& options, RankBox& box,
+                               const Lane& lane) {
+  const LaneRole role = roleOfLane(lane.id);
+  LaneBox laneBox;
+  laneBox.lane = lane.id;
+  laneBox.top = height_;
+  double y = height_ + (box.collapsed ? 1 : lanePadding(options.density));
+  for (int row = 0; row < static_cast<int>(lane.rows.size()); ++row) {
+    const bool shown = !box.collapsed || shownCollapsed(role, row);
+    if (!shown || !hasSpans(model, lane.rows[static_cast<std::size_t>(row)], options.within)) {
+      continue;
+    }
+    const double height = std::round(
+        (box.collapsed ? kCollapsedRow : rowHeight(role, row, options.density)) * options.scale);
+    laneBox.rows.push_back({row, y, height});
+    y += height + (box.collapsed ? 0 : rowGap(options.density));
+  }
+  if (laneBox.rows.empty()) {
+    return;
+  }
+  height_ = y + (box.collapsed ? 1 : lanePadding(options.density) - rowGap(options.density));
+  laneBox.height = height_ - laneBox.top;
+  box.lanes.push_back(std::move(laneBox));
+}
+
 void TimelineLayout::placeCounters(const RunModel& model, const Options& options, RankBox& box) {
+  const double row = options.density == Density::kUsual ? kCounterRow : kCounterStrip;
   for (const std::string& name : options.counters) {
     if (model.counters().find(name, box.rank) == nullptr) {
       continue;
     }
-    const double height = std::round(kCounterRow * options.scale);
+    const double height = std::round(row * options.scale);
     box.counters.push_back({name, height_, height});
     height_ += height;
   }
@@ -194,7 +239,7 @@ void TimelineLayout::placeWorld(const RunModel& model, const Options& options) {
       continue;
     }
     for (int row = 0; row < table.rows(); ++row) {
-      const double height = std::round(kWorldRow * options.scale);
+      const double height = std::round(worldRow(options.density) * options.scale);
       world_.rows.push_back({group, row, y, height});
       y += height + kRowGap;
     }

@@ -23,9 +23,19 @@ inline constexpr double kRankGap = 8;
 inline constexpr double kRowGap = 2;
 inline constexpr double kWorldRow = 20;
 inline constexpr double kCounterRow = 34;
+inline constexpr double kCounterStrip = 15;  ///< the same where room is short
+inline constexpr double kWordsFrom = 14;     ///< height of a bar that has words in it
 inline constexpr double kLinesRoom = 336;  ///< for the ranks of a run of many, a line each
 inline constexpr double kOutside = 4;      ///< beyond the axis: a bar's edge there is not seen
 }  // namespace timeline_metrics
+
+/// How much room rows take, from the most to the least.
+enum class Density : std::uint8_t {
+  kUsual,
+  kStrips,  ///< counters are low strips
+  kDense,   ///< of each lane one row is high enough for words
+  kThin,    ///< iterations and phases alone are
+};
 
 /// Where World, the lines of many ranks and the lanes of some lie, one below the other; y runs from
 /// 0 at the first rank's header and knows nothing of scrolling.
@@ -95,6 +105,7 @@ class TimelineLayout {
     bool startUp = true;  ///< false: no room for groups that met only before the first iteration
     std::size_t forecastRows = 0;  ///< of an iteration that is forecast; 0: none is
     std::vector<std::string> counters = {};  ///< plotted under each rank that is not collapsed
+    Density density = Density::kUsual;
   };
 
   TimelineLayout() = default;
@@ -126,6 +137,7 @@ class TimelineLayout {
   void placeForecast(const Options& options);
   void placeLines(const RunModel& model, const Options& options);
   void placeRank(const RunModel& model, const Options& options, int rank, bool collapsed);
+  void placeLane(const RunModel& model, const Options& options, RankBox& box, const Lane& lane);
   void placeCounters(const RunModel& model, const Options& options, RankBox& box);
 
   WorldBox world_;

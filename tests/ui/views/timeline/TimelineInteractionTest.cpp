@@ -314,7 +314,7 @@ TEST_P(TimelineInteraction, KeysCollapseAllRanksAndExpandThem) {
 }
 
 TEST_P(TimelineInteraction, WorldAndTheHeaderOfARankStayWhileOneScrolls) {
-  view_->resize(1200, 520);
+  view_->resize(1200, 380);
   open();
   const TimelineController& timeline = *view_->controller();
   ASSERT_GT(timeline.maximumScroll(), 60);
@@ -338,7 +338,7 @@ TEST_P(TimelineInteraction, WorldAndTheHeaderOfARankStayWhileOneScrolls) {
 }
 
 TEST_P(TimelineInteraction, WhatIsGoneToIsNotHiddenByWhatStays) {
-  view_->resize(1200, 520);
+  view_->resize(1200, 380);
   open();
   const TimelineController& timeline = *view_->controller();
   scrollTo(timeline.maximumScroll());

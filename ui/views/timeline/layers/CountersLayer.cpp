@@ -27,7 +27,9 @@ void CountersLayer::draw(DisplayList& list) const {
       list.unclip();
       list.clip(sight_.scrolled());
       list.fill(QRectF(0, top, kLabelWidth - 1, 1), palette_.grid);
-      lane->drawLabel(list, QRectF(24, top + 2, kLabelWidth - 30, box.height - 4), palette_);
+      const double pad = box.height > kCounterStrip ? 2 : 0;
+      lane->drawLabel(list, QRectF(24, top + pad, kLabelWidth - 30, box.height - 2 * pad),
+                      palette_);
       list.unclip();
     }
   }

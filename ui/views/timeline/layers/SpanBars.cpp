@@ -82,6 +82,10 @@ void SpanBars::drawCollective(DisplayList& list, const Span& span, const QRectF&
 // Words on a hatch need a quiet ground.
 void SpanBars::drawTextOnHatch(DisplayList& list, const Span& span, const QRectF& hatched,
                                const QColor& ground) const {
+  if (hatched.height() < timeline_metrics::kWordsFrom) {
+    return;
+  }
+  const double pad = hatched.height() > timeline_metrics::kWordsFrom ? 2 : 0;
   const double left = std::max(hatched.left(), axis_.left()) + 3;
   const double room = std::min(hatched.right(), axis_.right()) - left - 3;
   QStringList labels = labelsOf(model_, span);
@@ -89,8 +93,8 @@ void SpanBars::drawTextOnHatch(DisplayList& list, const Span& span, const QRectF
   for (const QString& label : labels) {
     const double width = textWidth(label, FontRole::kSmall) + 8;
     if (width <= room) {
-      drawPlate(list, QRectF(left, hatched.top() + 2, width, hatched.height() - 4), label, ground,
-                {.radius = 2});
+      drawPlate(list, QRectF(left, hatched.top() + pad, width, hatched.height() - 2 * pad), label,
+                ground, {.radius = 2});
       return;
     }
   }
@@ -102,7 +106,7 @@ void SpanBars::drawText(DisplayList& list, const Span& span, const QRectF& bar,
   const double left = std::max(bar.left(), axis_.left()) + 3;
   const double right = std::min(bar.right(), axis_.right()) - 2;
   const double room = right - left;
-  if (room < kTextRoom || bar.height() < 14) {
+  if (room < kTextRoom || bar.height() < timeline_metrics::kWordsFrom) {
     return;
   }
   const FontRole font = bar.height() > 20 ? FontRole::kNormal : FontRole::kSmall;
@@ -186,8 +190,8 @@ void SpanBars::drawFault(DisplayList& list, const Span& span, double x, const QR
   for (const QString& text : labelsOf(model_, span)) {
     const double width = textWidth(text, FontRole::kSmall) + 8;
     if (roomRight - x > width + r + 4) {
-      drawPlate(list, QRectF(x + r + 2, row.top(), width, row.height()), text, colour,
-                {.radius = 2});
+      const double high = std::max(row.height(), timeline_metrics::kWordsFrom);
+      drawPlate(list, QRectF(x + r + 2, y - high / 2, width, high), text, colour, {.radius = 2});
       return;
     }
   }
@@ -212,7 +216,7 @@ void SpanBars::drawFold(DisplayList& list, const SpanFold& fold, const QRectF& r
   }
   const QString text = formatCount(fold.count) + QStringLiteral(" spans");
   const double width = textWidth(text, FontRole::kSmall) + 12;
-  const bool withText = row.height() >= 14 && bar.width() > width + 12;
+  const bool withText = row.height() >= timeline_metrics::kWordsFrom && bar.width() > width + 12;
   if (withText) {
     list.text(bar, text, Palette::textOn(fill), FontRole::kSmall, Qt::AlignCenter);
   }

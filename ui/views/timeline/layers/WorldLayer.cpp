@@ -257,7 +257,9 @@ void WorldLayer::drawText(DisplayList& list, const Meeting& meeting, const QRect
   const double width = textWidth(late, FontRole::kSmall) + 8;
   if (width <= inWaiting.width()) {
     // Words on a hatch need a quiet ground.
-    drawPlate(list, QRectF(inWaiting.left(), inWaiting.top() + 2, width, inWaiting.height() - 4),
+    const double pad = inWaiting.height() > kWordsFrom ? 2 : 0;
+    drawPlate(list,
+              QRectF(inWaiting.left(), inWaiting.top() + pad, width, inWaiting.height() - 2 * pad),
               late, mixed(fill, palette_.background, 0.3), {.radius = 2});
   }
 }

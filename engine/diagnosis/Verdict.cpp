@@ -1,0 +1,334 @@
+#include "engine/diagnosis/Verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "engine/analysis/Compare.h"
+#include "engine/base/NumberText.h"
+#include "engine/experiment/FieldText.h"
+#include "engine/experiment/Schema.h"
+
+namespace lockstep::diagnosis {
+namespace {
+
+using analysis::TailCause;
+
+/// "7.20 ms".
+std::string msWords(double ms) {
+  return base::msText(ms) + " ms";
+}
+
+Remark onDivergence(const Evidence& evidence, const analysis::FirstDifference& first) {
+  Remark remark{Topic::kReplicas, {}, {}, {}};
+  const std::string where = evidence.parameter(static_cast<std::uint32_t>(first.parameter));
+  remark.brief = fmt::format("diverged at step {} in {}", first.step, where);
+  remark.text =
+      fmt::format("{} on {}{}", remark.brief, base::ranksText(first.ranks, 4),
+                  first.majority ? "" : ", and which side is wrong is not known");
+  remark.place.step = first.step;
+  remark.place.parameter = static_cast<std::uint32_t>(first.parameter);
+  remark.place.parameterName = where;
+  if (first.majority && !first.ranks.empty()) {
+    remark.place.rank = first.ranks.front();
+  }
+  return remark;
+}
+
+std::optional<Remark> onReplicas(const Evidence& evidence) {
+  const analysis::Divergence& found = evidence.divergence;
+  if (evidence.run.ranks.size() < 2) {
+    return std::nullopt;
+  }
+  if (!evidence.info.driftingHook.empty()) {
+    return Remark{Topic::kReplicas,
+                  fmt::format("replicas drift by design (hook {})", evidence.info.driftingHook),
+                  "replicas drift by design",
+                  {}};
+  }
+  if (found.first) {
+    return onDivergence(evidence, *found.first);
+  }
+  if (!found.compared()) {
+    return Remark{Topic::kReplicas, "replicas were not compared", "replicas not compared", {}};
+  }
+  if (found.lost) {
+    const std::string where = evidence.parameter(static_cast<std::uint32_t>(found.lost->parameter));
+    Remark remark{Topic::kReplicas,
+                  fmt::format("parameters are no numbers from step {} on, first {} of rank {}",
+                              found.lost->step, where, found.lost->rank),
+                  fmt::format("no numbers from step {} on", found.lost->step),
+                  {}};
+    remark.place.step = found.lost->step;
+    remark.place.rank = found.lost->rank;
+    return remark;
+  }
+  const std::size_t whole = found.replicas.wholeSteps().size();
+  return Remark{Topic::kReplicas,
+                whole == 0 ? "replicas equal where two can be compared"
+                           : fmt::format("replicas equal in {}", base::countedText(whole, "sample")),
+                "replicas equal",
+                {}};
+}
+
+/// Why a bucket is exposed, as it ends a sentence; empty: it cannot be told.
+std::string because(const analysis::TailItem& item) {
+  switch (item.cause) {
+    case TailCause::kLateBucket:
+      return ", because it is ready late";
+    case TailCause::kInOrderStall:
+      return fmt::format(", because bucket {} ahead of it is not ready", item.ahead);
+    case TailCause::kMuchTransfer:
+      return ", because more is sent than the backward can hide";
+    case TailCause::kSlowLink:
+      return ", because the link is slow";
+    case TailCause::kLateRank:
+      return fmt::format(", because rank {} is late", item.peer);
+    case TailCause::kUnevenRanks:
+      return ", because ranks take turns being last";
+    case TailCause::kNoCore:
+      return ", because a thread has no core";
+    case TailCause::kOutsideBuckets:
+    case TailCause::kCopies:
+    case TailCause::kUnknown:
+      break;
+  }
+  return "";
+}
+
+std::optional<Remark> onCost(const Evidence& evidence) {
+  const std::optional<ExposedBucket> most = evidence.exposedBuckets.most();
+  if (!most) {
+    return std::nullopt;
+  }
+  Remark remark{Topic::kCost, {}, {}, {}};
+  remark.brief =
+      fmt::format("bucket {} costs rank {} {} a step", most->bucket, most->rank, msWords(most->ms));
+  remark.text = remark.brief + because(most->worst);
+  remark.place.rank = most->rank;
+  remark.place.bucket = most->bucket;
+  remark.place.step = most->worst.step;
+  remark.place.ticks = most->worst.ticks;
+  return remark;
+}
+
+/// Of the measured steps in which it is known who came last to the collective that was waited for
+/// longest: how many there are, and in how many it was this rank.
+struct LastIn {
+  std::size_t steps = 0;
+  std::size_t ofRank = 0;
+  std::optional<std::uint32_t> worst;  ///< the one in which that was waited for longest
+};
+
+LastIn lastIn(const Evidence& evidence, int rank) {
+  std::map<std::uint32_t, std::pair<std::uint64_t, int>> longest;  // by step: ticks and last rank
+  for (const auto& [group, collectives] : evidence.run.collectives.lists()) {
+    for (const analysis::CollectiveTimes& collective : collectives) {
+      if (collective.lastRank && collective.step >= evidence.run.warmUp.firstMeasured) {
+        auto& [ticks, last] = longest[collective.step];
+        if (collective.skewTicks >= ticks) {
+          ticks = collective.skewTicks;
+          last = *collective.lastRank;
+        }
+      }
+    }
+  }
+  LastIn count{longest.size(), 0, std::nullopt};
+  std::uint64_t most = 0;
+  for (const auto& [step, of] : longest) {
+    if (of.second == rank) {
+      count.ofRank += 1;
+      if (of.first >= most) {
+        most = of.first;
+        count.worst = step;
+      }
+    }
+  }
+  return count;
+}
+
+std::optional<Remark> onLateness(const Evidence& evidence) {
+  const analysis::RunAnalysis& run = evidence.run;
+  if (run.ranks.size() < 2 || evidence.measuredSteps == 0) {
+    return std::nullopt;
+  }
+  if (run.lateness.empty()) {
+    return Remark{Topic::kLate,
+                  "who is late cannot be told from so few steps",
+                  "who is late cannot be told",
+                  {}};
+  }
+  if (!run.lateRank) {
+    return Remark{Topic::kLate, "no rank is late beyond chance", "no rank is late", {}};
+  }
+  const LastIn last = lastIn(evidence, *run.lateRank);
+  Remark remark{Topic::kLate, {}, {}, {}};
+  remark.brief = fmt::format("rank {} is late in {} of {} steps", *run.lateRank,
+                             base::countText(last.ofRank), base::countText(last.steps));
+  const auto others =
+      std::ranges::count_if(run.lateness, [](const auto& rank) { return rank.late; }) - 1;
+  remark.text = others > 0 ? fmt::format("{}, and {} late, too", remark.brief,
+                                         others == 1 ? std::string("1 more rank is")
+                                                     : fmt::format("{} more ranks are", others))
+                           : remark.brief;
+  remark.place.rank = run.lateRank;
+  remark.place.step = last.worst;
+  return remark;
+}
+
+std::optional<Remark> onOverlap(const Evidence& evidence) {
+  const analysis::RunAnalysis& run = evidence.run;
+  if (evidence.measuredSteps == 0) {
+    return std::nullopt;
+  }
+  if (!run.overlapPercent || !run.exposedMs || !run.exposedRank) {
+    return Remark{Topic::kOverlap, "nothing is communicated", "nothing is communicated", {}};
+  }
+  Remark remark{Topic::kOverlap, {}, {}, {}};
+  remark.brief = fmt::format("overlap {}", base::percentText(*run.overlapPercent));
+  remark.text = fmt::format("{} on rank {}, {} exposed a step", remark.brief, *run.exposedRank,
+                            msWords(*run.exposedMs));
+  remark.place.rank = run.exposedRank;
+  return remark;
+}
+
+/// What a step of a rank is made of, as far as a reason for its length is looked for.
+struct StepShares {
+  double computing = 0;
+  double noCore = 0;
+  double waiting = 0;
+  double transfer = 0;
+  double other = 0;
+};
+
+StepShares shareOf(const analysis::StepOverlap& step) {
+  return {step.aloneMs + step.times.overlapMs, step.noCoreMs, step.waitingMs,
+          step.transferMs + step.undividedMs, step.otherMs};
+}
+
+/// The rank that a rank waited for longest in a step; none: that is not known.
+std::optional<int> waitedFor(const Evidence& evidence, int rank, std::uint32_t step) {
+  std::optional<int> whom;
+  std::uint64_t longest = 0;
+  for (const auto& [group, collectives] : evidence.run.collectives.lists()) {
+    for (const analysis::CollectiveTimes& collective : collectives) {
+      if (collective.step != step || !collective.lastRank) {
+        continue;
+      }
+      for (const analysis::Arrival& arrival : collective.arrivals) {
+        if (arrival.rank == rank && arrival.waitingTicks > longest) {
+          longest = arrival.waitingTicks;
+          whom = collective.lastRank;
+        }
+      }
+    }
+  }
+  return whom;
+}
+
+/// What the slowest step of a rank spent more of than the middle one of its steps.
+std::string reasonOf(const Evidence& evidence, const analysis::StepOverlap& slowest) {
+  const int rank = slowest.times.rank;
+  std::vector<StepShares> usual;
+  for (const analysis::StepOverlap& step : evidence.steps) {
+    if (step.times.rank == rank && evidence.isMeasured(step.times)) {
+      usual.push_back(shareOf(step));
+    }
+  }
+  const StepShares of = shareOf(slowest);
+  const auto beyond = [&](double StepShares::*part) {
+    std::vector<double> values;
+    for (const StepShares& step : usual) {
+      values.push_back(step.*part);
+    }
+    return of.*part - *analysis::median(values);
+  };
+  const std::pair<double StepShares::*, const char*> kinds[] = {
+      {&StepShares::computing, "computed {} longer than usual"},
+      {&StepShares::noCore, "had no core for {} more than usual"},
+      {&StepShares::waiting, "waited {} longer than usual"},
+      {&StepShares::transfer, "took {} longer than usual for its transfers"},
+      {&StepShares::other, "spent {} more than usual on neither computing nor communication"}};
+  const auto most =
+      std::ranges::max_element(kinds, {}, [&](const auto& kind) { return beyond(kind.first); });
+  const double ms = beyond(most->first);
+  if (ms <= kWorthSpeakingOf * slowest.times.stepMs) {
+    return "";
+  }
+  std::string text =
+      fmt::format(": rank {} ", rank) + fmt::format(fmt::runtime(most->second), msWords(ms));
+  if (const auto whom = waitedFor(evidence, rank, slowest.times.step);
+      most->first == &StepShares::waiting && whom) {
+    text += fmt::format(" for rank {}", *whom);
+  }
+  return text;
+}
+
+std::optional<Remark> onSlowest(const Evidence& evidence) {
+  const analysis::StepOverlap* longest = nullptr;
+  for (const analysis::StepOverlap& step : evidence.steps) {
+    if (evidence.isMeasured(step.times) &&
+        (longest == nullptr || step.times.stepMs > longest->times.stepMs)) {
+      longest = &step;
+    }
+  }
+  if (longest == nullptr) {
+    return std::nullopt;
+  }
+  Remark remark{Topic::kSlowest, {}, {}, {}};
+  remark.brief = fmt::format("step {} was the slowest, {}", longest->times.step,
+                             msWords(longest->times.stepMs));
+  remark.text = remark.brief + reasonOf(evidence, *longest);
+  remark.place.step = longest->times.step;
+  remark.place.rank = longest->times.rank;
+  return remark;
+}
+
+}  // namespace
+
+std::vector<Remark> verdictOf(const Evidence& evidence) {
+  std::vector<Remark> remarks;
+  for (const auto& remark : {onReplicas(evidence), onCost(evidence), onLateness(evidence),
+                             onOverlap(evidence), onSlowest(evidence)}) {
+    if (remark) {
+      remarks.push_back(*remark);
+    }
+  }
+  return remarks;
+}
+
+std::string subjectOf(const trace::RunInfo& info, const std::vector<trace::RankInfo>& ranks) {
+  const std::map<std::string, std::string> keys = analysis::settingsOf(info, ranks).keys;
+  const auto valueOf = [&](const char* key) {
+    const auto written = keys.find(key);
+    const experiment::Field* field = experiment::findField(key);
+    return written == keys.end() || field == nullptr
+               ? std::string()
+               : experiment::typedText(*field, written->second);
+  };
+  std::string text;
+  const auto add = [&](const std::string& part) {
+    if (!part.empty()) {
+      text += (text.empty() ? "" : ", ") + part;
+    }
+  };
+  add(valueOf("model.kind"));
+  if (info.worldSize > 0) {
+    add(base::countedText(static_cast<std::uint64_t>(info.worldSize), "rank"));
+  }
+  // What carried the collectives, and not "auto".
+  std::string backend = valueOf("processes.backend");
+  if (!ranks.empty() && ranks.front().environment.contains("backend")) {
+    backend = ranks.front().environment.at("backend");
+  }
+  add(backend);
+  if (const std::string hook = valueOf("hook.name"); !hook.empty()) {
+    add("hook " + hook);
+  }
+  return text;
+}
+
+}  // namespace lockstep::diagnosis

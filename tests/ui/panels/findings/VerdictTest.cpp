@@ -1,0 +1,143 @@
+#include <gtest/gtest.h>
+
+#include <QLabel>
+
+#include "tests/ui/panels/findings/SampleFindings.h"
+#include "tests/ui/shell/Screen.h"
+#include "ui/panels/findings/VerdictCard.h"
+#include "ui/panels/findings/VerdictWords.h"
+
+namespace lockstep::ui {
+namespace {
+
+using diagnosis::Topic;
+using test::twoFindings;
+using tests::waitUntil;
+
+/// Two findings, and all that is said of a run of many ranks.
+std::shared_ptr<diagnosis::Diagnosis> judged() {
+  auto found = std::make_shared<diagnosis::Diagnosis>(*twoFindings());
+  found->verdict = {{Topic::kReplicas, "replicas equal in 20 samples", "replicas equal", {}},
+                    {Topic::kCost,
+                     "bucket 5 costs rank 0 7.20 ms a step, because more is sent than the backward "
+                     "can hide",
+                     "bucket 5 costs rank 0 7.20 ms a step",
+                     {}},
+                    {Topic::kLate,
+                     "rank 700 is late in 12,183 of 12,270 steps, and 312 more ranks are late, too",
+                     "rank 700 is late in 12,183 of 12,270 steps",
+                     {}},
+                    {Topic::kOverlap,
+                     "overlap 61.0 % on rank 1023, 3.80 ms exposed a step",
+                     "overlap 61.0 %",
+                     {}},
+                    {Topic::kSlowest,
+                     "step 12,213 was the slowest, 141.2 ms: rank 1022 waited 20.10 ms longer than "
+                     "usual for rank 700",
+                     "step 12,213 was the slowest, 141.2 ms",
+                     {}}};
+  return found;
+}
+
+VerdictWords wordsOf(const diagnosis::Diagnosis* found, const trace::RunInfo& info = {}) {
+  return verdictWords(info, "demo", "mlp, 1024 ranks, hierarchical, hook powersgd", 12'270, found);
+}
+
+TEST(VerdictWords, TheFirstFindingGoesFirstAndThenWhatTheRunIsAndHowItDid) {
+  const auto found = judged();
+  const VerdictWords words = wordsOf(found.get());
+  EXPECT_EQ(words.tone, FindingTone::kCost);
+  EXPECT_EQ(words.headline.text, "Rank 2 is late: 20.40 ms a step (19.80 to 20.90)");
+  EXPECT_EQ(words.headline.link, "finding0");
+  EXPECT_EQ(words.headline.tip, QString::fromStdString(found->findings.front().sentence));
+  EXPECT_EQ(words.more, 1U);
+  EXPECT_EQ(words.subject,
+            "demo · mlp, 1024 ranks, hierarchical, hook powersgd · 12,270 iterations");
+  ASSERT_EQ(words.parts.size(), 5U);
+  EXPECT_EQ(words.parts[0].text, "Replicas equal in 20 samples");
+  EXPECT_TRUE(richTextOf(words, 5).contains("and 1 more finding<"));
+}
+
+TEST(VerdictWords, EachPartSaysUnderThePointerWhatItIsAndWhereItLeads) {
+  const VerdictWords words = wordsOf(judged().get());
+  EXPECT_EQ(words.parts[0].tip,
+            "Each rank hashes its parameters now and then, and the hashes are compared. Shows when "
+            "which parameter was first another one.");
+  EXPECT_EQ(words.parts[1].tip,
+            "Time of an iteration in which this bucket was in flight and the rank did not compute, "
+            "the mean over its measured iterations. Shows where it was largest.");
+  EXPECT_EQ(
+      words.parts[2].tip,
+      "The rank that comes later to the collectives than its peers, beyond what chance does, "
+      "and in how many iterations it came last. Shows the iteration in which the others waited "
+      "longest for it.");
+  EXPECT_EQ(words.parts[3].tip,
+            "Overlap is the time in which communication was in flight and the rank computed, over "
+            "the time in which communication was in flight. The median over iterations of the rank "
+            "whose communication is exposed most. Shows why the rest is exposed.");
+  EXPECT_EQ(words.parts[4].tip,
+            "The longest iteration after the warm-up, and what its rank spent more of than in the "
+            "middle one of its iterations. Shows it on the timeline.");
+}
+
+TEST(VerdictWords, ARunThatEndedBadlySaysThatFirst) {
+  trace::RunInfo info;
+  info.state = trace::RunState::kFailed;
+  EXPECT_EQ(wordsOf(nullptr, info).headline.text, "The run failed and gave no reason");
+  info.failure = "rank 1 was ended by SIGKILL";
+  VerdictWords words = wordsOf(nullptr, info);
+  EXPECT_EQ(words.tone, FindingTone::kWrong);
+  EXPECT_EQ(words.headline.text, "Failed: rank 1 was ended by SIGKILL");
+  EXPECT_EQ(words.headline.link, kProblemsLink);
+  EXPECT_EQ(words.headline.tip, "Shows the list of problems");
+  auto found = judged();
+  found->findings.front().weight = diagnosis::Weight::kWrong;
+  words = wordsOf(found.get(), info);
+  EXPECT_EQ(words.headline.link, "finding0");
+  EXPECT_EQ(words.headline.tip, "Shows where it happened");
+  info = {};
+  info.state = trace::RunState::kDiverged;
+  info.divergence.emplace();
+  info.divergence->text = "the replicas differ at step 60";
+  EXPECT_EQ(wordsOf(nullptr, info).headline.text, "Diverged: the replicas differ at step 60");
+  EXPECT_EQ(wordsOf(judged().get(), info).parts.front().link, "1") << "it is not said twice";
+  found->findings.back().rule = "replicas_differ";
+  EXPECT_EQ(wordsOf(found.get(), info).headline.link, "finding1");
+  info = {};
+  info.state = trace::RunState::kRecorderDied;
+  EXPECT_EQ(wordsOf(nullptr, info).headline.text,
+            "The recorder died: how the run ended is not known");
+}
+
+TEST(VerdictWords, OfALiveRunTheySayHowFarItIs) {
+  trace::RunInfo info;
+  info.plannedSteps = 20'000;
+  EXPECT_TRUE(wordsOf(nullptr, info).subject.endsWith("12,270 of 20,000 iterations"));
+  EXPECT_EQ(wordsOf(nullptr, info).headline.text, "Looking at the run…");
+}
+
+TEST(VerdictCard, TakesThreeLinesAtMostAndSaysTheLastPartsInBriefForThat) {
+  VerdictCard card;
+  card.setWords(wordsOf(judged().get()));
+  const auto lines = [&] {
+    return static_cast<double>(card.label()->height()) / card.label()->fontMetrics().lineSpacing();
+  };
+  card.resize(2200, 100);
+  card.show();
+  ASSERT_TRUE(waitUntil([&] { return card.isVisible() && card.label()->width() > 2000; }));
+  EXPECT_TRUE(card.label()->text().contains("for rank 700"));
+  EXPECT_LT(lines(), 3.5);
+  card.resize(1100, 100);  // what a laptop of 1440 px leaves beside the list of runs
+  ASSERT_TRUE(waitUntil([&] { return card.label()->width() < 1100; }));
+  EXPECT_LT(lines(), 3.5);
+  EXPECT_TRUE(card.label()->text().contains("because more is sent"));
+  EXPECT_FALSE(card.label()->text().contains("for rank 700"));
+  EXPECT_TRUE(card.accessibleName().contains("for rank 700"));
+  card.resize(700, 100);
+  ASSERT_TRUE(waitUntil([&] { return card.label()->width() < 700; }));
+  EXPECT_FALSE(card.label()->text().contains("because more is sent"));
+  EXPECT_EQ(card.minimumSizeHint().width() <= 60, true) << "it never widens the window";
+}
+
+}  // namespace
+}  // namespace lockstep::ui

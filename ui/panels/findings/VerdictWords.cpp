@@ -1,0 +1,163 @@
+#include "ui/panels/findings/VerdictWords.h"
+
+#include <QCoreApplication>
+#include <QGuiApplication>
+#include <QPalette>
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "ui/model/Format.h"
+#include "ui/panels/CurrentPalette.h"
+
+namespace lockstep::ui {
+namespace {
+
+using diagnosis::Topic;
+using diagnosis::Weight;
+
+struct Verdict {
+  Q_DECLARE_TR_FUNCTIONS(Verdict)
+};
+
+QString tipOf(Topic topic) {
+  switch (topic) {
+    case Topic::kReplicas:
+      return Verdict::tr(
+          "Each rank hashes its parameters now and then, and the hashes are compared. Shows "
+          "when which parameter was first another one.");
+    case Topic::kCost:
+      return Verdict::tr(
+          "Time of an iteration in which this bucket was in flight and the rank did not "
+          "compute, the mean over its measured iterations. Shows where it was largest.");
+    case Topic::kLate:
+      return Verdict::tr(
+          "The rank that comes later to the collectives than its peers, beyond what chance "
+          "does, and in how many iterations it came last. Shows the iteration in which the "
+          "others waited longest for it.");
+    case Topic::kOverlap:
+      return Verdict::tr(
+          "Overlap is the time in which communication was in flight and the rank computed, "
+          "over the time in which communication was in flight. The median over iterations of "
+          "the rank whose communication is exposed most. Shows why the rest is exposed.");
+    case Topic::kSlowest:
+      return Verdict::tr(
+          "The longest iteration after the warm-up, and what its rank spent more of than in "
+          "the middle one of its iterations. Shows it on the timeline.");
+  }
+  return {};
+}
+
+/// What is known of an end before anybody has looked at the run; empty: nothing is wrong with it.
+QString wrongEnd(const trace::RunInfo& info) {
+  if (info.state == trace::RunState::kRecorderDied) {
+    return Verdict::tr("The recorder died: how the run ended is not known");
+  }
+  if (info.state == trace::RunState::kFailed) {
+    return info.failure.empty()
+               ? Verdict::tr("The run failed and gave no reason")
+               : Verdict::tr("Failed: %1").arg(QString::fromStdString(info.failure));
+  }
+  return info.divergence
+             ? Verdict::tr("Diverged: %1").arg(QString::fromStdString(info.divergence->text))
+             : QString();
+}
+
+QString findingLink(std::size_t at) {
+  return kFindingLink + QString::number(at);
+}
+
+/// The finding that tells of a bad end; none: there is none, or nobody has looked yet.
+std::optional<std::size_t> findingOfEnd(const trace::RunInfo& info,
+                                        const diagnosis::Diagnosis* found) {
+  if (found == nullptr || found->findings.empty() ||
+      found->findings.front().weight != Weight::kWrong) {
+    return std::nullopt;
+  }
+  // Of a run that diverged, whatever else is wrong: what was not finite is told first.
+  const auto differ = std::ranges::find(found->findings, std::string_view("replicas_differ"),
+                                        &diagnosis::Finding::rule);
+  return info.state == trace::RunState::kDiverged && differ != found->findings.end()
+             ? static_cast<std::size_t>(differ - found->findings.begin())
+             : std::size_t{0};
+}
+
+void sayHeadline(VerdictWords& words, const trace::RunInfo& info,
+                 const diagnosis::Diagnosis* found) {
+  const std::size_t findings = found == nullptr ? 0 : found->findings.size();
+  if (const QString end = wrongEnd(info); !end.isEmpty()) {
+    const auto told = findingOfEnd(info, found);
+    words.tone = FindingTone::kWrong;
+    words.headline = {
+        told ? findingLink(*told) : kProblemsLink, end, end,
+        told ? Verdict::tr("Shows where it happened") : Verdict::tr("Shows the list of problems")};
+    words.more = findings - (told ? 1 : 0);
+    return;
+  }
+  const FindingsHeadline headline = headlineOf(found);
+  words.tone = headline.tone;
+  words.more = headline.more;
+  words.headline = {
+      findings == 0 ? kListLink : findingLink(0), headline.texts.front(), headline.texts.back(),
+      findings == 0 ? QString() : QString::fromStdString(found->findings.front().sentence)};
+}
+
+QString escapedLink(const QString& link, const QString& text, const QColor& ink) {
+  return QStringLiteral("<a href=\"%1\" style=\"color:%2;text-decoration:none\">%3</a>")
+      .arg(link, ink.name(), text.toHtmlEscaped());
+}
+
+}  // namespace
+
+VerdictWords verdictWords(const trace::RunInfo& info, const QString& name, const QString& subject,
+                          std::size_t steps, const diagnosis::Diagnosis* found) {
+  VerdictWords words;
+  sayHeadline(words, info, found);
+  QStringList is{name};
+  if (!subject.isEmpty()) {
+    is << subject;
+  }
+  is << (info.plannedSteps > steps ? Verdict::tr("%1 of %2 iterations")
+                                         .arg(formatCount(steps), formatCount(info.plannedSteps))
+                                   : formatCounted(steps, "iteration"));
+  words.subject = is.join(QStringLiteral(" · "));
+  for (std::size_t i = 0; found != nullptr && i < found->verdict.size(); ++i) {
+    const diagnosis::Remark& remark = found->verdict[i];
+    if (remark.topic == Topic::kReplicas && info.divergence) {
+      continue;  // the headline is about that
+    }
+    words.parts.push_back({QString::number(i), startingLarge(remark.text),
+                           startingLarge(remark.brief), tipOf(remark.topic)});
+  }
+  return words;
+}
+
+QString richTextOf(const VerdictWords& words, std::size_t whole) {
+  const QColor plain = QGuiApplication::palette().color(QPalette::WindowText);
+  const QColor first = words.tone == FindingTone::kWrong ? inkOf(words.tone) : plain;
+  QString text =
+      QStringLiteral("<b>%1</b>").arg(escapedLink(words.headline.link, words.headline.text, first));
+  if (words.more > 0) {
+    const QString more =
+        Verdict::tr("and %1").arg(formatCounted(words.more, "more finding", "more findings"));
+    text += QLatin1Char(' ') + escapedLink(kListLink, more, currentAccent());
+  }
+  text += QStringLiteral("<br/><span style=\"color:%1\">%2</span>")
+              .arg(currentPalette().textMuted.name(), words.subject.toHtmlEscaped());
+  for (std::size_t i = 0; i < words.parts.size(); ++i) {
+    const VerdictWords::Part& part = words.parts[i];
+    text += QStringLiteral(" · ") +
+            escapedLink(part.link, i < whole ? part.text : part.brief, currentAccent());
+  }
+  return text;
+}
+
+QString plainTextOf(const VerdictWords& words) {
+  QStringList parts{words.headline.text, words.subject};
+  for (const VerdictWords::Part& part : words.parts) {
+    parts << part.text;
+  }
+  return parts.join(QStringLiteral(". "));
+}
+
+}  // namespace lockstep::ui

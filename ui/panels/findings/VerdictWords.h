@@ -1,0 +1,44 @@
+#pragma once
+
+#include <QString>
+#include <QStringList>
+#include <vector>
+
+#include "engine/diagnosis/Diagnose.h"
+#include "engine/trace/RunFile.h"
+#include "ui/panels/findings/FindingWords.h"
+
+namespace lockstep::ui {
+
+/// What the card in front of the views says, part by part.
+struct VerdictWords {
+  /// A part that leads somewhere.
+  struct Part {
+    QString link;   ///< what leads there: the place of a remark in the verdict, or a name below
+    QString text;   ///< a sentence without its full stop
+    QString brief;  ///< the same in fewer words
+    QString tip;    ///< said under the pointer
+  };
+
+  FindingTone tone = FindingTone::kUnknown;
+  Part headline;            ///< whether the run is right, and what it suffers from first
+  QString subject;          ///< what the run is
+  std::vector<Part> parts;  ///< remarks, in their order
+  std::size_t more = 0;     ///< findings besides the headline's
+};
+
+/// The names of links that are no remarks; that of a finding has its place among them at the end.
+inline const QString kFindingLink = QStringLiteral("finding");
+inline const QString kProblemsLink = QStringLiteral("problems");
+inline const QString kListLink = QStringLiteral("list");
+
+/// `steps` have ended; `found` is null as long as nobody has looked at the run.
+VerdictWords verdictWords(const trace::RunInfo& info, const QString& name, const QString& subject,
+                          std::size_t steps, const diagnosis::Diagnosis* found);
+
+/// The words as rich text, the first `whole` parts in full and the others in brief.
+QString richTextOf(const VerdictWords& words, std::size_t whole);
+/// The same for a screen reader.
+QString plainTextOf(const VerdictWords& words);
+
+}  // namespace lockstep::ui

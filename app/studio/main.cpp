@@ -13,6 +13,7 @@
 #include "engine/base/ExitCodes.h"
 #include "engine/base/Priority.h"
 #include "engine/trace/RunFile.h"
+#include "ui/canvas/Typeface.h"
 #include "ui/shell/Appearance.h"
 #include "ui/shell/MainWindow.h"
 #include "ui/shell/Settings.h"
@@ -125,6 +126,7 @@ int main(int argc, char** argv) {
   // installed.
   QGuiApplication::setDesktopFileName(QStringLiteral("lockstep-studio"));
   QApplication application(argc, argv);
+  lockstep::ui::useTypeface();
   QApplication::setWindowIcon(QIcon::fromTheme(QStringLiteral("lockstep-studio")));
   return pictures ? lockstep::studio::drawPictures(options) : runStudio(options, application);
 }

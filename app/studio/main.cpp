@@ -54,6 +54,7 @@ int runStudio(const Options& options, QApplication& application) {
   using lockstep::ui::Appearance;
   lockstep::ui::Settings settings;
   Appearance appearance;
+  appearance.moveAsDesktopDoes();
   appearance.setChoice(options.theme.empty()
                            ? settings.theme()
                            : lockstep::ui::themeFromName(QString::fromStdString(options.theme)));

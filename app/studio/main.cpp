@@ -123,11 +123,11 @@ int main(int argc, char** argv) {
   }
   QCoreApplication::setApplicationName(QStringLiteral("lockstep-studio"));
   QCoreApplication::setApplicationVersion(QStringLiteral(LOCKSTEP_VERSION));
-  // By the name of its desktop entry a desktop knows the window, and its icon where it is
-  // installed.
+  // By the name of its desktop entry a desktop knows the window.
   QGuiApplication::setDesktopFileName(QStringLiteral("lockstep-studio"));
   QApplication application(argc, argv);
   lockstep::ui::useTypeface();
-  QApplication::setWindowIcon(QIcon::fromTheme(QStringLiteral("lockstep-studio")));
+  QApplication::setWindowIcon(QIcon::fromTheme(QStringLiteral("lockstep-studio"),
+                                               QIcon(QStringLiteral(":/lockstep-studio.svg"))));
   return pictures ? lockstep::studio::drawPictures(options) : runStudio(options, application);
 }

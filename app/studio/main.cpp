@@ -13,6 +13,7 @@
 #include "engine/base/ExitCodes.h"
 #include "engine/base/Priority.h"
 #include "engine/trace/RunFile.h"
+#include "ui/canvas/Typeface.h"
 #include "ui/shell/Appearance.h"
 #include "ui/shell/MainWindow.h"
 #include "ui/shell/Settings.h"
@@ -53,6 +54,7 @@ int runStudio(const Options& options, QApplication& application) {
   using lockstep::ui::Appearance;
   lockstep::ui::Settings settings;
   Appearance appearance;
+  appearance.moveAsDesktopDoes();
   appearance.setChoice(options.theme.empty()
                            ? settings.theme()
                            : lockstep::ui::themeFromName(QString::fromStdString(options.theme)));
@@ -121,10 +123,11 @@ int main(int argc, char** argv) {
   }
   QCoreApplication::setApplicationName(QStringLiteral("lockstep-studio"));
   QCoreApplication::setApplicationVersion(QStringLiteral(LOCKSTEP_VERSION));
-  // By the name of its desktop entry a desktop knows the window, and its icon where it is
-  // installed.
+  // By the name of its desktop entry a desktop knows the window.
   QGuiApplication::setDesktopFileName(QStringLiteral("lockstep-studio"));
   QApplication application(argc, argv);
-  QApplication::setWindowIcon(QIcon::fromTheme(QStringLiteral("lockstep-studio")));
+  lockstep::ui::useTypeface();
+  QApplication::setWindowIcon(QIcon::fromTheme(QStringLiteral("lockstep-studio"),
+                                               QIcon(QStringLiteral(":/lockstep-studio.svg"))));
   return pictures ? lockstep::studio::drawPictures(options) : runStudio(options, application);
 }

@@ -17,6 +17,19 @@ namespace {
 constexpr ImWchar kGlyphs[] = {0x0020, 0x00FF, 0x0370, 0x03FF, 0x2010, 0x2027, 0x2190, 0x21FF,
                                0x2200, 0x22FF, 0x2580, 0x25FF, 0x2713, 0x271A, 0};
 
+/// Adds the outlines of a face to the atlas; null when it has none.
+ImFont* addFace(const QFont& face, float pixels, const ImFontConfig& config) {
+  const QByteArray file = fontFile(face);
+  if (file.isEmpty()) {
+    return nullptr;
+  }
+  // The atlas frees what it owns by ImGui's allocator.
+  void* owned = ImGui::MemAlloc(static_cast<std::size_t>(file.size()));
+  std::memcpy(owned, file.constData(), static_cast<std::size_t>(file.size()));
+  return ImGui::GetIO().Fonts->AddFontFromMemoryTTF(owned, static_cast<int>(file.size()), pixels,
+                                                    &config, kGlyphs);
+}
+
 }  // namespace
 
 ImGuiBridge::ImGuiBridge() {
@@ -63,23 +76,24 @@ void ImGuiBridge::bakeFonts(double devicePixelRatio) {
   for (int role = 0; role < kFontRoles; ++role) {
     const QFont face = canvasFont(static_cast<FontRole>(role));
     // Qt's pixel size is the em square; ImGui's is from the ascender to the descender.
-    const double pixels = std::round(lineHeight(static_cast<FontRole>(role)) * devicePixelRatio);
-    const QByteArray file = fontFile(face);
+    const auto pixels = static_cast<float>(
+        std::round(lineHeight(static_cast<FontRole>(role)) * devicePixelRatio));
     ImFontConfig config;
     config.OversampleH = 2;
     config.PixelSnapH = false;
-    ImFont* font = nullptr;
-    if (!file.isEmpty()) {
-      // The atlas frees what it owns by ImGui's allocator.
-      void* owned = ImGui::MemAlloc(static_cast<std::size_t>(file.size()));
-      std::memcpy(owned, file.constData(), static_cast<std::size_t>(file.size()));
-      font = io.Fonts->AddFontFromMemoryTTF(owned, static_cast<int>(file.size()),
-                                            static_cast<float>(pixels), &config, kGlyphs);
-    }
-    // Fonts without outlines have no file; ImGui brings a face of its own.
+    ImFont* font = addFace(face, pixels, config);
     if (font == nullptr) {
-      config.SizePixels = static_cast<float>(pixels);
+      // Fonts without outlines have no file; ImGui brings a face of its own.
+      config.SizePixels = pixels;
       font = io.Fonts->AddFontDefault(&config);
+    } else {
+      // Signs that the face lacks, from those that stand in for it, as Qt takes them.
+      config.MergeMode = true;
+      for (const QString& family : face.families().mid(1)) {
+        QFont other = face;
+        other.setFamilies({family});
+        addFace(other, pixels, config);
+      }
     }
     fonts_.fonts[static_cast<std::size_t>(role)] = font;
   }

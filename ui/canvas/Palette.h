@@ -47,7 +47,9 @@ struct Palette {
   QColor gridStrong;      ///< borders, iteration boundaries
   QColor text;            ///< on background, surface, raised
   QColor textMuted;       ///< the same, less important
-  QColor accent;          ///< selection, focus
+  QColor action;          ///< the window's one accent: links, focus, the tab in front; as text, too
+  QColor chosen;          ///< ground of what is chosen in a list, under text
+  QColor accent;          ///< what is selected on a canvas, among the colours of the data
   QColor hover;           ///< outline of what lies under the pointer
   QColor warning;         ///< gaps, late ranks
   QColor error;

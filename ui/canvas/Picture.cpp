@@ -1,6 +1,9 @@
 #include "ui/canvas/Picture.h"
 
+#include <QBuffer>
+#include <QFile>
 #include <QFileInfo>
+#include <QGuiApplication>
 #include <QPainter>
 #include <QPdfWriter>
 #include <QSvgGenerator>
@@ -32,6 +35,20 @@ bool drawOn(QPaintDevice& device, const Picture& picture) {
   return painter.end();
 }
 
+/// Writes a drawing whose text is text: it names the faces that may stand in for ours where the
+/// drawing is looked at, and asks for the same figures.
+bool writeSvg(QByteArray svg, const QString& path) {
+  const QStringList faces = QGuiApplication::font().families();
+  if (faces.size() > 1) {
+    const QByteArray begin = "font-family=\"";
+    svg.replace(begin + faces.front().toUtf8() + '"',
+                begin + faces.mid(1).join(QLatin1String(", ")).toUtf8() +
+                    ", sans-serif\" style=\"font-variant-numeric: tabular-nums\"");
+  }
+  QFile out(path);
+  return out.open(QIODevice::WriteOnly) && out.write(svg) == svg.size();
+}
+
 }  // namespace
 
 void drawPictureHead(Picture& picture, const QString& more, const Palette& palette) {
@@ -58,12 +75,14 @@ base::Status savePicture(const Picture& picture, const QString& path, double sca
   if (ending == QLatin1String("png")) {
     written = renderPicture(picture, scale).save(path, "PNG");
   } else if (ending == QLatin1String("svg")) {
+    QByteArray file;
+    QBuffer buffer(&file);
     QSvgGenerator svg;
-    svg.setFileName(path);
+    svg.setOutputDevice(&buffer);
     svg.setSize(picture.size.toSize());
     svg.setViewBox(QRectF(QPointF(0, 0), picture.size));
     svg.setTitle(picture.title);
-    written = drawOn(svg, picture);
+    written = drawOn(svg, picture) && writeSvg(file, path);
   } else if (ending == QLatin1String("pdf")) {
     QPdfWriter pdf(path);
     constexpr int kDotsAnInch = 96;  // one logical pixel a dot

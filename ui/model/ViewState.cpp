@@ -60,7 +60,10 @@ class ViewState::Change : public QUndoCommand {
       : QUndoCommand(text), state_(state), before_(std::move(before)), after_(std::move(after)),
         mergeKey_(mergeKey), atMs_(nowMs()) {}
 
-  void undo() override { go(before_, after_); }
+  void undo() override {
+    state_->rangeChange_ = RangeChange::kJump;
+    go(before_, after_);
+  }
   void redo() override { go(after_, before_); }
   int id() const override { return mergeKey_; }
 
@@ -137,6 +140,7 @@ void ViewState::setRange(TimeRange range, RangeChange change) {
     return;
   }
   remember(change);
+  rangeChange_ = change;
   Values next = values_;
   next.range = range;
   switch (change) {
@@ -177,6 +181,7 @@ void ViewState::travel(std::vector<TimeRange>& from, std::vector<TimeRange>& to)
   from.pop_back();
   // The next zoom begins a new entry of the history, whatever was done before.
   lastChange_ = RangeChange::kJump;
+  rangeChange_ = RangeChange::kJump;
   setFollowLive(false);
   push(tr("go to another time"), next, kNoMerge);
 }

@@ -40,6 +40,8 @@ class ViewState : public QObject {
   ~ViewState() override;
 
   [[nodiscard]] TimeRange range() const { return values_.range; }
+  /// How the range came to be this one.
+  [[nodiscard]] RangeChange rangeChange() const { return rangeChange_; }
   /// The time that statistics are restricted to; nothing: the whole run.
   [[nodiscard]] const std::optional<TimeRange>& filter() const { return values_.filter; }
   [[nodiscard]] const std::optional<Span>& selection() const { return values_.selection; }
@@ -126,6 +128,7 @@ class ViewState : public QObject {
 
   std::vector<TimeRange> back_;
   std::vector<TimeRange> forward_;
+  RangeChange rangeChange_ = RangeChange::kSilent;
   RangeChange lastChange_ = RangeChange::kJump;
   qint64 lastChangeMs_ = 0;
 };

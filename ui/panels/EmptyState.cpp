@@ -3,31 +3,58 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QStackedLayout>
-#include <QVBoxLayout>
+
+#include "ui/panels/Labels.h"
+#include "ui/panels/Layouts.h"
+#include "ui/panels/Spacing.h"
 
 namespace lockstep::ui {
+namespace {
+
+// A line that is longer is hard to come back from.
+constexpr int kLettersOfALine = 64;
+
+/// Words in the middle that wrap early; none while they are empty.
+QLabel* inTheMiddle(QLabel* label) {
+  label->setAlignment(Qt::AlignCenter);
+  label->setMaximumWidth(kLettersOfALine * label->fontMetrics().averageCharWidth());
+  // As wide as that where there is room; without this a wrapping label asks for half of it.
+  QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Minimum);
+  policy.setHeightForWidth(true);
+  label->setSizePolicy(policy);
+  return label;
+}
+
+QLayout* centred(QWidget* widget) {
+  return inRow({Part::rest(), {widget, 1000}, Part::rest()}, 0);
+}
+
+}  // namespace
 
 EmptyState::EmptyState(const QString& sentence, const QString& button, QWidget* parent)
-    : QWidget(parent), sentence_(new QLabel(sentence)) {
-  sentence_->setWordWrap(true);
-  sentence_->setAlignment(Qt::AlignCenter);
-  sentence_->setForegroundRole(QPalette::PlaceholderText);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(16, 12, 16, 12);
-  layout->setSpacing(10);
-  layout->addStretch(1);
-  layout->addWidget(sentence_);
+    : QWidget(parent), heading_(inTheMiddle(bold())), more_(inTheMiddle(muted())) {
+  heading_->setWordWrap(true);
+  QVBoxLayout* column =
+      inColumn({Part::rest(), centred(heading_), centred(more_)}, kStep);
   if (!button.isEmpty()) {
     auto* push = new QPushButton(button);
-    push->setAutoDefault(true);
+    // The one thing to do here: it looks so, and Enter presses it.
+    push->setAutoDefault(false);
+    push->setDefault(true);
     connect(push, &QPushButton::clicked, this, &EmptyState::activated);
-    layout->addWidget(push, 0, Qt::AlignHCenter);
+    add(*column, {Part::gap(kHalfStep), {push, 0, Qt::AlignHCenter}});
   }
-  layout->addStretch(1);
+  add(*column, {Part::rest()});
+  fill(this, column, {kTwoSteps, kStep, kTwoSteps, kStep});
+  setSentence(sentence);
 }
 
 void EmptyState::setSentence(const QString& sentence) {
-  sentence_->setText(sentence);
+  // What there is, or is not, and then what will be here and what to do.
+  const qsizetype end = sentence.indexOf(QStringLiteral(". "));
+  heading_->setText(end < 0 ? sentence : sentence.left(end + 1));
+  more_->setText(end < 0 ? QString() : sentence.mid(end + 2));
+  more_->setVisible(!more_->text().isEmpty());
 }
 
 ViewOrEmpty::ViewOrEmpty(QWidget* view, QWidget* empty, QWidget* parent)

@@ -8,13 +8,13 @@ class QStackedLayout;
 
 namespace lockstep::ui {
 
-/// Shows a sentence and a button in the place of a view that has nothing to show.
-/// [ui-thread]
+/// Stands in the place of a view that has nothing to show: the first sentence as a heading, below it
+/// what will be here and what to do about it, and a button that does it. [ui-thread]
 class EmptyState : public QWidget {
   Q_OBJECT
 
  public:
-  /// An empty `button` leaves the sentence alone.
+  /// An empty `button` leaves the words alone.
   EmptyState(const QString& sentence, const QString& button, QWidget* parent = nullptr);
 
   void setSentence(const QString& sentence);
@@ -23,7 +23,8 @@ class EmptyState : public QWidget {
   void activated();
 
  private:
-  QLabel* sentence_ = nullptr;
+  QLabel* heading_ = nullptr;
+  QLabel* more_ = nullptr;
 };
 
 /// Shows `empty` in the place of `view` while there is nothing to view. Takes both as children.

@@ -10,6 +10,7 @@
 #include "ui/panels/EmptyState.h"
 #include "ui/panels/Labels.h"
 #include "ui/panels/Layouts.h"
+#include "ui/panels/Spacing.h"
 #include "ui/table/TableText.h"
 #include "ui/table/TableView.h"
 
@@ -45,7 +46,7 @@ LogPanel::LogPanel(QWidget* parent)
 
   auto* bar = inRow({rank_, level_, {text_, 1}, pattern_, words_, write});
   page_ = new ViewOrEmpty(
-      fill(new QWidget, inColumn({bar, {view_, 1}}, 6), {6, 6, 6, 6}),
+      fill(new QWidget, inColumn({bar, {view_, 1}}, kStep), {kStep, kStep, kStep, kStep}),
       new EmptyState(tr("Nothing logged. What ranks print appears here."), QString()));
   fill(this, inColumn({page_}));
 

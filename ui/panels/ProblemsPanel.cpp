@@ -9,6 +9,7 @@
 #include "ui/panels/EmptyState.h"
 #include "ui/panels/Labels.h"
 #include "ui/panels/Layouts.h"
+#include "ui/panels/Spacing.h"
 #include "ui/table/WrittenTable.h"
 
 namespace lockstep::ui {
@@ -57,8 +58,10 @@ ProblemsPanel::ProblemsPanel(QWidget* parent)
 
   show_->setEnabled(false);
   page_ = new ViewOrEmpty(
-      ui::fill(new QWidget, inRow({{view_, 1}, inColumn({show_, Part::rest()})}), {6, 6, 6, 6}),
-      new EmptyState(tr("No problems in this run."), QString()));
+      ui::fill(new QWidget, inRow({{view_, 1}, inColumn({show_, Part::rest()})}), {kStep, kStep, kStep, kStep}),
+      new EmptyState(tr("No problems in this run. A rank that dies, events that are lost and runs "
+                        "that cannot be read are listed here."),
+                     QString()));
   ui::fill(this, inColumn({page_}));
 
   connect(view_, &TableView::rowActivated, this, &ProblemsPanel::show);

@@ -10,6 +10,7 @@
 #include "ui/panels/Labels.h"
 #include "ui/panels/RangeButton.h"
 #include "ui/panels/RunRefresh.h"
+#include "ui/panels/Spacing.h"
 #include "ui/table/TableView.h"
 
 namespace lockstep::ui {
@@ -56,11 +57,11 @@ void RunTablePanel::layOut(std::initializer_list<Part> before, std::initializer_
   QHBoxLayout* bar = inRow(before);
   add(*bar, {{filter_, 1}, range_, words_});
   add(*bar, behind);
-  QVBoxLayout* column = inColumn({bar, {stack_->parentWidget(), 1}}, 6);
+  QVBoxLayout* column = inColumn({bar, {stack_->parentWidget(), 1}}, kStep);
   if (below != nullptr) {
     add(*column, {below});
   }
-  fill(this, column, {6, 6, 6, 6});
+  fill(this, column, {kStep, kStep, kStep, kStep});
 }
 
 void RunTablePanel::setFilter(const QString& query) {

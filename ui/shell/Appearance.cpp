@@ -1,57 +1,65 @@
 #include "ui/shell/Appearance.h"
 
 #include <QApplication>
-#include <QPainter>
-#include <QProxyStyle>
-#include <QStyleFactory>
-#include <QStyleOption>
+#include <QDBusConnection>
+#include <QDBusMessage>
+#include <QDBusPendingCallWatcher>
+#include <QDBusPendingReply>
+#include <QDBusVariant>
+#include <QToolTip>
+
+#include "ui/shell/FlatStyle.h"
 
 namespace lockstep::ui {
-namespace {
-
-// Fusion, with flat bars: its bevels are made of translucent white, which glares on dark.
-class FlatBars : public QProxyStyle {
- public:
-  FlatBars() : QProxyStyle(QStyleFactory::create(QStringLiteral("Fusion"))) {}
-
-  int pixelMetric(PixelMetric metric, const QStyleOption* option,
-                  const QWidget* widget) const override {
-    // Nine views stand beside what was found in a window of 1,280 pixels.
-    constexpr int kBesideTabText = 12;
-    return metric == PM_TabBarTabHSpace ? kBesideTabText
-                                        : QProxyStyle::pixelMetric(metric, option, widget);
-  }
-
-  void drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,
-                   const QWidget* widget) const override {
-    switch (element) {
-      case CE_ToolBar:
-        painter->fillRect(option->rect, option->palette.window());
-        painter->fillRect(QRect(option->rect.left(), option->rect.bottom(), option->rect.width(), 1),
-                          option->palette.mid());
-        return;
-      case CE_MenuBarEmptyArea: painter->fillRect(option->rect, option->palette.window()); return;
-      default: QProxyStyle::drawControl(element, option, painter, widget);
-    }
-  }
-
-  void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
-                     const QWidget* widget) const override {
-    if (element == PE_PanelMenuBar) {
-      return;
-    }
-    QProxyStyle::drawPrimitive(element, option, painter, widget);
-  }
-};
-
-}  // namespace
 
 Appearance::Appearance(QObject* parent) : QObject(parent) {
   // Before the palette below takes the place of the desktop's, of which nothing is left then.
   system_ = QApplication::palette().color(QPalette::Window).lightness() < 128 ? Theme::kDark
                                                                              : Theme::kLight;
-  QApplication::setStyle(new FlatBars);
-  QApplication::setPalette(widgetPalette(theme()));
+  style_ = new FlatStyle;
+  QApplication::setStyle(style_);
+  dress();
+}
+
+void Appearance::dress() {
+  const QPalette palette = widgetPalette(theme());
+  QApplication::setPalette(palette);
+  // Tips have a palette of their own, in which a desktop may have other colours.
+  QToolTip::setPalette(palette);
+}
+
+// Qt tells nothing of it before 6.10. GNOME, and what follows it, has a switch; Plasma has a factor
+// for the length of all movements, which is 0 for none.
+void Appearance::moveAsDesktopDoes() {
+  style_->setMotion(true);
+  askDesktop(QStringLiteral("org.gnome.desktop.interface"), QStringLiteral("enable-animations"));
+  askDesktop(QStringLiteral("org.kde.kdeglobals.KDE"), QStringLiteral("AnimationDurationFactor"));
+}
+
+// By the portal, which a desktop without it does not answer: then all moves.
+void Appearance::askDesktop(const QString& group, const QString& setting) {
+  QDBusMessage question = QDBusMessage::createMethodCall(
+      QStringLiteral("org.freedesktop.portal.Desktop"),
+      QStringLiteral("/org/freedesktop/portal/desktop"),
+      QStringLiteral("org.freedesktop.portal.Settings"), QStringLiteral("Read"));
+  question << group << setting;
+  auto* answer =
+      new QDBusPendingCallWatcher(QDBusConnection::sessionBus().asyncCall(question), this);
+  connect(answer, &QDBusPendingCallWatcher::finished, this, [this, answer] {
+    answer->deleteLater();
+    const QDBusPendingReply<QDBusVariant> reply = *answer;
+    if (reply.isError()) {
+      return;
+    }
+    // The portal wraps what the desktop answered, which is wrapped already.
+    QVariant value = reply.value().variant();
+    if (value.canConvert<QDBusVariant>()) {
+      value = value.value<QDBusVariant>().variant();
+    }
+    if (value.toDouble() == 0 && style_ != nullptr) {  // "0", 0.0 or false
+      style_->setMotion(false);
+    }
+  });
 }
 
 Theme Appearance::theme() const {
@@ -64,7 +72,7 @@ void Appearance::setChoice(ThemeChoice choice) {
   const Theme before = theme();
   choice_ = choice;
   if (theme() != before) {
-    QApplication::setPalette(widgetPalette(theme()));
+    dress();
     emit changed(theme());
   }
 }
@@ -86,13 +94,10 @@ QPalette widgetPalette(Theme theme) {
   palette.setColor(QPalette::ToolTipBase, colors.raised);
   palette.setColor(QPalette::ToolTipText, colors.text);
   palette.setColor(QPalette::PlaceholderText, colors.textMuted);
-  // The canvas keeps its accent for the selected span; widgets have a calmer one.
-  const QColor accent(dark ? "#6cb6ff" : "#0a5cbf");
-  const QColor highlight(dark ? "#1f5fa8" : "#0a5cbf");
-  palette.setColor(QPalette::Link, accent);
-  palette.setColor(QPalette::LinkVisited, accent);
-  palette.setColor(QPalette::Highlight, highlight);
-  palette.setColor(QPalette::HighlightedText, Qt::white);
+  palette.setColor(QPalette::Link, colors.action);
+  palette.setColor(QPalette::LinkVisited, colors.action);
+  palette.setColor(QPalette::Highlight, colors.chosen);
+  palette.setColor(QPalette::HighlightedText, colors.text);
   // Fusion draws its outlines and bevels from these.
   palette.setColor(QPalette::Light, dark ? colors.raised.lighter(115) : QColor(Qt::white));
   palette.setColor(QPalette::Midlight, dark ? colors.raised.lighter(105) : colors.lane);

@@ -5,14 +5,15 @@
 #include <QHBoxLayout>
 
 #include "ui/panels/Labels.h"
+#include "ui/panels/Spacing.h"
 
 namespace lockstep::ui {
 
 DockButtons::DockButtons(const QList<QDockWidget*>& docks, QWidget* parent)
     : QWidget(parent), docks_(docks) {
   auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(0, 0, 12, 0);
-  row->setSpacing(2);
+  row->setContentsMargins(0, 0, kStep, 0);
+  row->setSpacing(kHalfStep);
   for (QDockWidget* dock : docks_) {
     add(dock);
   }

@@ -6,6 +6,7 @@
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/Labels.h"
 #include "ui/panels/Layouts.h"
+#include "ui/panels/Unfolding.h"
 #include "ui/shell/Icons.h"
 
 namespace lockstep::ui {
@@ -87,6 +88,7 @@ void MessageBar::show(const QString& key, Kind kind, const QString& text,
   connect(close, &QToolButton::clicked, this, [this, key] { dismiss(key); });
   row->addWidget(close);
   layout_->insertWidget(kind == Kind::kError ? 0 : -1, message);
+  unfold(message);
 }
 
 void MessageBar::dismiss(const QString& key) {

@@ -13,6 +13,7 @@
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/Labels.h"
 #include "ui/panels/Layouts.h"
+#include "ui/panels/Spacing.h"
 #include "ui/panels/runs/RunsTable.h"
 #include "ui/shell/Icons.h"
 
@@ -42,7 +43,7 @@ QString howItWent(const RunEntry& run) {
                        : state;
 }
 
-constexpr QMargins kCardMargins{18, 16, 18, 16};
+constexpr QMargins kCardMargins{kTwoSteps, kTwoSteps, kTwoSteps, kTwoSteps};
 
 /// A rounded surface with a thin border; `primary` has a border in the accent colour.
 class StartCard : public QFrame {

@@ -9,6 +9,7 @@
 #include "ui/model/HostWords.h"
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/Labels.h"
+#include "ui/panels/Spacing.h"
 #include "ui/panels/runs/RunsTable.h"
 #include "ui/shell/RunSession.h"
 #include "ui/views/timeline/TimelineView.h"
@@ -49,8 +50,8 @@ std::optional<double> captureOverhead(const RunModel& model) {
 StatusReadout::StatusReadout(const TimelineView* timeline, QWidget* parent)
     : QWidget(parent), timeline_(timeline) {
   auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(0, 0, 6, 0);
-  row->setSpacing(18);
+  row->setContentsMargins(0, 0, kStep, 0);
+  row->setSpacing(kTwoSteps);
   const auto add = [&](const char* name, const QString& tip) {
     auto* label = named(new QLabel, name, {}, tip);
     row->addWidget(label);

@@ -17,9 +17,9 @@ class PaletteOf : public testing::TestWithParam<Theme> {
 
 TEST_P(PaletteOf, TextReadsOnEverySurface) {
   for (const QColor& ground :
-       {palette_.background, palette_.surface, palette_.raised, palette_.lane}) {
+       {palette_.background, palette_.surface, palette_.raised, palette_.lane, palette_.chosen}) {
     for (const QColor& ink : {palette_.text, palette_.textMuted, palette_.warning, palette_.error,
-                              palette_.good, palette_.accent}) {
+                              palette_.good, palette_.accent, palette_.action}) {
       EXPECT_GE(contrastRatio(ink, ground), kReadable)
           << ink.name().toStdString() << " on " << ground.name().toStdString();
     }

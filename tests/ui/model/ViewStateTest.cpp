@@ -40,6 +40,22 @@ TEST(ViewState, UndoesAndRedoesRangeSelectionAndColouring) {
   EXPECT_EQ(state.selection()->id, 7);
 }
 
+TEST(ViewState, TellsAJumpFromATurnOfTheWheelAndFromFollowing) {
+  ViewState state;
+  state.setRange({0, 1000}, RangeChange::kSilent);
+  EXPECT_EQ(state.rangeChange(), RangeChange::kSilent);
+  state.setRange({100, 900}, RangeChange::kZoom);
+  EXPECT_EQ(state.rangeChange(), RangeChange::kZoom);
+  state.setRange({5000, 6000});
+  EXPECT_EQ(state.rangeChange(), RangeChange::kJump);
+  state.setRange({5100, 6100}, RangeChange::kPan);
+  state.goBack();
+  EXPECT_EQ(state.rangeChange(), RangeChange::kJump);
+  state.setRange({5200, 6200}, RangeChange::kPan);
+  state.undoStack().undo();
+  EXPECT_EQ(state.rangeChange(), RangeChange::kJump);
+}
+
 TEST(ViewState, MergesZoomsThatFollowEachOtherIntoOneUndo) {
   ViewState state;
   state.setRange({0, 1000});

@@ -6,12 +6,14 @@
 #include <QPushButton>
 #include <QTableView>
 #include <QToolButton>
+#include <algorithm>
 
 #include "engine/trace/Event.h"
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/model/Feed.h"
 #include "tests/ui/shell/SampleRun.h"
 #include "tests/ui/shell/Screen.h"
+#include "ui/panels/EmptyState.h"
 #include "ui/panels/InspectorPanel.h"
 #include "ui/panels/LogPanel.h"
 #include "ui/panels/ProblemsPanel.h"
@@ -23,6 +25,25 @@ namespace {
 
 using tests::SampleRun;
 using tests::waitUntil;
+
+TEST(EmptyState, SaysWhatThereIsAsAHeadingThenWhatWillBeHereAndHasItsOneButton) {
+  EmptyState empty("No run is open. Open one to list its events.", "Open a run…");
+  const auto labels = empty.findChildren<QLabel*>();
+  ASSERT_EQ(labels.size(), 2);
+  EXPECT_EQ(labels[0]->text(), "No run is open.");
+  EXPECT_TRUE(labels[0]->font().bold());
+  EXPECT_EQ(labels[1]->text(), "Open one to list its events.");
+  const auto buttons = empty.findChildren<QPushButton*>();
+  ASSERT_EQ(buttons.size(), 1);
+  EXPECT_TRUE(buttons[0]->isDefault());
+  int pressed = 0;
+  QObject::connect(&empty, &EmptyState::activated, [&] { ++pressed; });
+  buttons[0]->click();
+  EXPECT_EQ(pressed, 1);
+  empty.setSentence("Reading the run…");
+  EXPECT_EQ(labels[0]->text(), "Reading the run…");
+  EXPECT_TRUE(labels[1]->isHidden()) << "there is no more to say";
+}
 
 TEST(RunsPanel, ListsARunThatAppearsAndFollowsItsStateToTheEnd) {
   const support::TemporaryFolder folder;
@@ -260,6 +281,15 @@ TEST_F(LogPanelLines, AnotherRunIsNotFilteredByARankAndATextOfTheOneBefore) {
   rows[0] = {0, 0, 0, "of the next run"};
   panel_.append(rows);
   EXPECT_EQ(texts(), QStringList{"of the next run"});
+}
+
+TEST(ProblemsPanel, SaysWhatWillBeThereWhileThereIsNone) {
+  ProblemsPanel panel;
+  const auto labels = panel.findChildren<QLabel*>();
+  EXPECT_TRUE(std::ranges::any_of(labels, [](const QLabel* label) {
+    return label->text() == "A rank that dies, events that are lost and runs that cannot be read "
+                            "are listed here.";
+  }));
 }
 
 TEST(ProblemsPanel, AnIterationIsWrittenInFullHoweverLateItIs) {

@@ -5,6 +5,7 @@
 
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/shell/Screen.h"
+#include "ui/canvas/Typeface.h"
 #include "ui/shell/Appearance.h"
 
 // Widgets need an application before the first test and one X server for all of them. A call
@@ -27,6 +28,7 @@ int main(int argc, char** argv) {
   QCoreApplication::setAttribute(Qt::AA_ShareOpenGLContexts);
   QApplication application(argc, argv);
   QApplication::setQuitOnLastWindowClosed(false);
+  lockstep::ui::useTypeface();
   const lockstep::ui::Appearance appearance;
   return RUN_ALL_TESTS();
 }

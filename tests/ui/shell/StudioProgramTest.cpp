@@ -112,6 +112,13 @@ TEST_F(StudioProgramTest, AClickOnTheFirstCardStartsTheDemoAndItsTimelineAppears
   program.kill(SIGTERM);
 }
 
+TEST_F(StudioProgramTest, ItsWindowHasAnIconThoughNothingIsInstalled) {
+  auto program = studio();
+  ASSERT_TRUE(waitForTitle("Lockstep"));
+  EXPECT_TRUE(waitUntil([&] { return input_.hasIcon(); }));
+  program.kill(SIGTERM);
+}
+
 TEST_F(StudioProgramTest, EnterStartsAndShiftF5StopsARun) {
   auto program = studio({}, "3000");
   ASSERT_TRUE(waitForTitle("Lockstep"));

@@ -166,18 +166,31 @@ std::optional<xcb_window_t> XTestClient::largestWindow() {
   return largest;
 }
 
+xcb_atom_t XTestClient::atom(const std::string& name) {
+  const auto reply = own(xcb_intern_atom_reply(
+      connection_,
+      xcb_intern_atom(connection_, 0, static_cast<std::uint16_t>(name.size()), name.c_str()),
+      nullptr));
+  return reply ? reply->atom : static_cast<xcb_atom_t>(XCB_ATOM_NONE);
+}
+
+bool XTestClient::hasIcon() {
+  const auto window = largestWindow();
+  if (!window) {
+    return false;
+  }
+  const auto property = own(xcb_get_property_reply(
+      connection_,
+      xcb_get_property(connection_, 0, *window, atom("_NET_WM_ICON"), XCB_ATOM_CARDINAL, 0, 2),
+      nullptr));
+  return property && xcb_get_property_value_length(property.get()) > 0;
+}
+
 std::string XTestClient::title() {
   const auto window = largestWindow();
   if (!window) {
     return {};
   }
-  const auto atom = [this](const std::string& name) -> xcb_atom_t {
-    const auto reply = own(xcb_intern_atom_reply(
-        connection_,
-        xcb_intern_atom(connection_, 0, static_cast<std::uint16_t>(name.size()), name.c_str()),
-        nullptr));
-    return reply ? reply->atom : static_cast<xcb_atom_t>(XCB_ATOM_NONE);
-  };
   constexpr std::uint32_t kWords = 256;
   const auto property = own(xcb_get_property_reply(
       connection_,

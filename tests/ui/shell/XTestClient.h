@@ -51,11 +51,14 @@ class XTestClient {
   [[nodiscard]] Screenshot screenshot();
   /// The title of the largest mapped top-level window; empty when there is none.
   [[nodiscard]] std::string title();
+  /// Whether that window brought an icon of its own.
+  [[nodiscard]] bool hasIcon();
   /// Its place on the screen.
   [[nodiscard]] std::optional<ScreenRect> window();
 
  private:
   [[nodiscard]] std::optional<xcb_window_t> largestWindow();
+  [[nodiscard]] xcb_atom_t atom(const std::string& name);
   void hold(const Keys& keys);
   void letGo(const Keys& keys);
   void send(std::uint8_t type, std::uint8_t detail, int x = 0, int y = 0);

@@ -4,18 +4,21 @@
 
 #include <QLabel>
 #include <QPushButton>
+#include <QStringList>
 #include <QTest>
 
 namespace lockstep::ui::test {
 
-/// Whether a label in sight begins with `text`.
+/// Whether the labels in sight say `text`, one after the other: what is empty has a heading and,
+/// below it, the rest.
 inline bool says(const QWidget& view, const char* text) {
+  QStringList said;
   for (const QLabel* label : view.findChildren<QLabel*>()) {
-    if (label->isVisible() && label->text().startsWith(QLatin1String(text))) {
-      return true;
+    if (label->isVisible()) {
+      said << label->text();
     }
   }
-  return false;
+  return said.join(QLatin1Char(' ')).contains(QLatin1String(text));
 }
 
 /// Clicks the one button that is in sight; fails where there is none, or more than one.

@@ -14,6 +14,7 @@
 #include "ui/panels/Labels.h"
 #include "ui/panels/Layouts.h"
 #include "ui/panels/LocalFiles.h"
+#include "ui/panels/Spacing.h"
 #include "ui/panels/hooks/DisabledHooks.h"
 #include "ui/panels/hooks/HookDetails.h"
 #include "ui/panels/hooks/HookLoader.h"
@@ -53,7 +54,7 @@ HookManagerPanel::HookManagerPanel(const HookManagerOptions& options, QWidget* p
   splitter->setSizes({1000, 1000});  // halves of what there is
   message_->setTextFormat(Qt::PlainText);
   message_->hide();
-  fill(this, inColumn({makeButtons(), message_, {splitter, 1}}, 6), {6, 6, 6, 6});
+  fill(this, inColumn({makeButtons(), message_, {splitter, 1}}, kStep), {kStep, kStep, kStep, kStep});
 
   // The program says nothing before its end, which may take minutes.
   elapsed_->setInterval(1000);

@@ -36,6 +36,8 @@ void TimelineController::setModel(const RunModel* model) {
   layout_ = {};
   collapsed_.clear();
   many_ = {};
+  glide_.end();
+  before_ = {};
   scrollY_ = 0;
   mouse_.reset();
   relayout();
@@ -127,6 +129,10 @@ void TimelineController::modelChanged() {
 
 void TimelineController::rangeChanged() {
   if (ready()) {
+    // A turn of the wheel and a drag are followed by the eye anyway; they come many a second.
+    const TimeRange left = glide_.moving() ? glide_.drawn() : before_;
+    glide_.begin(left, state_->rangeChange() == ViewState::RangeChange::kJump ? glideMs_ : 0);
+    before_ = state_->range();
     // Rows of groups that met only in the start-up take room only while that is in sight.
     const std::optional<TimeRange> around = aroundSight();
     if (around && !laidOutAround_) {
@@ -146,14 +152,31 @@ bool TimelineController::startUpInSight() const {
   return !step || state_ == nullptr || state_->range().startNs < step->startNs;
 }
 
+bool TimelineController::glide() {
+  if (glide_.moving()) {
+    glide_.step(state_->range(), glide_.elapsedMs());
+    if (!glide_.moving()) {
+      mouse_.updateHover();  // under a pointer that did not move lies something else
+    }
+  }
+  return glide_.moving();
+}
+
+TimeRange TimelineController::drawnRange() const {
+  if (state_ == nullptr) {
+    return {};
+  }
+  return glide_.moving() ? glide_.drawn() : state_->range();
+}
+
 TimeAxis TimelineController::axis() const {
-  return TimelineSight::axisFor(size_.width(), state_ != nullptr ? state_->range() : TimeRange{});
+  return TimelineSight::axisFor(size_.width(), drawnRange());
 }
 
 TimelineFrame TimelineController::frame() const {
   TimelineFrame frame;
   frame.size = size_;
-  frame.range = state_->range();
+  frame.range = drawnRange();
   frame.scrollY = scrollY_;
   frame.keepsHeads = true;
   frame.colourBy = state_->colourBy();

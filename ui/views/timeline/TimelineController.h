@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ui/views/timeline/Glide.h"
 #include "ui/views/timeline/ManyRanks.h"
 #include "ui/views/timeline/TimelineLayout.h"
 #include "ui/views/timeline/TimelineMouse.h"
@@ -42,6 +43,11 @@ class TimelineController {
   /// The last iterations that were recorded; an evaluation after them left out. Needs a model
   /// with spans.
   [[nodiscard]] TimeRange lastIterations() const;
+
+  /// How long a jump to another time glides there; 0: it does not.
+  void setGlideMs(int ms) { glideMs_ = ms; }
+  /// Goes on with a glide, before a frame is drawn; whether there will be more of it.
+  bool glide();
 
   [[nodiscard]] TimeAxis axis() const;
   [[nodiscard]] const TimelineLayout& layout() const { return layout_; }
@@ -122,6 +128,7 @@ class TimelineController {
   [[nodiscard]] bool startUpInSight() const;
   void follow();
   void updateIteration();
+  [[nodiscard]] TimeRange drawnRange() const;
 
   const RunModel* model_ = nullptr;
   ViewState* state_ = nullptr;
@@ -134,6 +141,9 @@ class TimelineController {
   double rowScale_ = 1;
   ManyRanks many_;
   bool ribbons_ = false;
+  Glide glide_;
+  int glideMs_ = 0;
+  TimeRange before_;  // of the state, before its last change
   bool laidOutStartUp_ = true;
   std::optional<TimeRange> laidOutAround_;  // aroundSight() then
   Density density_ = Density::kUsual;

@@ -1,6 +1,7 @@
 #include "ui/views/timeline/TimelineView.h"
 
 #include <QScrollBar>
+#include <QStyle>
 #include <cmath>
 
 #include "engine/trace/Event.h"
@@ -97,6 +98,9 @@ void TimelineView::runChanged() {
   if (state_ != nullptr) {
     const auto repaint = [this] { repaintSoon(); };
     connect(state_, &ViewState::rangeChanged, this, [this] {
+      controller_.setGlideMs(
+          isVisible() ? style()->styleHint(QStyle::SH_Widget_Animation_Duration, nullptr, this)
+                      : 0);
       controller_.rangeChanged();
       updateScrollBar();
       repaintSoon();
@@ -289,6 +293,9 @@ void TimelineView::paintCanvas(DisplayList& list, QSizeF size) {
   }
   if (controller_.ofMany() && analyser_ != nullptr) {
     analyser_->want();  // for the ranks that are unlike the rest
+  }
+  if (controller_.glide()) {
+    repaintSoon();
   }
   TimelineScene(*model_, controller_.layout(), colours(), controller_.frame()).draw(list);
 }

@@ -373,10 +373,11 @@ TEST_F(EventsPanelTest, WorksOnlyWhileItIsInSight) {
 }
 
 TEST_F(EventsPanelTest, SaysWhyThereIsNothing) {
-  EXPECT_TRUE(readable().contains("No run is open. Open one to list its events."));
+  EXPECT_TRUE(readable().join(' ').contains("No run is open. Open one to list its events."));
   panel_.setRun(&model_, &state_);
   settle();
-  EXPECT_TRUE(readable().contains("Nothing recorded yet. Events appear as ranks start up."));
+  EXPECT_TRUE(
+      readable().join(' ').contains("Nothing recorded yet. Events appear as ranks start up."));
 }
 
 // Ten more than a page holds: the last event is the tenth of the second page.

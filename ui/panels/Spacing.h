@@ -1,0 +1,12 @@
+#pragma once
+
+namespace lockstep::ui {
+
+// The rhythm of the window: what stands apart stands a step apart, or half of one where it belongs
+// together, or two at the edge of a page. Layouts that name no spacing have these by the style.
+
+inline constexpr int kStep = 8;
+inline constexpr int kHalfStep = kStep / 2;
+inline constexpr int kTwoSteps = 2 * kStep;
+
+}  // namespace lockstep::ui

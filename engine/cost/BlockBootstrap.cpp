@@ -124,7 +124,7 @@ std::optional<MeanInterval> meanInterval(const std::vector<double>& samples, dou
 }
 
 std::optional<MeanInterval> MeanIntervals::of(const std::vector<double>& samples, double tail) {
-  static_assert(kMostDrawn <= 0x10000, "their numbers fit into places_");
+  static_assert(kMostDrawn <= 0x10000);  // a number fits into an element of places_
   if (samples.size() < kFewestForBootstrap) {
     return std::nullopt;
   }

@@ -199,8 +199,8 @@ std::string textOf(const BucketVerdict& verdict) {
         base::percentText(100 * kWorthSpeakingOf, 0));
   }
   const DearestBucket& of = *verdict.dearest;
-  return fmt::format("Bucket {} costs rank {} {} ms a step", of.bucket, of.rank,
-                     base::msText(of.ms)) +
+  return fmt::format("Bucket {} is exposed most, {} ms a step on rank {}", of.bucket,
+                     base::msText(of.ms), of.rank) +
          whyText(of);
 }
 

@@ -52,8 +52,8 @@ struct BucketVerdict {
 /// `delays` are those of `run`, and have a cell.
 BucketVerdict bucketVerdict(const analysis::BucketDelays& delays, const analysis::RunAnalysis& run);
 
-/// Returns "Bucket 5 costs rank 0 7.20 ms a step: it waits for rank 1, which is late in 183 of 270
-/// iterations", or why no bucket is named.
+/// Returns "Bucket 5 is exposed most, 7.20 ms a step on rank 0: it waits for rank 1, which is late in
+/// 183 of 270 iterations", or why no bucket is named.
 std::string textOf(const BucketVerdict& verdict);
 
 }  // namespace lockstep::diagnosis

@@ -63,7 +63,8 @@ TEST(DearestBucketTest, NamesTheRankThatIsWaitedForAndHowOften) {
   // 30 steps of 23 ms, 10 of 3 ms.
   EXPECT_NEAR(verdict.dearest->ms, 18, 1e-3);
   EXPECT_EQ(textOf(verdict),
-            "Bucket 3 costs rank 0 18.00 ms a step: it waits for rank 1, which is late in 30 of 40 "
+            "Bucket 3 is exposed most, 18.00 ms a step on rank 0: it waits for rank 1, which is "
+            "late in 30 of 40 "
             "iterations");
 }
 
@@ -82,17 +83,18 @@ TEST(DearestBucketTest, WhereSomebodyIsLateItSaysNoMoreThanThatItWaits) {
   BucketVerdict verdict;
   verdict.canTell = true;
   verdict.dearest = DearestBucket{.rank = 2, .bucket = 1, .ms = 4, .why = Why::kOtherRanks};
-  EXPECT_EQ(textOf(verdict), "Bucket 1 costs rank 2 4.00 ms a step: it waits for other ranks");
+  EXPECT_EQ(textOf(verdict),
+            "Bucket 1 is exposed most, 4.00 ms a step on rank 2: it waits for other ranks");
 }
 
 TEST(DearestBucketTest, SaysThatItIsTheTransfer) {
   const BucketVerdict verdict = verdictOf(runOf([](std::uint32_t) { return Times{50, 50, 80}; }));
   ASSERT_TRUE(verdict.dearest.has_value());
   EXPECT_EQ(verdict.dearest->why, Why::kTransfer);
-  EXPECT_EQ(
-      textOf(verdict),
-      "Bucket 3 costs rank 0 30.00 ms a step: most of that is its transfer, which takes 30.00 "
-      "ms");
+  EXPECT_EQ(textOf(verdict),
+            "Bucket 3 is exposed most, 30.00 ms a step on rank 0: most of that is its transfer, "
+            "which takes 30.00 "
+            "ms");
 }
 
 // Rank 1 comes late while rank 0 still computes: what is exposed afterwards is transfer.

@@ -29,7 +29,8 @@ QString tipOf(Topic topic) {
     case Topic::kCost:
       return Verdict::tr(
           "Time of an iteration in which this bucket was in flight and the rank did not "
-          "compute, the mean over its measured iterations. Shows where it was largest.");
+          "compute, the mean over its measured iterations. Of buckets in flight together the one "
+          "that the rank came to first has it. Shows where it was largest.");
     case Topic::kLate:
       return Verdict::tr(
           "The rank that comes later to the collectives than its peers, beyond what chance "

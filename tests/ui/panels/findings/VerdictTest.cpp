@@ -65,7 +65,8 @@ TEST(VerdictWords, EachPartSaysUnderThePointerWhatItIsAndWhereItLeads) {
             "which parameter was first another one.");
   EXPECT_EQ(words.parts[1].tip,
             "Time of an iteration in which this bucket was in flight and the rank did not compute, "
-            "the mean over its measured iterations. Shows where it was largest.");
+            "the mean over its measured iterations. Of buckets in flight together the one that the "
+            "rank came to first has it. Shows where it was largest.");
   EXPECT_EQ(
       words.parts[2].tip,
       "The rank that comes later to the collectives than its peers, beyond what chance does, "

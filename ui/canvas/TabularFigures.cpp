@@ -121,11 +121,16 @@ QByteArray characterMap(const std::map<quint32, quint32>& glyphs) {
     }
   }
   QByteArray table;
-  // Version; one map, of Windows, of all characters.
-  for (const quint16 word : {quint16{0}, quint16{1}, quint16{3}, quint16{10}}) {
-    appendBigEndian(table, word);
+  // Version; one map of all characters, as Unicode and as Windows name it: beside that of Windows
+  // alone FreeType would make one of its own, by the names of glyphs, and prefer it.
+  constexpr quint32 kBegin = 4 + 2 * 8;
+  appendBigEndian<quint16>(table, 0);
+  appendBigEndian<quint16>(table, 2);
+  for (const auto& [platform, encoding] : {std::pair{quint16{0}, quint16{4}}, {3, 10}}) {
+    appendBigEndian(table, platform);
+    appendBigEndian(table, encoding);
+    appendBigEndian(table, kBegin);
   }
-  appendBigEndian<quint32>(table, 12);  // where it begins
   appendBigEndian<quint16>(table, 12);  // its format
   appendBigEndian<quint16>(table, 0);
   appendBigEndian<quint32>(table, static_cast<quint32>(16 + 12 * groups.size()));

@@ -15,6 +15,12 @@ bool holds(const QString& text, const QStringList& words) {
       words, [&text](const QString& word) { return text.contains(word, Qt::CaseInsensitive); });
 }
 
+/// Whether a list with commas, of which a part may have one, too, has this part.
+bool listHas(const QString& list, const QString& part) {
+  const QString comma = QStringLiteral(", ");
+  return (comma + list + comma).contains(comma + part + comma, Qt::CaseInsensitive);
+}
+
 QString headOf(const HelpTopic& topic) {
   return topic.title + QLatin1Char(' ') + topic.otherWords + QLatin1Char(' ') + topic.text;
 }
@@ -54,7 +60,7 @@ int answerScore(const HelpTopic& topic, const QString& typed) {
   }
   return wanted.isEmpty()                                                                     ? 1
          : topic.title.compare(wanted, Qt::CaseInsensitive) == 0                              ? 5
-         : topic.otherWords.split(QStringLiteral(", ")).contains(wanted, Qt::CaseInsensitive) ? 4
+         : listHas(topic.otherWords, wanted)                                                  ? 4
          : topic.title.startsWith(wanted, Qt::CaseInsensitive)                                ? 3
          : holds(topic.title, words)                                                          ? 2
                                                                                               : 1;

@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "ui/panels/KeyTips.h"
+#include "ui/panels/findings/Findings.h"
 #include "ui/panels/findings/FindingsLine.h"
+#include "ui/panels/findings/VerdictCard.h"
 #include "ui/shell/Commands.h"
 #include "ui/shell/Frame.h"
 
@@ -71,11 +73,18 @@ std::vector<TourStep> tourSteps(const Frame& frame, const Commands& commands, bo
       {tourText("What the run suffers from"),
        tourText("The worst finding, in words. A click lists all of them, with what each costs a "
                 "step, what to do about it, and where to see it."),
-       [&frame]() -> QWidget* { return frame.findings->line(); }, view("timeline")});
+       [&frame]() -> QWidget* {
+         if (frame.findings->isFolded()) {
+           return frame.findings->line();
+         }
+         return frame.findings->card();
+       },
+       view("timeline")});
   steps.push_back(
       {tourText("Overlap: what is hidden, what is not"),
-       tourText("A bar a step: computing, communication that hides behind it, and what is "
-                "exposed, which makes the step longer. Beside the bars stands why."),
+       tourText("Which bucket costs which rank most, and whom it waits for. Behind the second tab "
+                "a bar a step: computing, communication that hides behind it, and what is "
+                "exposed, with why."),
        [&frame]() -> QWidget* { return frame.views.overlap; }, view("overlap")});
   steps.push_back(
       {tourText("Change something"),

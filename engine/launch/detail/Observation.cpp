@@ -18,8 +18,7 @@ using base::ExitCode;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kLookEvery = std::chrono::milliseconds(100);
-// The job may need every core there is, and each pass takes one, with what its cache held.
-constexpr auto kEmptyEvery = std::chrono::milliseconds(50);
+constexpr auto kEmptyEvery = std::chrono::milliseconds(20);
 constexpr auto kDying = std::chrono::seconds(3);
 
 }  // namespace

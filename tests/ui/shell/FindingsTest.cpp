@@ -162,7 +162,8 @@ TEST_F(FindingsTest, ApplyRunsACopyOfTheExperimentBesideWhichTheRunIsCompared) {
 }
 
 TEST_F(FindingsTest, TheVerdictUnfoldsInFrontOfTheViewsAndStaysSo) {
-  window().openRun(lateRun());
+  const QString run = lateRun();
+  window().openRun(run);
   ASSERT_TRUE(waitForLine("Rank 1 is late"));
   auto* card = find<ui::VerdictCard>("verdictCard");
   EXPECT_FALSE(card->isVisible());
@@ -183,7 +184,7 @@ TEST_F(FindingsTest, TheVerdictUnfoldsInFrontOfTheViewsAndStaysSo) {
   input_.key(tests::kKeyEscape);
   ASSERT_TRUE(waitUntil([&] { return !list()->isVisible(); }));
   closeWindow();
-  window().openRun(lateRun());
+  window().openRun(run);
   EXPECT_TRUE(waitUntil([&] { return find<ui::VerdictCard>("verdictCard")->isVisible(); }));
 }
 

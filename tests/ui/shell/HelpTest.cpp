@@ -4,6 +4,7 @@
 #include <QFrame>
 #include <QHeaderView>
 #include <QPushButton>
+#include <QTabWidget>
 #include <QTableView>
 
 #include "engine/glossary/Glossary.h"
@@ -65,8 +66,8 @@ TEST_F(HelpTest, F1OverTheTitleOfAColumnOpensTheGlossaryAtItsTerm) {
   window().openRun(finishedRun());
   ASSERT_TRUE(waitForState(RunState::kFinished));
   find<ui::Stages>("stages")->setCurrent("overlap");
-  auto* view = window().findChild<ui::OverlapView*>();
-  auto* table = view->findChild<QTableView*>();
+  find<QTabWidget>("overlapPictures")->setCurrentIndex(ui::OverlapView::kIterations);
+  auto* table = find<QTabWidget>("overlapTables")->findChild<QTableView*>();
   ASSERT_TRUE(waitUntil([&] { return table->isVisible(); }));
   QHeaderView* header = table->horizontalHeader();
   int section = -1;
@@ -133,7 +134,9 @@ TEST_F(HelpTest, TheTourIsOfferedOnceAndPointsAtTheStartPageFirst) {
   ASSERT_TRUE(waitUntil([&] { return tour() != nullptr && tour()->step() == 0; }));
   EXPECT_FALSE(offer->isVisible());
   auto* first = find<QPushButton>("runFirst");
-  EXPECT_TRUE(tour()->hole().contains(QRect(first->mapTo(&window(), QPoint(0, 0)), first->size())));
+  EXPECT_TRUE(waitUntil([&] {  // what was offered goes away, and the page with it
+    return tour()->hole().contains(QRect(first->mapTo(&window(), QPoint(0, 0)), first->size()));
+  }));
   tests::keep(input_.screenshot(), "tour");
   input_.key(tests::kKeyEscape);
   EXPECT_TRUE(waitUntil([&] { return !tour()->isVisible(); }));

@@ -2,11 +2,12 @@
 
 #include <QAbstractButton>
 #include <QAbstractScrollArea>
+#include <QDockWidget>
 #include <QHeaderView>
 #include <QLabel>
 #include <QTabBar>
 #include <QTextDocument>
-#include <QToolBar>
+#include <QToolButton>
 #include <algorithm>
 
 namespace lockstep::tests {
@@ -59,6 +60,25 @@ QSize needsOf(const QLabel& label) {
   return {text.width() + margin, std::min(text.height(), metrics.height())};
 }
 
+/// Whether a button shows its icon alone.
+bool isIconAlone(const QAbstractButton& button) {
+  const auto* tool = qobject_cast<const QToolButton*>(&button);
+  return tool != nullptr && tool->toolButtonStyle() == Qt::ToolButtonIconOnly &&
+         !tool->icon().isNull();
+}
+
+/// Whether it belongs to a dock that stands behind another one: such docks, and the bars that no
+/// docks share any more, are kept beyond the edges of the window.
+bool isPutAway(const QWidget& widget, const QWidget& window) {
+  const QWidget* top = &widget;
+  while (top->parentWidget() != &window) {
+    top = top->parentWidget();
+  }
+  return (qobject_cast<const QDockWidget*>(top) != nullptr ||
+          qobject_cast<const QTabBar*>(top) != nullptr) &&
+         !top->geometry().intersects(window.rect());
+}
+
 QSize needsOf(const QAbstractButton& button) {
   QSize text = button.fontMetrics().size(Qt::TextShowMnemonic, button.text());
   if (!button.icon().isNull()) {
@@ -109,7 +129,7 @@ void judgeWords(const QWidget& widget, QStringList& cuts) {
       cuts << cut(*label, label->text(), needsOf(*label));
     }
   } else if (const auto* button = qobject_cast<const QAbstractButton*>(&widget)) {
-    if (!button->text().isEmpty() && !fits(needsOf(*button), *button)) {
+    if (!button->text().isEmpty() && !isIconAlone(*button) && !fits(needsOf(*button), *button)) {
       cuts << cut(*button, button->text(), needsOf(*button));
     }
   } else if (const auto* tabs = qobject_cast<const QTabBar*>(&widget)) {
@@ -145,7 +165,8 @@ void judgePlace(const QWidget& widget, const QWidget& window, QStringList& cuts)
 QStringList cutIn(const QWidget& window) {
   QStringList cuts;
   for (const QWidget* widget : window.findChildren<QWidget*>()) {
-    if (!widget->isVisible() || widget->window() != &window || widget->isWindow()) {
+    if (!widget->isVisible() || widget->window() != &window || widget->isWindow() ||
+        isPutAway(*widget, window)) {
       continue;
     }
     judgePlace(*widget, window, cuts);

@@ -53,7 +53,6 @@ RunAgainDialog::RunAgainDialog(const std::string& recorded, const QString& run,
   reason_ = wrapped({}, "runAgainReason");
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
   go_ = named(buttons->addButton(tr("&Run"), QDialogButtonBox::AcceptRole), "runAgainGo");
-  go_->setDefault(true);
   connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
   fill(
@@ -64,6 +63,7 @@ RunAgainDialog::RunAgainDialog(const std::string& recorded, const QString& run,
                 reason_,
                 buttons}),
       {12, 12, 12, 12});
+  go_->setDefault(true);  // of this dialog, in which it has to stand by now
   resize(sizeHint().width(), fontMetrics().lineSpacing() * kHeightInLines);
 
   connect(&draft_, &SetupDraft::changed, this, &RunAgainDialog::refresh);

@@ -30,8 +30,7 @@ SetupDraft::SetupDraft(QObject* parent) : QObject(parent) {
 }
 
 void SetupDraft::setShipped(const QString& folder) {
-  const QString canonical = QFileInfo(folder).canonicalFilePath();
-  shipped_ = canonical.isEmpty() ? QString() : canonical + '/';
+  shipped_ = folder;
 }
 
 void SetupDraft::begin(std::string text, const QString& title) {
@@ -88,7 +87,8 @@ base::Status SetupDraft::save(const QString& path) {
 bool SetupDraft::isShipped(const QString& path) const {
   // By its folder, since the file may be a new one; links are followed.
   const QString folder = QFileInfo(QFileInfo(path).absolutePath()).canonicalFilePath();
-  return !path.isEmpty() && !shipped_.isEmpty() && (folder + '/').startsWith(shipped_);
+  const QString shipped = QFileInfo(shipped_).canonicalFilePath();
+  return !path.isEmpty() && !shipped.isEmpty() && (folder + '/').startsWith(shipped + '/');
 }
 
 bool SetupDraft::canSaveInPlace() const {

@@ -99,7 +99,7 @@ class SetupDraft : public QObject {
   void restart(std::string text);
   void read();
 
-  QString shipped_;  // canonical, with a slash at its end; empty: no files are only read
+  QString shipped_;  // folder whose files are only read; empty: there is none
   QString path_;
   QString untitled_;  // what it is called without a file; empty: it is a new one
   std::string saved_;

@@ -377,17 +377,30 @@ void OverlapView::pointerReleased(const PointerInput& input) {
     select(*step);
   } else if (const auto index = now.reasonAt(input.position)) {
     selectReason(content_->reasonsOf(rank_)[*index]);
-  } else if (const auto rank = now.labelAt(input.position)) {
-    // A second click on the same label goes back to all ranks.
-    rank_ = rank_ == rank ? std::nullopt : rank;
+  } else {
+    chooseRankAt(input.position);
   }
   repaintChart();
 }
 
-void OverlapView::pointerDoubleClicked(const PointerInput& input) {
-  if (content_ != nullptr && (scene().stepAt(input.position) || scene().reasonAt(input.position))) {
-    emit timelineRequested();
+// A second click on the same label goes back to all ranks.
+void OverlapView::chooseRankAt(const QPointF& position) {
+  if (const auto rank = scene().labelAt(position)) {
+    rank_ = rank_ == rank ? std::nullopt : rank;
   }
+}
+
+void OverlapView::pointerDoubleClicked(const PointerInput& input) {
+  if (content_ == nullptr) {
+    return;
+  }
+  if (scene().stepAt(input.position) || scene().reasonAt(input.position)) {
+    emit timelineRequested();
+    return;
+  }
+  // Two clicks in haste are two clicks.
+  chooseRankAt(input.position);
+  repaintChart();
 }
 
 void OverlapView::wheelTurned(const WheelInput& input) {

@@ -64,6 +64,7 @@ class OverlapView : public RunView {
   void selectionMoved();
   void select(const OverlapStep& step);
   void selectReason(const analysis::TailReason& reason);
+  void chooseRankAt(const QPointF& position);
   void moveSelection(int steps, int ranks);
   void zoom(double factor, double aboutStep);
   void pan(double part);

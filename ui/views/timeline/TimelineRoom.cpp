@@ -18,7 +18,9 @@ std::optional<TimeRange> stepsAround(const RunModel& model, const TimeRange& sig
   const int id = laneId(0, LaneRole::kPhases);
   const run::SpanStore& steps = model.lane(id)->rows.front();
   const std::size_t first = steps.firstEndingAfter(model.toTicks(sight.startNs));
-  const std::size_t last = steps.firstEndingAfter(model.toTicks(sight.endNs));
+  // One that ends with the sight is the last of it.
+  const std::size_t last =
+      steps.firstEndingAfter(std::max<std::uint64_t>(model.toTicks(sight.endNs), 1) - 1);
   const TimeRange all = model.extent();
   return TimeRange{first > kStepsAround ? model.spanAt(id, 0, first - kStepsAround).startNs
                                         : std::min(all.startNs, sight.startNs),

@@ -6,6 +6,12 @@
 #include "ui/panels/Layouts.h"
 
 namespace lockstep::ui {
+namespace {
+
+constexpr int kLeastWidth = 480;
+constexpr int kLeastHeight = 280;
+
+}  // namespace
 
 Stages::Stages(QWidget* parent)
     : QWidget(parent),
@@ -13,6 +19,9 @@ Stages::Stages(QWidget* parent)
       row_(inRow({tabs_}, 0)),
       stack_(new QStackedWidget),
       column_(inColumn({row_, {stack_, 1}}, 0)) {
+  // Docks beside it take their room from it, and never make the window larger, whatever the widest
+  // of all views would like.
+  setMinimumSize(kLeastWidth, kLeastHeight);
   setObjectName("stages");
   tabs_->setObjectName("stageTabs");
   tabs_->setAccessibleName(tr("Views of the run"));

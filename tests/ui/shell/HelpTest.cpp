@@ -67,14 +67,21 @@ TEST_F(HelpTest, F1OverTheTitleOfAColumnOpensTheGlossaryAtItsTerm) {
   ASSERT_TRUE(waitForState(RunState::kFinished));
   find<ui::Stages>("stages")->setCurrent("overlap");
   find<QTabWidget>("overlapPictures")->setCurrentIndex(ui::OverlapView::kIterations);
-  auto* table = find<QTabWidget>("overlapTables")->findChild<QTableView*>();
-  ASSERT_TRUE(waitUntil([&] { return table->isVisible(); }));
-  QHeaderView* header = table->horizontalHeader();
+  auto* tables = find<QTabWidget>("overlapTables");
+  QTableView* table = nullptr;
   int section = -1;
-  for (int i = 0; i < header->count(); ++i) {
-    if (table->model()->headerData(i, Qt::Horizontal).toString() == "Backward ms") section = i;
+  for (auto* each : tables->findChildren<QTableView*>()) {
+    for (int i = 0; i < each->model()->columnCount(); ++i) {
+      if (each->model()->headerData(i, Qt::Horizontal).toString() == "Backward ms") {
+        table = each;
+        section = i;
+      }
+    }
   }
   ASSERT_GE(section, 0);
+  tables->setCurrentWidget(table);
+  ASSERT_TRUE(waitUntil([&] { return table->isVisible(); }));
+  QHeaderView* header = table->horizontalHeader();
   const int x = header->sectionViewportPosition(section) + 10;
   pointAt(header->viewport()->mapToGlobal(QPoint(x, header->height() / 2)));
   input_.key(tests::kKeyF1);

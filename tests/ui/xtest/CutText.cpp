@@ -97,7 +97,8 @@ void judgeTabs(const QTabBar& tabs, QStringList& cuts) {
     const QSize text = tabs.fontMetrics().size(Qt::TextShowMnemonic, tabs.tabText(i));
     if (text.width() > place.width() + kSlack && tabs.tabToolTip(i).isEmpty()) {
       cuts << cut(tabs, tabs.tabText(i), text);
-    } else if (!tabs.rect().adjusted(-kSlack, 0, kSlack, 0).contains(place)) {
+    } else if (!tabs.usesScrollButtons() &&
+               !tabs.rect().adjusted(-kSlack, 0, kSlack, 0).contains(place)) {
       cuts
           << QStringLiteral("%1 has no room for its tab \"%2\"").arg(nameOf(tabs), tabs.tabText(i));
     }

@@ -29,6 +29,7 @@ TEST(CutText, NamesWordsThatAreCutOffAndWidgetsThatAreOutOfTheWindow) {
   elided->setGeometry(0, 70, 100, 20);
   auto* tabs = new QTabBar(&window);
   tabs->setObjectName("tabs");
+  tabs->setUsesScrollButtons(false);
   tabs->addTab("Overlap");
   tabs->addTab("Divergence");
   tabs->setGeometry(0, 40, 60, 24);

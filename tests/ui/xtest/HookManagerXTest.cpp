@@ -43,6 +43,7 @@ class HookManagerXTest : public testing::Test {
   }
   void choose(const char* hook) {
     QTableView* table = panel_->view();
+    table->scrollTo(table->model()->index(rowOf(table, hook), 0));
     const QPoint at = middleOf(table->viewport(), [=] {
       return table->visualRect(table->model()->index(rowOf(table, hook), 0));
     });

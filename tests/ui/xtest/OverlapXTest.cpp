@@ -32,9 +32,11 @@ class OverlapXTest : public ViewsFixture {
       return std::optional(buckets().scene().rectOf({row, bucket}).center());
     };
   }
-  // The causes stand beside the charts, where there is room for them.
+  // The causes stand beside the charts, where there is room for them, also beside the inspector.
   void makeRoom() {
     click(find<QWidget>("runsDock")->findChild<QWidget*>("qt_dockwidget_closebutton"));
+    find<QWidget>("setupDock")->close();
+    find<QWidget>("hooksDock")->close();
     ASSERT_TRUE(waitUntil([this] { return overlap().scene().positionOfReason(0).has_value(); }));
   }
   Place bar(int rank, std::uint32_t step) {

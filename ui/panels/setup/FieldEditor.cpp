@@ -21,7 +21,7 @@ namespace {
 
 using experiment::FieldType;
 
-constexpr int kLabelCharacters = 19;
+constexpr int kLabelCharacters = 17;
 
 QString text(const std::string& utf8) {
   return QString::fromStdString(utf8);

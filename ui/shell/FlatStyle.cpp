@@ -133,6 +133,7 @@ int FlatStyle::styleHint(StyleHint hint, const QStyleOption* option, const QWidg
   switch (hint) {
     case SH_Widget_Animation_Duration: return motion_ ? kMotionMs : 0;
     case SH_Widget_Animate: return motion_ ? 1 : 0;
+    case SH_DialogButtonBox_ButtonsHaveIcons: return 0;
     default: return QProxyStyle::styleHint(hint, option, widget, more);
   }
 }

@@ -3,6 +3,7 @@
 #include <QAbstractButton>
 #include <QApplication>
 #include <QFileDialog>
+#include <QLineEdit>
 #include <QTimer>
 #include <filesystem>
 
@@ -16,7 +17,8 @@ inline void writeBy(QAbstractButton& button, const std::filesystem::path& path) 
   QObject::connect(&answer, &QTimer::timeout, [&] {
     if (auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget())) {
       answer.stop();
-      dialog->selectFile(QString::fromStdString(path.string()));
+      // By its whole name: the folder that is shown follows later, from a thread of its own.
+      dialog->findChild<QLineEdit*>("fileNameEdit")->setText(QString::fromStdString(path.string()));
       QMetaObject::invokeMethod(dialog, "accept");
     }
   });

@@ -26,9 +26,8 @@ Remark onDivergence(const Evidence& evidence, const analysis::FirstDifference& f
   Remark remark{Topic::kReplicas, {}, {}, {}};
   const std::string where = evidence.parameter(static_cast<std::uint32_t>(first.parameter));
   remark.brief = fmt::format("diverged at step {} in {}", first.step, where);
-  remark.text =
-      fmt::format("{} on {}{}", remark.brief, base::ranksText(first.ranks, 4),
-                  first.majority ? "" : ", and which side is wrong is not known");
+  remark.text = fmt::format("{} on {}{}", remark.brief, base::ranksText(first.ranks, 4),
+                            first.majority ? "" : ", and which side is wrong is not known");
   remark.place.step = first.step;
   remark.place.parameter = static_cast<std::uint32_t>(first.parameter);
   remark.place.parameterName = where;
@@ -68,8 +67,9 @@ std::optional<Remark> onReplicas(const Evidence& evidence) {
   }
   const std::size_t whole = found.replicas.wholeSteps().size();
   return Remark{Topic::kReplicas,
-                whole == 0 ? "replicas equal where two can be compared"
-                           : fmt::format("replicas equal in {}", base::countedText(whole, "sample")),
+                whole == 0
+                    ? "replicas equal where two can be compared"
+                    : fmt::format("replicas equal in {}", base::countedText(whole, "sample")),
                 "replicas equal",
                 {}};
 }
@@ -239,22 +239,25 @@ std::string reasonOf(const Evidence& evidence, const analysis::StepOverlap& slow
     }
   }
   const StepShares of = shareOf(slowest);
-  const auto beyond = [&](double StepShares::*part) {
-    std::vector<double> values;
-    for (const StepShares& step : usual) {
-      values.push_back(step.*part);
-    }
-    return of.*part - *analysis::median(values);
-  };
   const std::pair<double StepShares::*, const char*> kinds[] = {
       {&StepShares::computing, "computed {} longer than usual"},
       {&StepShares::noCore, "had no core for {} more than usual"},
       {&StepShares::waiting, "waited {} longer than usual"},
       {&StepShares::transfer, "took {} longer than usual for its transfers"},
       {&StepShares::other, "spent {} more than usual on neither computing nor communication"}};
-  const auto most =
-      std::ranges::max_element(kinds, {}, [&](const auto& kind) { return beyond(kind.first); });
-  const double ms = beyond(most->first);
+  const auto* most = std::begin(kinds);
+  double ms = 0;
+  for (const auto& kind : kinds) {
+    std::vector<double> values;
+    for (const StepShares& step : usual) {
+      values.push_back(step.*kind.first);
+    }
+    const double beyond = of.*kind.first - *analysis::median(std::move(values));
+    if (beyond > ms) {
+      most = &kind;
+      ms = beyond;
+    }
+  }
   if (ms <= kWorthSpeakingOf * slowest.times.stepMs) {
     return "";
   }

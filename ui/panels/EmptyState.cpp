@@ -35,17 +35,17 @@ EmptyState::EmptyState(const QString& sentence, const QString& button, QWidget* 
     : QWidget(parent), heading_(inTheMiddle(bold())), more_(inTheMiddle(muted())) {
   heading_->setWordWrap(true);
   QVBoxLayout* column =
-      inColumn({Part::rest(), centred(heading_), centred(more_)}, kStep);
+      inColumn({Part::rest(), centred(heading_), centred(more_)}, kSpace);
   if (!button.isEmpty()) {
     auto* push = new QPushButton(button);
     // The one thing to do here: it looks so, and Enter presses it.
     push->setAutoDefault(false);
     push->setDefault(true);
     connect(push, &QPushButton::clicked, this, &EmptyState::activated);
-    add(*column, {Part::gap(kHalfStep), {push, 0, Qt::AlignHCenter}});
+    add(*column, {Part::gap(kHalfSpace), {push, 0, Qt::AlignHCenter}});
   }
   add(*column, {Part::rest()});
-  fill(this, column, {kTwoSteps, kStep, kTwoSteps, kStep});
+  fill(this, column, {kTwoSpaces, kSpace, kTwoSpaces, kSpace});
   setSentence(sentence);
 }
 

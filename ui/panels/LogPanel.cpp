@@ -46,7 +46,7 @@ LogPanel::LogPanel(QWidget* parent)
 
   auto* bar = inRow({rank_, level_, {text_, 1}, pattern_, words_, write});
   page_ = new ViewOrEmpty(
-      fill(new QWidget, inColumn({bar, {view_, 1}}, kStep), {kStep, kStep, kStep, kStep}),
+      fill(new QWidget, inColumn({bar, {view_, 1}}, kSpace), {kSpace, kSpace, kSpace, kSpace}),
       new EmptyState(tr("Nothing logged. What ranks print appears here."), QString()));
   fill(this, inColumn({page_}));
 

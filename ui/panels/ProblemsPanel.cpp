@@ -58,7 +58,7 @@ ProblemsPanel::ProblemsPanel(QWidget* parent)
 
   show_->setEnabled(false);
   page_ = new ViewOrEmpty(
-      ui::fill(new QWidget, inRow({{view_, 1}, inColumn({show_, Part::rest()})}), {kStep, kStep, kStep, kStep}),
+      ui::fill(new QWidget, inRow({{view_, 1}, inColumn({show_, Part::rest()})}), {kSpace, kSpace, kSpace, kSpace}),
       new EmptyState(tr("No problems in this run. A rank that dies, events that are lost and runs "
                         "that cannot be read are listed here."),
                      QString()));

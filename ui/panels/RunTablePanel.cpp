@@ -57,11 +57,11 @@ void RunTablePanel::layOut(std::initializer_list<Part> before, std::initializer_
   QHBoxLayout* bar = inRow(before);
   add(*bar, {{filter_, 1}, range_, words_});
   add(*bar, behind);
-  QVBoxLayout* column = inColumn({bar, {stack_->parentWidget(), 1}}, kStep);
+  QVBoxLayout* column = inColumn({bar, {stack_->parentWidget(), 1}}, kSpace);
   if (below != nullptr) {
     add(*column, {below});
   }
-  fill(this, column, {kStep, kStep, kStep, kStep});
+  fill(this, column, {kSpace, kSpace, kSpace, kSpace});
 }
 
 void RunTablePanel::setFilter(const QString& query) {

@@ -12,8 +12,8 @@ namespace lockstep::ui {
 DockButtons::DockButtons(const QList<QDockWidget*>& docks, QWidget* parent)
     : QWidget(parent), docks_(docks) {
   auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(0, 0, kStep, 0);
-  row->setSpacing(kHalfStep);
+  row->setContentsMargins(0, 0, kSpace, 0);
+  row->setSpacing(kHalfSpace);
   for (QDockWidget* dock : docks_) {
     add(dock);
   }

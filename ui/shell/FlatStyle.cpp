@@ -114,10 +114,10 @@ int FlatStyle::pixelMetric(PixelMetric metric, const QStyleOption* option,
     case PM_LayoutTopMargin:
     case PM_LayoutRightMargin:
     case PM_LayoutBottomMargin:
-    case PM_ToolTipLabelFrameWidth: return kStep;
+    case PM_ToolTipLabelFrameWidth: return kSpace;
     // Nine views stand beside what was found in a window of 1,280 pixels.
-    case PM_TabBarTabHSpace: return kStep + kHalfStep;
-    case PM_TabBarTabVSpace: return kStep + kHalfStep;
+    case PM_TabBarTabHSpace: return kSpace + kHalfSpace;
+    case PM_TabBarTabVSpace: return kSpace + kHalfSpace;
     case PM_TabBarTabOverlap:
     case PM_TabBarTabShiftVertical:
     case PM_TabBarTabShiftHorizontal:
@@ -226,7 +226,7 @@ void FlatStyle::drawControl(ControlElement element, const QStyleOption* option, 
       painter->fillRect(option->rect, option->palette.window());
       drawEdge(*painter, option->rect, Qt::BottomEdge, outlineOf(option->palette));
       if (element == CE_HeaderSection) {  // where its width is dragged
-        drawEdge(*painter, option->rect.adjusted(0, kHalfStep, 0, -kHalfStep), Qt::RightEdge,
+        drawEdge(*painter, option->rect.adjusted(0, kHalfSpace, 0, -kHalfSpace), Qt::RightEdge,
                  outlineOf(option->palette));
       }
       return;

@@ -43,7 +43,7 @@ QString howItWent(const RunEntry& run) {
                        : state;
 }
 
-constexpr QMargins kCardMargins{kTwoSteps, kTwoSteps, kTwoSteps, kTwoSteps};
+constexpr QMargins kCardMargins{kTwoSpaces, kTwoSpaces, kTwoSpaces, kTwoSpaces};
 
 /// A rounded surface with a thin border; `primary` has a border in the accent colour.
 class StartCard : public QFrame {

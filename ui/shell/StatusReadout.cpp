@@ -50,8 +50,8 @@ std::optional<double> captureOverhead(const RunModel& model) {
 StatusReadout::StatusReadout(const TimelineView* timeline, QWidget* parent)
     : QWidget(parent), timeline_(timeline) {
   auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(0, 0, kStep, 0);
-  row->setSpacing(kTwoSteps);
+  row->setContentsMargins(0, 0, kSpace, 0);
+  row->setSpacing(kTwoSpaces);
   const auto add = [&](const char* name, const QString& tip) {
     auto* label = named(new QLabel, name, {}, tip);
     row->addWidget(label);

@@ -112,8 +112,7 @@ std::vector<Finding> judgeHook(const Evidence& evidence) {
   if (heldUp > 0) {
     finding.sentence += fmt::format(
         " The ranks share {:g} cores, too few for its threads beside all else: the step may be "
-        "held "
-        "up by up to {:.2f} ms more, which none of its spans holds.",
+        "held up by up to {:.2f} ms more, which none of its spans holds.",
         cores->count, heldUp);
   }
   finding.remedy = "Take the plain allreduce here: hook.name = \"allreduce\".";

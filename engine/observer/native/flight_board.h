@@ -97,9 +97,9 @@ int lk_board_bucket_of(const lk_board* board, long operation, uint64_t elements)
 /* The buckets that a backward will reduce have so many elements, in their order. */
 void lk_board_expect(lk_board* board, const uint64_t* elements, int count);
 
-/* Whether what is asked for now can be taken for the next bucket unseen, since the backwards before
- * asked for their buckets, in their order, and nothing else: to look costs a job of Python's more
- * than all the rest. Every so often one is looked at all the same. */
+/* Whether the operation that is asked for can be taken for the next bucket unseen, since the
+ * backwards before it asked for their buckets, in their order, and nothing else: to look costs a job
+ * of Python's more than all the rest. Every so often one is looked at all the same. */
 int lk_board_assumes(const lk_board* board);
 
 /* That bucket, which was queued then; NULL as of lk_board_begin(). */

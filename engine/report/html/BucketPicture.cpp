@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "engine/base/NumberText.h"
-#include "engine/diagnosis/DearestBucket.h"
+#include "engine/diagnosis/MostExposedBucket.h"
 #include "engine/report/html/Markup.h"
 #include "engine/report/html/Sections.h"
 #include "engine/report/html/ShownRanks.h"

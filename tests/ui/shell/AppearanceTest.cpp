@@ -100,7 +100,7 @@ TEST(Appearance, KeepsTheRhythmOfTheWindow) {
   const Appearance appearance;
   for (const auto metric : {QStyle::PM_LayoutHorizontalSpacing, QStyle::PM_LayoutVerticalSpacing,
                             QStyle::PM_LayoutLeftMargin}) {
-    EXPECT_EQ(QApplication::style()->pixelMetric(metric), kStep);
+    EXPECT_EQ(QApplication::style()->pixelMetric(metric), kSpace);
   }
 }
 

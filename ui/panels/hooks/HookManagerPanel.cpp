@@ -54,7 +54,7 @@ HookManagerPanel::HookManagerPanel(const HookManagerOptions& options, QWidget* p
   splitter->setSizes({1000, 1000});  // halves of what there is
   message_->setTextFormat(Qt::PlainText);
   message_->hide();
-  fill(this, inColumn({makeButtons(), message_, {splitter, 1}}, kStep), {kStep, kStep, kStep, kStep});
+  fill(this, inColumn({makeButtons(), message_, {splitter, 1}}, kSpace), {kSpace, kSpace, kSpace, kSpace});
 
   // The program says nothing before its end, which may take minutes.
   elapsed_->setInterval(1000);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/analysis/BucketDelays.h"
-#include "engine/diagnosis/DearestBucket.h"
+#include "engine/diagnosis/MostExposedBucket.h"
 #include "ui/model/RunAnalyser.h"
 
 namespace lockstep::ui {

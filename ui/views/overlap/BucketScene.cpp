@@ -47,9 +47,9 @@ BucketScene::BucketScene(const BucketContent& content, const Palette& palette,
   if (frame_.selected && frame_.selected->row < rows_.size() &&
       frame_.selected->bucket < content_.delays.buckets) {
     shown_ = frame_.selected;
-  } else if (const auto& dearest = content_.verdict.dearest) {
-    if (const auto row = content_.rowOf(dearest->rank, frame_.folded)) {
-      shown_ = BucketPlace{*row, dearest->bucket};
+  } else if (const auto& mostExposed = content_.verdict.mostExposed) {
+    if (const auto row = content_.rowOf(mostExposed->rank, frame_.folded)) {
+      shown_ = BucketPlace{*row, mostExposed->bucket};
     }
   }
   layOut();

@@ -228,11 +228,11 @@ void BucketTab::showOnTimeline() {
   if (sample == nullptr) {
     return;
   }
-  const auto& dearest = content_->verdict.dearest;
+  const auto& mostExposed = content_->verdict.mostExposed;
   if (content_->delays.ranks.size() > kFewRanks) {
     std::vector<int> beside{content_->delays.ranks[*rank]};
-    if (dearest && dearest->why == diagnosis::DearestBucket::Why::kLateRank) {
-      beside.push_back(dearest->late);
+    if (mostExposed && mostExposed->why == diagnosis::MostExposedBucket::Why::kLateRank) {
+      beside.push_back(mostExposed->late);
     }
     state_->showRanks(beside);
   }

@@ -9,7 +9,7 @@
 
 namespace lockstep::diagnosis {
 
-// Note [The dearest bucket]
+// Note [The most exposed bucket]
 // Of all cells of rank x bucket that with the most exposed time, as its mean over the measured
 // steps: a median would hide what strikes every fifth step. Something is said of it
 //   - where it is beyond chance: the interval of that mean (BlockBootstrap.h), of 99 % over all
@@ -22,8 +22,8 @@ namespace lockstep::diagnosis {
 // "Late in n of m iterations": it was the last to come to the bucket, and the rank in question
 // waited kLateMs or longer.
 
-/// The bucket whose communication costs a rank most.
-struct DearestBucket {
+/// Of all cells of rank x bucket that with the most exposed time.
+struct MostExposedBucket {
   /// What most of the exposed time is.
   enum class Why : std::uint8_t {
     kLateRank,    ///< waiting for `late`
@@ -44,16 +44,17 @@ struct DearestBucket {
 
 /// What there is to say of rank x bucket.
 struct BucketVerdict {
-  std::optional<DearestBucket> dearest;  ///< none: nothing is beyond chance
-  std::uint32_t steps = 0;               ///< measured ones, of the cell that has most
-  bool canTell = false;                  ///< these are enough to tell a cost from chance
+  std::optional<MostExposedBucket> mostExposed;  ///< none: nothing is beyond chance
+  std::uint32_t steps = 0;                       ///< measured ones, of the cell that has most
+  bool canTell = false;                          ///< these are enough to tell a cost from chance
 };
 
-/// `delays` are those of `run`, and have a cell.
+/// `delays` are those of `run`, and have a cell. What a bucket costs, each moment counted once, is
+/// ExposedBuckets; here buckets that are in flight together count the same time each. [any-thread]
 BucketVerdict bucketVerdict(const analysis::BucketDelays& delays, const analysis::RunAnalysis& run);
 
-/// Returns "Bucket 5 is exposed most, 7.20 ms a step on rank 0: it waits for rank 1, which is late in
-/// 183 of 270 iterations", or why no bucket is named.
+/// Returns "Bucket 5 is exposed most, 7.20 ms a step on rank 0: it waits for rank 1, which is late
+/// in 183 of 270 iterations", or why no bucket is named.
 std::string textOf(const BucketVerdict& verdict);
 
 }  // namespace lockstep::diagnosis

@@ -1,4 +1,4 @@
-#include "engine/diagnosis/DearestBucket.h"
+#include "engine/diagnosis/MostExposedBucket.h"
 
 #include <fmt/format.h>
 
@@ -109,40 +109,40 @@ std::optional<int> mostWaitedFor(const CellSteps& steps, const RunAnalysis& run)
   return most;
 }
 
-void explain(DearestBucket& dearest, const CellSteps& steps, const BucketCell& cell,
+void explain(MostExposedBucket& most, const CellSteps& steps, const BucketCell& cell,
              const RunAnalysis& run, double leastMs, double tail) {
   const double half = kMostOf * sumOf(steps.exposed);
   if (const auto late = mostWaitedFor(steps, run)) {
     const std::vector<double>& values = steps.waitedFor.at(*late);
     const auto interval = cost::meanInterval(values, tail);
     if (sumOf(values) >= half && interval && interval->low > leastMs) {
-      dearest.why = DearestBucket::Why::kLateRank;
-      dearest.late = *late;
-      dearest.lateSteps = steps.lateSteps.at(*late);
+      most.why = MostExposedBucket::Why::kLateRank;
+      most.late = *late;
+      most.lateSteps = steps.lateSteps.at(*late);
       return;
     }
   }
   if (sumOf(steps.waited) >= half) {
-    dearest.why = DearestBucket::Why::kOtherRanks;
-    dearest.judged = !run.lateness.empty() && !run.lateRank;
+    most.why = MostExposedBucket::Why::kOtherRanks;
+    most.judged = !run.lateness.empty() && !run.lateRank;
   } else if (sumOf(steps.transferred) >= half) {
-    dearest.why = DearestBucket::Why::kTransfer;
-    dearest.transferMs = meanOf(cell, BucketMeasure::kTransfer, run.warmUp.firstMeasured);
+    most.why = MostExposedBucket::Why::kTransfer;
+    most.transferMs = meanOf(cell, BucketMeasure::kTransfer, run.warmUp.firstMeasured);
   }
 }
 
-std::string whyText(const DearestBucket& of) {
+std::string whyText(const MostExposedBucket& of) {
   switch (of.why) {
-    case DearestBucket::Why::kLateRank:
+    case MostExposedBucket::Why::kLateRank:
       return fmt::format(": it waits for rank {}, which is late in {} of {} iterations", of.late,
                          base::countText(of.lateSteps), base::countText(of.steps));
-    case DearestBucket::Why::kOtherRanks:
+    case MostExposedBucket::Why::kOtherRanks:
       return of.judged ? ": it waits for other ranks, none of which is late beyond chance"
                        : ": it waits for other ranks";
-    case DearestBucket::Why::kTransfer:
+    case MostExposedBucket::Why::kTransfer:
       return fmt::format(": most of that is its transfer, which takes {} ms",
                          base::msText(of.transferMs));
-    case DearestBucket::Why::kUnclear:
+    case MostExposedBucket::Why::kUnclear:
       break;
   }
   return "";
@@ -152,7 +152,7 @@ std::string whyText(const DearestBucket& of) {
 
 BucketVerdict bucketVerdict(const BucketDelays& delays, const RunAnalysis& run) {
   BucketVerdict verdict;
-  DearestBucket dearest;
+  MostExposedBucket most;
   std::size_t row = 0;
   std::size_t cells = 0;
   for (std::size_t at = 0; at < delays.ranks.size(); ++at) {
@@ -161,27 +161,27 @@ BucketVerdict bucketVerdict(const BucketDelays& delays, const RunAnalysis& run) 
       verdict.steps = std::max(verdict.steps, cell.measuredSteps);
       cells += cell.measuredSteps > 0 ? 1 : 0;
       const double ms = meanOf(cell, BucketMeasure::kExposed, run.warmUp.firstMeasured);
-      if (ms > dearest.ms) {
-        dearest.rank = delays.ranks[at];
-        dearest.bucket = bucket;
-        dearest.ms = ms;
-        dearest.steps = cell.measuredSteps;
+      if (ms > most.ms) {
+        most.rank = delays.ranks[at];
+        most.bucket = bucket;
+        most.ms = ms;
+        most.steps = cell.measuredSteps;
         row = at;
       }
     }
   }
   verdict.canTell = verdict.steps >= cost::kFewestForBootstrap;
-  const auto stepMs = stepMsOf(run, dearest.rank);
-  if (!verdict.canTell || dearest.ms <= 0 || !stepMs) {
+  const auto stepMs = stepMsOf(run, most.rank);
+  if (!verdict.canTell || most.ms <= 0 || !stepMs) {
     return verdict;
   }
-  const CellSteps steps = stepsOf(delays, run, row, dearest.bucket);
+  const CellSteps steps = stepsOf(delays, run, row, most.bucket);
   const double leastMs = kWorthSpeakingOf * *stepMs;
   const double tail = cost::kAccusedByChance / static_cast<double>(cells);
   const auto interval = cost::meanInterval(steps.exposed, tail);
   if (interval && interval->low > leastMs) {
-    explain(dearest, steps, delays.cell(row, dearest.bucket), run, leastMs, tail);
-    verdict.dearest = dearest;
+    explain(most, steps, delays.cell(row, most.bucket), run, leastMs, tail);
+    verdict.mostExposed = most;
   }
   return verdict;
 }
@@ -193,12 +193,12 @@ std::string textOf(const BucketVerdict& verdict) {
         "needed to tell a cost from chance",
         base::countedText(verdict.steps, "iteration"), cost::kFewestForBootstrap);
   }
-  if (!verdict.dearest) {
+  if (!verdict.mostExposed) {
     return fmt::format(
         "No bucket stands out: none is exposed for more than {} of a step beyond chance",
         base::percentText(100 * kWorthSpeakingOf, 0));
   }
-  const DearestBucket& of = *verdict.dearest;
+  const MostExposedBucket& of = *verdict.mostExposed;
   return fmt::format("Bucket {} is exposed most, {} ms a step on rank {}", of.bucket,
                      base::msText(of.ms), of.rank) +
          whyText(of);

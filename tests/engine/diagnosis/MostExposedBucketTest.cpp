@@ -1,4 +1,4 @@
-#include "engine/diagnosis/DearestBucket.h"
+#include "engine/diagnosis/MostExposedBucket.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using analysis::HandMadeRun;
 using testing::HasSubstr;
 using testing::Not;
 using trace::EventKind;
-using Why = DearestBucket::Why;
+using Why = MostExposedBucket::Why;
 
 constexpr std::uint32_t kSteps = 41;  // one of them is warm-up
 
@@ -51,46 +51,46 @@ BucketVerdict verdictOf(const HandMadeRun& run) {
   return bucketVerdict(analysis::bucketDelays(data, analysis), analysis);
 }
 
-TEST(DearestBucketTest, NamesTheRankThatIsWaitedForAndHowOften) {
+TEST(MostExposedBucketTest, NamesTheRankThatIsWaitedForAndHowOften) {
   // Rank 1 comes 20 ms late in three of four steps, and is the first in the others.
   const BucketVerdict verdict = verdictOf(runOf([](std::uint32_t step) {
     return step % 4 == 0 ? Times{51, 50, 54} : Times{50, 70, 73};
   }));
-  ASSERT_TRUE(verdict.dearest.has_value());
-  EXPECT_EQ(verdict.dearest->rank, 0);
-  EXPECT_EQ(verdict.dearest->bucket, 3);
-  EXPECT_EQ(verdict.dearest->why, Why::kLateRank);
+  ASSERT_TRUE(verdict.mostExposed.has_value());
+  EXPECT_EQ(verdict.mostExposed->rank, 0);
+  EXPECT_EQ(verdict.mostExposed->bucket, 3);
+  EXPECT_EQ(verdict.mostExposed->why, Why::kLateRank);
   // 30 steps of 23 ms, 10 of 3 ms.
-  EXPECT_NEAR(verdict.dearest->ms, 18, 1e-3);
+  EXPECT_NEAR(verdict.mostExposed->ms, 18, 1e-3);
   EXPECT_EQ(textOf(verdict),
             "Bucket 3 is exposed most, 18.00 ms a step on rank 0: it waits for rank 1, which is "
             "late in 30 of 40 "
             "iterations");
 }
 
-TEST(DearestBucketTest, AccusesNobodyWhereRanksTakeTurns) {
+TEST(MostExposedBucketTest, AccusesNobodyWhereRanksTakeTurns) {
   const BucketVerdict verdict = verdictOf(runOf([](std::uint32_t step) {
     return step % 2 == 0 ? Times{70, 50, 73} : Times{50, 70, 73};
   }));
-  ASSERT_TRUE(verdict.dearest.has_value());
-  EXPECT_EQ(verdict.dearest->why, Why::kOtherRanks);
+  ASSERT_TRUE(verdict.mostExposed.has_value());
+  EXPECT_EQ(verdict.mostExposed->why, Why::kOtherRanks);
   EXPECT_THAT(textOf(verdict), HasSubstr("it waits for other ranks, none of which is late beyond "
                                          "chance"));
 }
 
 // Another rank may be late, and still not be what this bucket waits for.
-TEST(DearestBucketTest, WhereSomebodyIsLateItSaysNoMoreThanThatItWaits) {
+TEST(MostExposedBucketTest, WhereSomebodyIsLateItSaysNoMoreThanThatItWaits) {
   BucketVerdict verdict;
   verdict.canTell = true;
-  verdict.dearest = DearestBucket{.rank = 2, .bucket = 1, .ms = 4, .why = Why::kOtherRanks};
+  verdict.mostExposed = MostExposedBucket{.rank = 2, .bucket = 1, .ms = 4, .why = Why::kOtherRanks};
   EXPECT_EQ(textOf(verdict),
             "Bucket 1 is exposed most, 4.00 ms a step on rank 2: it waits for other ranks");
 }
 
-TEST(DearestBucketTest, SaysThatItIsTheTransfer) {
+TEST(MostExposedBucketTest, SaysThatItIsTheTransfer) {
   const BucketVerdict verdict = verdictOf(runOf([](std::uint32_t) { return Times{50, 50, 80}; }));
-  ASSERT_TRUE(verdict.dearest.has_value());
-  EXPECT_EQ(verdict.dearest->why, Why::kTransfer);
+  ASSERT_TRUE(verdict.mostExposed.has_value());
+  EXPECT_EQ(verdict.mostExposed->why, Why::kTransfer);
   EXPECT_EQ(textOf(verdict),
             "Bucket 3 is exposed most, 30.00 ms a step on rank 0: most of that is its transfer, "
             "which takes 30.00 "
@@ -98,27 +98,27 @@ TEST(DearestBucketTest, SaysThatItIsTheTransfer) {
 }
 
 // Rank 1 comes late while rank 0 still computes: what is exposed afterwards is transfer.
-TEST(DearestBucketTest, WaitingThatIsHiddenIsNoReason) {
+TEST(MostExposedBucketTest, WaitingThatIsHiddenIsNoReason) {
   const BucketVerdict verdict = verdictOf(runOf([](std::uint32_t) { return Times{20, 48, 80}; }));
-  ASSERT_TRUE(verdict.dearest.has_value());
-  EXPECT_NE(verdict.dearest->why, Why::kLateRank);
+  ASSERT_TRUE(verdict.mostExposed.has_value());
+  EXPECT_NE(verdict.mostExposed->why, Why::kLateRank);
   EXPECT_THAT(textOf(verdict), Not(HasSubstr("waits")));
 }
 
-TEST(DearestBucketTest, NamesNoBucketWithinChance) {
+TEST(MostExposedBucketTest, NamesNoBucketWithinChance) {
   // 1 ms of 100 is below the share of a step that is spoken of.
   const BucketVerdict small = verdictOf(runOf([](std::uint32_t) { return Times{49, 49, 51}; }));
-  EXPECT_FALSE(small.dearest.has_value());
+  EXPECT_FALSE(small.mostExposed.has_value());
   EXPECT_EQ(textOf(small),
             "No bucket stands out: none is exposed for more than 3 % of a step beyond chance");
   // A single step of 40 ms tells nothing about the others.
   const BucketVerdict once = verdictOf(runOf([](std::uint32_t step) {
     return step == 20 ? Times{50, 50, 90} : Times{40, 40, 50};
   }));
-  EXPECT_FALSE(once.dearest.has_value());
+  EXPECT_FALSE(once.mostExposed.has_value());
 }
 
-TEST(DearestBucketTest, SaysThatTooFewIterationsCannotTell) {
+TEST(MostExposedBucketTest, SaysThatTooFewIterationsCannotTell) {
   const BucketVerdict verdict = verdictOf(runOf(
       [](std::uint32_t) {
         return Times{50, 70, 73};

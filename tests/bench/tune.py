@@ -11,10 +11,13 @@ from figures import ask, resampled
 
 ROUNDS = 5
 CAPS = (0.125, 0.25, 0.5, 1, 2, 4, 6, 8, 12, 16, 25, 50)  # MiB
+NO_LONGER_RUN = 1.1  # of the best cap in the first round: what is above cannot be the best
 WORSE_BY = 1.03  # than the best of the fixed caps, at most: what two runs of one setting differ by
 FASTER_BY = 0.95  # of the best of the fixed caps, at most, to count as faster
 FASTER_ON = 2  # models
-OWN, TUNER, BUCKETS = "own", "tuner", "tuner, buckets alone"
+HOOK = "fp16"  # that the tuner may choose
+CANDIDATES = 4  # that it runs, the run's own among them
+OWN, TUNER, HOOKLESS = "own", "tuner", "tuner, no hook"
 
 # As its first parameter, whose gradient comes last, an embedding of half of all bytes.
 TIED = ("late_embedding", "late_embedding.json", 1, {"bandwidth_gbps": 2, "latency_us": 200})
@@ -34,51 +37,67 @@ def value_of(text):
     return json.loads(text)
 
 
-def settings_of(candidate):
-    """The settings of a candidate by table: those of [ddp] and of [link]."""
-    tables = {"ddp": {}, "link": {}}
-    for key in candidate["keys"]:
+def settings_of(keys):
+    """The settings by table: those of [ddp], [link] and [hook]."""
+    tables = {"ddp": {}, "link": {}, "hook": {}}
+    for key in keys:
         name, _, value = key.partition(" = ")
         table, _, leaf = name.partition(".")
         tables[table][leaf] = value_of(value)
     return tables
 
 
+def chosen(told, may_use_hook=True):
+    """The keys of what won in the tuner's own runs; none where the run stays as it was."""
+    faster = [one for one in told.get("measured", {"settings": []})["settings"]
+              if "ratio" in one and one["ratio"]["high"] < 1
+              and (may_use_hook or not any(key.startswith("hook.") for key in one["keys"]))]
+    return min(faster, key=lambda one: one["ratio"]["value"])["keys"] if faster else []
+
+
 def contestants(bench, model):
-    """Settings by name: the run's own, the tuner's choice from a run with those, fixed caps."""
+    """Settings by name: the run's own, what the tuner chose from a run with those and one with a
+    hook, with that and without, and fixed caps."""
     name, file, cap, link = model
-    run, _ = bench.run(f"{name}.own", file, link, {"bucket_cap_mb": cap})
-    told = bench.output("tune", run, "--json")
-    found = {OWN: {"ddp": {"bucket_cap_mb": cap}, "link": {}}}
-    if told is not None:
-        candidates = json.loads(told)["candidates"][1:]
-        found[TUNER] = settings_of(candidates[0])
-        of_buckets = [one for one in candidates
-                      if all(key.startswith("ddp.") and "view" not in key for key in one["keys"])]
-        if of_buckets:
-            found[BUCKETS] = settings_of(of_buckets[0])
+    own = {"ddp": {"bucket_cap_mb": cap}, "link": {}, "hook": {}}
+    found = {OWN: own}
+    run, _ = bench.run(f"{name}.own", file, link, own["ddp"])
+    of_hook, _ = bench.run(f"{name}.hook", file, link, own["ddp"], HOOK)
+    told = bench.output("tune", run, "--hook-of", of_hook, "--run", "--candidates", CANDIDATES,
+                        "--json")
+    for one, may_use_hook in ((TUNER, True), (HOOKLESS, False)):
+        keys = chosen(json.loads(told), may_use_hook) if told is not None else []
+        found[one] = {table: own[table] | of for table, of in settings_of(keys).items()}
     # The first bucket's cap comes down with the others', as the tuner does it.
-    found |= {f"cap {fixed:g}": {"ddp": {"bucket_cap_mb": fixed, "first_bucket_mb": min(1, fixed)},
-                                 "link": {}} for fixed in CAPS}
-    return found
+    return found | {f"cap {fixed:g}": own | {"ddp": {"bucket_cap_mb": fixed,
+                                                     "first_bucket_mb": min(1, fixed)}}
+                    for fixed in CAPS}
 
 
 def measure(bench, model, settings, rounds):
-    """Step times by settings, a value a round: the mean of the ranks' medians."""
+    """Step times by settings, a value a round: the mean of the ranks' medians. Caps that are far
+    from the best in the first round have that one alone. Where the tuner has the run stay as it
+    was, that has one row."""
     name, file, _, link = model
-    times = {one: [] for one in settings}
+    times = {one: [] for one, of in settings.items() if one == OWN or of != settings[OWN]}
+    running = list(times)
     for number in range(rounds):
-        order = list(settings) if number % 2 == 0 else list(reversed(settings))
-        for one in order:
+        for one in running if number % 2 == 0 else reversed(running):
             of = settings[one]
-            _, ranks = bench.run(f"{name}.{number}", file, link | of["link"], of["ddp"])
+            _, ranks = bench.run(f"{name}.{number}", file, link | of["link"], of["ddp"],
+                                 of["hook"].get("name", "allreduce"))
             times[one].append(statistics.mean(step for _, step in ranks.values()))
+        if number == 0:
+            best = times[best_cap(times)][0]
+            running = [one for one in running
+                       if not one.startswith("cap") or times[one][0] <= NO_LONGER_RUN * best]
     return times
 
 
 def best_cap(times):
-    """The fixed cap with the shortest step in the middle of the rounds."""
-    return min((one for one in times if one.startswith("cap")),
+    """The fixed cap with the shortest step in the middle of all rounds."""
+    rounds = max(map(len, times.values()))
+    return min((one for one in times if one.startswith("cap") and len(times[one]) == rounds),
                key=lambda one: statistics.median(times[one]))
 
 
@@ -103,7 +122,7 @@ def report(rows, refusals=()):
     is asked for."""
     result = {"name": "tune", "title": "the tuner's choice against 12 fixed caps", "unit": "",
               "rows": rows, "lines": []}
-    ratios = {TUNER: [], BUCKETS: []}
+    ratios = {TUNER: [], HOOKLESS: []}
     for row in rows:
         times = row["step_ms"]
         result["lines"] += lines_of(row["model"], times)
@@ -116,9 +135,9 @@ def report(rows, refusals=()):
         faster = sum(ratio <= FASTER_BY and high < 1 for ratio, (_, high) in found)
         told = f"{one}: slower than the best cap on {slower}, faster by 5 % on {faster} of {len(found)}"
         result["lines"].append(told)
+        ask(result, f"models on which the {one} is slower", slower if found else None, "", 0)
         if one == TUNER:
             result["ours"] = max((ratio for ratio, _ in found), default=None)
-            ask(result, "models on which the tuner is slower", slower if found else None, "", 0)
             # Of some of the models nothing is asked here.
             ask(result, "models on which it is 5 % faster", faster if len(found) >= len(MODELS) else None, "",
                 FASTER_ON, least=True)
@@ -126,18 +145,19 @@ def report(rows, refusals=()):
 
 
 def tune(options):
-    """The settings that tune finds for five models of sleeping layers, all of them and buckets
-    alone, against twelve fixed caps and the run's own, in alternation. --only NAME,... takes some of
-    the models."""
-    chosen = [model for model in MODELS if not options.only or model[0] in options.only]
-    if not chosen:
+    """What tune --run chooses for five models of sleeping layers, with a hook to choose from and
+    without, against twelve fixed caps and the run's own, in alternation. --only NAME,... takes some
+    of the models. --from FILE counts the models of an earlier --json, too."""
+    models = [model for model in MODELS if not options.only or model[0] in options.only]
+    if not models:
         sys.exit(f"bench: the models of tune are {', '.join(model[0] for model in MODELS)}")
-    rows = []
+    rows = options.found.get("tune", {"rows": []})["rows"]
+    rows = [row for row in rows if row["model"] not in [model[0] for model in models]]
     with tempfile.TemporaryDirectory() as folder:
         bench = forecasts.Workbench(options, folder)
         file = pathlib.Path(folder) / TIED[1]
         file.write_text(late_embedding(), encoding="utf-8")
-        for name, path, cap, link in chosen:
+        for name, path, cap, link in models:
             # The one that was written is taken as it is: a path that is absolute stays so.
             model = (name, file if path == TIED[1] else path, cap, link)
             settings = contestants(bench, model)

@@ -102,7 +102,8 @@ class Tunes(unittest.TestCase):
         rows = [{"model": "a", "step_ms": {tune.OWN: [11.0, 11.1, 11.2], **self.CAPS,
                                            **({tune.TUNER: times} if times else {})}}
                 for times in of_tuner]
-        return [one["value"] for one in tune.report(rows)["asked"]]
+        slower, faster, _ = tune.report(rows)["asked"]
+        return [slower["value"], faster["value"]]
 
     def test_faster_is_by_5_percent_and_slower_is_beyond_noise(self):
         faster, level, slower = [9.0, 9.1, 9.0], [10.1, 10.0, 10.0], [11.0, 11.2, 11.1]
@@ -113,6 +114,27 @@ class Tunes(unittest.TestCase):
 
     def test_of_some_of_the_models_nobody_asks_how_many_are_faster(self):
         self.assertEqual(self.asked([9.0, 9.1, 9.0]), [0, None])
+
+    def test_without_a_hook_it_is_asked_for_no_more_than_not_to_be_slower(self):
+        times = {tune.OWN: [11.0, 11.1, 11.2], **self.CAPS, tune.TUNER: [9.0, 9.1, 9.0]}
+        level, slower = {tune.HOOKLESS: [10.1, 10.0, 10.0]}, {tune.HOOKLESS: [11.0, 11.2, 11.1]}
+        for of, expected in ((level, 0), (slower, 1)):
+            asked = tune.report([{"model": "a", "step_ms": times | of}])["asked"]
+            self.assertEqual(asked[-1]["value"], expected)
+
+    def test_a_cap_that_was_given_up_is_not_the_best(self):
+        self.assertEqual(tune.best_cap({"cap 1": [10.0, 10.2], "cap 2": [9.9]}), "cap 1")
+
+    def test_the_tuner_chooses_what_was_faster_beyond_noise_in_its_own_runs(self):
+        told = {"measured": {"settings": [
+            {"keys": [], "step_ms": [1]},
+            {"keys": ["ddp.bucket_cap_mb = 2"], "ratio": {"value": 0.95, "high": 0.97}},
+            {"keys": ["hook.name = \"fp16\""], "ratio": {"value": 0.8, "high": 0.9}},
+            {"keys": ["link.in_flight = 2"], "ratio": {"value": 0.7, "high": 1.1}}]}}
+        self.assertEqual(tune.chosen(told), ["hook.name = \"fp16\""])
+        self.assertEqual(tune.chosen(told, may_use_hook=False), ["ddp.bucket_cap_mb = 2"])
+        self.assertEqual(tune.chosen({}), [])
+        self.assertEqual(tune.settings_of(tune.chosen(told))["hook"], {"name": "fp16"})
 
     def test_there_are_12_caps_and_5_models_one_with_a_late_half(self):
         self.assertEqual((len(tune.CAPS), len(tune.MODELS)), (12, 5))

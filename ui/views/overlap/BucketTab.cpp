@@ -228,11 +228,11 @@ void BucketTab::showOnTimeline() {
   if (sample == nullptr) {
     return;
   }
-  const auto& mostExposed = content_->verdict.mostExposed;
+  const auto& costliest = content_->verdict.costliest;
   if (content_->delays.ranks.size() > kFewRanks) {
     std::vector<int> beside{content_->delays.ranks[*rank]};
-    if (mostExposed && mostExposed->why == diagnosis::MostExposedBucket::Why::kLateRank) {
-      beside.push_back(mostExposed->late);
+    if (costliest && costliest->why == diagnosis::CostliestBucket::Why::kLateRank) {
+      beside.push_back(costliest->late);
     }
     state_->showRanks(beside);
   }

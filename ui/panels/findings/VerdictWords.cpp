@@ -59,9 +59,13 @@ QString wrongEnd(const trace::RunInfo& info) {
                ? Verdict::tr("The run failed and gave no reason")
                : Verdict::tr("Failed: %1").arg(QString::fromStdString(info.failure));
   }
-  return info.divergence
-             ? Verdict::tr("Diverged: %1").arg(QString::fromStdString(info.divergence->text))
-             : QString();
+  if (info.state != trace::RunState::kDiverged && !info.divergence) {
+    return {};
+  }
+  // Of a run that has ended the failure is that, and what else was wrong.
+  return Verdict::tr("Diverged: %1")
+      .arg(QString::fromStdString(info.failure.empty() && info.divergence ? info.divergence->text
+                                                                          : info.failure));
 }
 
 QString findingLink(std::size_t at) {
@@ -85,22 +89,19 @@ std::optional<std::size_t> findingOfEnd(const trace::RunInfo& info,
 
 void sayHeadline(VerdictWords& words, const trace::RunInfo& info,
                  const diagnosis::Diagnosis* found) {
-  const std::size_t findings = found == nullptr ? 0 : found->findings.size();
-  if (const QString end = wrongEnd(info); !end.isEmpty()) {
-    const auto told = findingOfEnd(info, found);
-    words.tone = FindingTone::kWrong;
-    words.headline = {
-        told ? findingLink(*told) : kProblemsLink, end, end,
-        told ? Verdict::tr("Shows where it happened") : Verdict::tr("Shows the list of problems")};
-    words.more = findings - (told ? 1 : 0);
-    return;
-  }
-  const FindingsHeadline headline = headlineOf(found);
+  const FindingsHeadline headline = headlineOf(info, found);
   words.tone = headline.tone;
   words.more = headline.more;
-  words.headline = {
-      findings == 0 ? kListLink : findingLink(0), headline.texts.front(), headline.texts.back(),
-      findings == 0 ? QString() : QString::fromStdString(found->findings.front().sentence)};
+  words.headline = {kListLink, headline.texts.front(), headline.texts.back(), QString()};
+  if (!wrongEnd(info).isEmpty()) {
+    const auto told = findingOfEnd(info, found);
+    words.headline.link = told ? findingLink(*told) : kProblemsLink;
+    words.headline.tip =
+        told ? Verdict::tr("Shows where it happened") : Verdict::tr("Shows the list of problems");
+  } else if (found != nullptr && !found->findings.empty()) {
+    words.headline.link = findingLink(0);
+    words.headline.tip = QString::fromStdString(found->findings.front().sentence);
+  }
 }
 
 QString escapedLink(const QString& link, const QString& text, const QColor& ink) {
@@ -109,6 +110,15 @@ QString escapedLink(const QString& link, const QString& text, const QColor& ink)
 }
 
 }  // namespace
+
+FindingsHeadline headlineOf(const trace::RunInfo& info, const diagnosis::Diagnosis* found) {
+  const QString end = wrongEnd(info);
+  if (end.isEmpty()) {
+    return headlineOf(found);
+  }
+  const std::size_t findings = found == nullptr ? 0 : found->findings.size();
+  return {FindingTone::kWrong, {end}, findings - (findingOfEnd(info, found) ? 1 : 0)};
+}
 
 VerdictWords verdictWords(const trace::RunInfo& info, const QString& name, const QString& subject,
                           std::size_t steps, const diagnosis::Diagnosis* found) {

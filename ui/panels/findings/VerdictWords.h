@@ -32,6 +32,9 @@ inline const QString kFindingLink = QStringLiteral("finding");
 inline const QString kProblemsLink = QStringLiteral("problems");
 inline const QString kListLink = QStringLiteral("list");
 
+/// What goes first: a bad end of the run, or else the first of what was found.
+FindingsHeadline headlineOf(const trace::RunInfo& info, const diagnosis::Diagnosis* found);
+
 /// `steps` have ended; `found` is null as long as nobody has looked at the run.
 VerdictWords verdictWords(const trace::RunInfo& info, const QString& name, const QString& subject,
                           std::size_t steps, const diagnosis::Diagnosis* found);

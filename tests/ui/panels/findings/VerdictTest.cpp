@@ -104,6 +104,12 @@ TEST(VerdictWords, ARunThatEndedBadlySaysThatFirst) {
   EXPECT_EQ(wordsOf(judged().get(), info).parts.front().link, "1") << "it is not said twice";
   found->findings.back().rule = "replicas_differ";
   EXPECT_EQ(wordsOf(found.get(), info).headline.link, "finding1");
+  EXPECT_EQ(headlineOf(info, found.get()).texts,
+            QStringList{"Diverged: the replicas differ at step 60"});
+  EXPECT_EQ(headlineOf(info, found.get()).more, 1U);
+  info.failure = "the replicas differ at step 60; rank 1 threw in step 70";
+  EXPECT_EQ(wordsOf(nullptr, info).headline.text,
+            "Diverged: the replicas differ at step 60; rank 1 threw in step 70");
   info = {};
   info.state = trace::RunState::kRecorderDied;
   EXPECT_EQ(wordsOf(nullptr, info).headline.text,

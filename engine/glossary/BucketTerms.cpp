@@ -59,7 +59,8 @@ std::vector<Entry> bucketTerms() {
        "Of a bucket, the time in which it was in flight and the rank did not compute, each moment "
        "given to one bucket: of several in flight together to the one that the rank came to "
        "first. By it a bucket is said to cost a rank most.",
-       "exposed time that is the bucket's alone, over all measured steps of the rank / their number",
+       "exposed time that is the bucket's alone, over all measured steps of the rank / their "
+       "number",
        "ms a step",
        "The verdict in front of the views; Overlap, rank x bucket; lockstep info, report",
        {"bucket", "exposed time", "late bucket"}},

@@ -17,7 +17,8 @@ struct VerdictWords {
     QString link;   ///< what leads there: the place of a remark in the verdict, or a name below
     QString text;   ///< a sentence without its full stop
     QString brief;  ///< the same in fewer words
-    QString tip;    ///< said under the pointer
+    QString tip;    ///< said under the pointer: where it leads
+    QString term;   ///< and what this term of the glossary means; empty: none
   };
 
   FindingTone tone = FindingTone::kUnknown;

@@ -19,20 +19,26 @@ using analysis::BucketSample;
 struct FigureWords {
   const char* title;
   const char* meaning;
+  const char* term;
 };
 
 const FigureWords& wordsOf(CellFigure figure) {
   static constexpr std::array<FigureWords, kCellFigures> kWords{
       {{"Cost",
         "In flight while this rank computed nothing, each moment given to one bucket: what it adds "
-        "to the step."},
+        "to the step.",
+        "cost"},
        {"Exposed",
         "In flight while this rank computed nothing; buckets in flight together count the same "
-        "time each."},
-       {"Arrival lateness", "How long after the first rank it came to the bucket's collective."},
-       {"Duration", "From its own arrival to the end, over the bucket's collectives."},
-       {"Wait for peers", "From its own arrival to the last rank's: it waits for others."},
-       {"Transfer", "From the last rank's arrival to the end: bytes move."}}};
+        "time each.",
+        "exposed time"},
+       {"Arrival lateness", "How long after the first rank it came to the bucket's collective.",
+        "lateness"},
+       {"Duration", "From its own arrival to the end, over the bucket's collectives.",
+        "collective"},
+       {"Wait for peers", "From its own arrival to the last rank's: it waits for others.",
+        "waiting"},
+       {"Transfer", "From the last rank's arrival to the end: bytes move.", "transfer"}}};
   return kWords[static_cast<std::size_t>(figure)];
 }
 
@@ -132,6 +138,10 @@ QString titleOf(CellFigure figure) {
 
 QString meaningOf(CellFigure figure) {
   return QString::fromLatin1(wordsOf(figure).meaning);
+}
+
+QString termOf(CellFigure figure) {
+  return QString::fromLatin1(wordsOf(figure).term);
 }
 
 bool addsUp(CellFigure figure) {

@@ -86,6 +86,7 @@ struct BucketContent {
 
 QString titleOf(CellFigure figure);    ///< "Arrival lateness", ...
 QString meaningOf(CellFigure figure);  ///< a sentence
+QString termOf(CellFigure figure);     ///< what the glossary has on it
 /// What a sample says of a figure; nothing: unknown.
 std::optional<double> figureOf(const analysis::BucketSample& sample, CellFigure figure);
 /// Whether values of several buckets or ranks add up: a rank that is late is so to all that follow.

@@ -283,6 +283,10 @@ void BucketTab::paintCanvas(DisplayList& list, QSizeF size) {
               colours().text, colours());
 }
 
+QString BucketTab::headingAt(QPointF /*at*/) const {
+  return termOf(choice().figure);
+}
+
 // Painting is what says that somebody looks (RunAnalyser::want).
 void BucketTab::canvasPainted() {
   refresh();

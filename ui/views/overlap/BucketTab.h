@@ -46,6 +46,7 @@ class BucketTab : public CanvasPart<RunPart> {
  protected:
   void runChanged() override;
   void paintCanvas(DisplayList& list, QSizeF size) override;
+  [[nodiscard]] QString headingAt(QPointF at) const override;
   void canvasPainted() override;
   void pointerPressed(const PointerInput& input) override;
   void pointerDoubleClicked(const PointerInput& input) override;

@@ -1,7 +1,9 @@
 #include "engine/analysis/BucketDelays.h"
 
 #include <algorithm>
+#include <mutex>
 #include <ranges>
+#include <span>
 #include <tuple>
 
 #include "engine/analysis/SpansByRank.h"
@@ -163,11 +165,41 @@ class BucketOfStep {
   bool anyUnknown_ = false;
 };
 
+/// What buckets cost, of all ranks: the means, and step by step.
+struct RunCosts {
+  BucketCosts means;
+  std::map<int, StepCosts> steps;  // by rank
+
+  /// Adds steps, those of each rank later than those that are here, to what is told step by step.
+  void addSteps(std::span<const StepOverlap> added, std::uint32_t firstMeasured) {
+    for (const StepOverlap& step : added) {
+      steps[step.times.rank].add(step, firstMeasured);
+    }
+  }
+  [[nodiscard]] const StepCosts& of(int rank) const {
+    static const StepCosts kNone{};
+    const auto at = steps.find(rank);
+    return at == steps.end() ? kNone : at->second;
+  }
+};
+
+RunCosts costsOf(const RunData& data, const RunAnalysis& analysis) {
+  const std::uint32_t firstMeasured = analysis.warmUp.firstMeasured;
+  RunCosts costs;
+  std::mutex mutex;
+  eachRanksOverlaps(data, analysis, [&](std::span<const StepOverlap> steps) {
+    const std::lock_guard lock(mutex);
+    costs.means.add(steps, firstMeasured);
+    costs.addSteps(steps, firstMeasured);
+  });
+  return costs;
+}
+
 /// Calls `take` with bucket and sample of each step of each bucket of a rank, by bucket, then step.
 template <typename Take>
 void measureBuckets(const std::vector<BucketCalls::Call>& calls, const Intervals& computing,
-                    const std::vector<BucketArrival>& arrivals, const RunData& data,
-                    double nsPerTick, const Take& take) {
+                    const std::vector<BucketArrival>& arrivals, const StepCosts& costs,
+                    const RunData& data, double nsPerTick, const Take& take) {
   auto part = arrivals.begin();
   for (auto call = calls.begin(); call != calls.end();) {
     const auto place = placeOfBucket(*call);
@@ -182,7 +214,11 @@ void measureBuckets(const std::vector<BucketCalls::Call>& calls, const Intervals
         gathered.add(*part, data);
       }
     }
-    if (const auto sample = gathered.sample(step, computing, nsPerTick)) {
+    if (auto sample = gathered.sample(step, computing, nsPerTick)) {
+      if (const auto cost = costs.of(step, bucket)) {
+        sample->ms[at(BucketMeasure::kCost)] = static_cast<float>(cost->ms);
+        sample->counts = cost->counts;
+      }
       take(bucket, *sample);
     }
   }
@@ -197,7 +233,7 @@ void addSample(MeasuredBucket& to, const BucketSample& sample, std::uint32_t fir
   }
   cell.measuredSteps += 1;
   for (std::size_t measure = 0; measure < kBucketMeasures; ++measure) {
-    if (sample.ms[measure] < 0) {
+    if (sample.ms[measure] < 0 || (measure == at(BucketMeasure::kCost) && !sample.counts)) {
       continue;
     }
     to.medians.add(measure, sample.ms[measure]);
@@ -265,6 +301,7 @@ void BucketCalls::forget(std::uint32_t next) {
 BucketDelays bucketDelays(const RunData& data, const RunAnalysis& analysis) {
   const SpansByRank spans(data);
   const BucketCollectives collectives(analysis, 0);
+  RunCosts costs = costsOf(data, analysis);
   const double nsPerTick = data.clock.nsPerTick;
   std::vector<std::pair<int, RankCells>> all(spans.size());
   base::inHalves(spans.size(), 2, [&](std::size_t from, std::size_t to) {
@@ -280,8 +317,9 @@ BucketDelays bucketDelays(const RunData& data, const RunAnalysis& analysis) {
             calls.add(span);
           });
       std::map<std::uint16_t, MeasuredBucket> cells;
-      measureBuckets(calls.sorted(), activity.activity(rank).computing, arrivals.of(rank), data,
-                     nsPerTick, [&](std::uint16_t bucket, const BucketSample& sample) {
+      measureBuckets(calls.sorted(), activity.activity(rank).computing, arrivals.of(rank),
+                     costs.of(rank), data, nsPerTick,
+                     [&](std::uint16_t bucket, const BucketSample& sample) {
                        addSample(cells[bucket], sample, analysis.warmUp.firstMeasured);
                      });
       all[place].first = rank;
@@ -290,7 +328,9 @@ BucketDelays bucketDelays(const RunData& data, const RunAnalysis& analysis) {
       }
     }
   });
-  return delaysOf(std::move(all));
+  BucketDelays delays = delaysOf(std::move(all));
+  delays.costs = std::move(costs.means);
+  return delays;
 }
 
 BucketDelays GrowingBucketDelays::refresh(const RunData& data, const RunAnalysis& analysis) {
@@ -309,11 +349,21 @@ BucketDelays GrowingBucketDelays::refresh(const RunData& data, const RunAnalysis
   const std::uint32_t firstMeasured = analysis.warmUp.firstMeasured;
   const BucketCollectives collectives(analysis, next_);
   BucketArrivals arrivals(collectives);
+  const OverlapNews news = overlaps_.refresh(data, analysis);
+  if (news.anew) {
+    costs_ = {};
+  }
+  costs_.add(news.closed, firstMeasured);
+  RunCosts costs{costs_, {}};
+  costs.means.add(news.open, firstMeasured);
+  costs.addSteps(news.closed, firstMeasured);
+  costs.addSteps(news.open, firstMeasured);
   std::vector<std::tuple<int, std::uint16_t, BucketSample>> open;
   for (auto& [number, of] : ranks_) {
     const int rank = number;
-    measureBuckets(of.calls.sorted(), of.activity.activity(rank).computing, arrivals.of(rank), data,
-                   basis_.nsPerTick(), [&](std::uint16_t bucket, const BucketSample& sample) {
+    measureBuckets(of.calls.sorted(), of.activity.activity(rank).computing, arrivals.of(rank),
+                   costs.of(rank), data, basis_.nsPerTick(),
+                   [&](std::uint16_t bucket, const BucketSample& sample) {
                      if (sample.step < analysis.closed.next) {
                        addSample(closed_[{rank, bucket}], sample, firstMeasured);
                      } else {
@@ -336,7 +386,9 @@ BucketDelays GrowingBucketDelays::refresh(const RunData& data, const RunAnalysis
     }
     all.back().second.emplace_back(key.second, finishedCell(std::move(cell)));
   }
-  return delaysOf(std::move(all));
+  BucketDelays delays = delaysOf(std::move(all));
+  delays.costs = std::move(costs.means);
+  return delays;
 }
 
 bool GrowingBucketDelays::add(int rank, const SpanRow& span) {

@@ -7,12 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "engine/analysis/BucketCosts.h"
 #include "engine/analysis/GrowingFigure.h"
 #include "engine/analysis/Intervals.h"
 #include "engine/analysis/RankActivity.h"
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/analysis/RunData.h"
 #include "engine/analysis/SortedValues.h"
+#include "engine/analysis/StepOverlap.h"
 #include "engine/run/Grown.h"
 
 namespace lockstep::analysis {
@@ -24,15 +26,17 @@ enum class BucketMeasure : std::uint8_t {
   kWaiting,   ///< from its arrival to the last rank's, over the bucket's collectives
   kTransfer,  ///< from the last arrival to the end, over the bucket's collectives
   kExposed,   ///< time in flight for the bucket in which this rank did not compute
+  kCost,      ///< what of that is this bucket's and no other's: Note [What a bucket costs]
 };
-inline constexpr std::size_t kBucketMeasures = 4;
+inline constexpr std::size_t kBucketMeasures = 5;
 
 /// One step of one bucket on one rank.
 struct BucketSample {
   std::uint32_t step = 0;
   std::uint32_t span = 0;        ///< the bucket's first collective in the step: its id
   std::uint64_t startTicks = 0;  ///< and its begin
-  std::array<float, kBucketMeasures> ms{-1, -1, -1, -1};  ///< by BucketMeasure; below 0: unknown
+  std::array<float, kBucketMeasures> ms{-1, -1, -1, -1, -1};  ///< by BucketMeasure; < 0: unknown
+  bool counts = false;  ///< its cost is known, and among those of the mean (BucketCosts::counts)
 
   [[nodiscard]] std::optional<double> of(BucketMeasure measure) const {
     const float value = ms[static_cast<std::size_t>(measure)];
@@ -41,7 +45,8 @@ struct BucketSample {
   bool operator==(const BucketSample&) const = default;
 };
 
-/// The medians leave out the warm-up, as RunAnalysis does; the samples hold every step.
+/// The medians leave out the warm-up, as RunAnalysis does, that of the cost all that its mean
+/// leaves out; the samples hold every step.
 struct BucketCell {
   run::Grown<BucketSample> samples;  ///< by step
   std::uint32_t measuredSteps = 0;
@@ -57,6 +62,7 @@ struct BucketDelays {
   std::vector<int> ranks;
   int buckets = 0;                ///< numbers 0 .. buckets - 1
   std::vector<BucketCell> cells;  ///< rank by rank
+  BucketCosts costs;              ///< their means, and which of them is the largest
 
   [[nodiscard]] bool empty() const { return cells.empty(); }
   [[nodiscard]] const BucketCell& cell(std::size_t row, int bucket) const {
@@ -113,6 +119,8 @@ class GrowingBucketDelays : private GrowingFigure {
 
   std::map<int, OfRank> ranks_;                                     // of steps that are open
   std::map<std::pair<int, std::uint16_t>, MeasuredBucket> closed_;  // by rank and bucket
+  GrowingOverlaps overlaps_;
+  BucketCosts costs_;  // of closed steps
 };
 
 }  // namespace lockstep::analysis

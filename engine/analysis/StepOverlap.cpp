@@ -116,13 +116,15 @@ bool anyShaped(const RunData& data) {
 }
 
 // Divides the steps of all ranks. `rowsOf(place, first, count)` says where those of a rank are to
-// stand, by its place among the ranks and that of its first step among all.
+// stand, by its place among the ranks and that of its first step among all; `done(place)` is called
+// once they are divided.
 //
 // Of all at once, activity that is known spares most spans a look, and a rank's flights need not be
 // there longer than it takes to divide its steps: hence not by GrowingOverlaps.
-template <typename RowsOf>
+template <typename RowsOf, typename Done>
 void divideRanks(const RunData& data, const RunAnalysis& run,
-                 std::optional<std::vector<RankActivity>> activity, const RowsOf& rowsOf) {
+                 std::optional<std::vector<RankActivity>> activity, const RowsOf& rowsOf,
+                 const Done& done) {
   AllPieces pieces = piecesOfAll(data, run, std::move(activity));
   base::inHalves(pieces.ranks.size(), kWorthTwoRanks, [&](std::size_t from, std::size_t to) {
     FlightsByRank flights(run);
@@ -138,17 +140,30 @@ void divideRanks(const RunData& data, const RunAnalysis& run,
         const StepTimes times = timesOf(steps[i], run.nsPerTick, run.stolenShare);
         rows[i] = dividedStep(pieces.moments, own, run, times, data.clock);
       }
+      done(rank);
     }
   });
 }
 
+/// The rows of each rank in a list of its own.
+auto rowsIn(std::vector<std::vector<StepOverlap>>& ranks) {
+  return [&ranks](std::size_t rank, std::size_t /*first*/, std::size_t count) {
+    ranks[rank].resize(count);
+    return std::span(ranks[rank]);
+  };
+}
+
+constexpr auto kNothingMore = [](std::size_t /*place*/) {};
+
 std::vector<StepOverlap> stepsOfAll(const RunData& data, const RunAnalysis& run,
                                     std::optional<std::vector<RankActivity>> activity) {
   std::vector<StepOverlap> all(run.stepRows.size());
-  divideRanks(data, run, std::move(activity),
-              [&all](std::size_t, std::size_t first, std::size_t count) {
-                return std::span(all).subspan(first, count);
-              });
+  divideRanks(
+      data, run, std::move(activity),
+      [&all](std::size_t, std::size_t first, std::size_t count) {
+        return std::span(all).subspan(first, count);
+      },
+      kNothingMore);
   TransferSamples transfers;
   transfers.add(all, run.warmUp.firstMeasured);
   if (transfers.telling()) {
@@ -171,10 +186,7 @@ std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& ru
 std::vector<std::vector<StepOverlap>> rankStepOverlaps(const RunData& data,
                                                        const RunAnalysis& run) {
   std::vector<std::vector<StepOverlap>> ranks(run.stepRows.lists().size());
-  divideRanks(data, run, std::nullopt, [&ranks](std::size_t rank, std::size_t, std::size_t count) {
-    ranks[rank].resize(count);
-    return std::span(ranks[rank]);
-  });
+  divideRanks(data, run, std::nullopt, rowsIn(ranks), kNothingMore);
   std::vector<const StepOverlap*> all;
   all.reserve(run.stepRows.size());
   for (const std::vector<StepOverlap>& steps : ranks) {
@@ -191,6 +203,13 @@ std::vector<std::vector<StepOverlap>> rankStepOverlaps(const RunData& data,
     }
   }
   return ranks;
+}
+
+void eachRanksOverlaps(const RunData& data, const RunAnalysis& run,
+                       const std::function<void(std::span<const StepOverlap>)>& take) {
+  std::vector<std::vector<StepOverlap>> ranks(run.stepRows.lists().size());
+  divideRanks(data, run, std::nullopt, rowsIn(ranks),
+              [&](std::size_t rank) { take(std::exchange(ranks[rank], {})); });
 }
 
 OverlapNews GrowingOverlaps::refresh(const RunData& data, const RunAnalysis& run) {

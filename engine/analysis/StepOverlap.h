@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -46,6 +47,11 @@ std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& ru
                                       std::vector<RankActivity> activity);
 /// The same, each rank's in a list of its own: of many ranks all of them are large.
 std::vector<std::vector<StepOverlap>> rankStepOverlaps(const RunData& data, const RunAnalysis& run);
+
+/// Calls `take` with the steps of each rank, of which none are kept; on two threads at a time. What
+/// needs all transfers of the run to tell them apart, which link is slow, these do not say.
+void eachRanksOverlaps(const RunData& data, const RunAnalysis& run,
+                       const std::function<void(std::span<const StepOverlap>)>& take);
 
 /// What looks at steps that stand in several lists takes pointers to them.
 inline std::vector<const StepOverlap*> pointersTo(std::span<const StepOverlap> steps) {

@@ -143,7 +143,7 @@ Evidence evidenceOf(Recording recording, const std::filesystem::path& path) {
   });
   evidence.causes = analysis::tailReasons(evidence.steps, evidence.run.warmUp.firstMeasured);
   addTransfers(evidence, evidence.steps, evidence.exposedTransfers);
-  evidence.exposedBuckets.add(evidence.steps, evidence.run.warmUp.firstMeasured);
+  evidence.bucketCosts.add(evidence.steps, evidence.run.warmUp.firstMeasured);
   dropTails(evidence.steps, 0);
   evidence.divergence = analysis::divergence(data);
   evidence.calls = calls.get();
@@ -176,8 +176,8 @@ const Evidence& GrowingEvidence::refresh(Recording recording, const std::filesys
   evidence_.exposedTransfers = transfers_;
   addTransfers(evidence_, news.open, evidence_.exposedTransfers);
   buckets_.add(news.closed, first);
-  evidence_.exposedBuckets = buckets_;
-  evidence_.exposedBuckets.add(news.open, first);
+  evidence_.bucketCosts = buckets_;
+  evidence_.bucketCosts.add(news.open, first);
   causes_.add(news.closed, first);
   analysis::TailSums causes = causes_;
   causes.add(news.open, first);

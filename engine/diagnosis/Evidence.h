@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/analysis/BucketCosts.h"
 #include "engine/analysis/CallSequences.h"
 #include "engine/analysis/Divergence.h"
 #include "engine/analysis/HookTimes.h"
@@ -15,7 +16,6 @@
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/analysis/StepOverlap.h"
 #include "engine/base/Result.h"
-#include "engine/diagnosis/ExposedBuckets.h"
 #include "engine/diagnosis/RankWork.h"
 #include "engine/trace/RunFile.h"
 
@@ -58,7 +58,7 @@ struct Evidence {
   std::vector<analysis::StepOverlap> steps;  ///< those of a rank by start, without their tails
   std::vector<analysis::TailReason> causes;  ///< of exposed time, the largest first
   std::map<std::uint32_t, ExposedTransfers> exposedTransfers;  ///< by measured step
-  ExposedBuckets exposedBuckets;
+  analysis::BucketCosts bucketCosts;
   analysis::Divergence divergence;
   std::vector<analysis::CallSequence> calls;
   std::vector<RankWork> work;  ///< of the measured steps, by rank
@@ -104,7 +104,7 @@ class GrowingEvidence {
   analysis::GrowingCallSequences calls_;
   analysis::TailSums causes_;                                      // of closed steps
   std::map<std::uint32_t, Evidence::ExposedTransfers> transfers_;  // likewise
-  ExposedBuckets buckets_;                                         // likewise
+  analysis::BucketCosts buckets_;                                  // likewise
   std::size_t closed_ = 0;  // of the evidence's steps, the first
   Evidence evidence_;
 };

@@ -100,7 +100,7 @@ std::string because(const analysis::TailItem& item) {
 }
 
 std::optional<Remark> onCost(const Evidence& evidence) {
-  const std::optional<ExposedBucket> most = evidence.exposedBuckets.most();
+  const std::optional<analysis::BucketCost> most = evidence.bucketCosts.most();
   if (!most) {
     return std::nullopt;
   }

@@ -54,6 +54,16 @@ std::vector<Entry> bucketTerms() {
        "none, written as 2.00 : 1",
        "Hooks",
        {"hook", "payload bytes", "wire bytes"}},
+      {"cost",
+       {"cost of a bucket", "costs most", "bucket cost"},
+       "Of a bucket, the time in which it was in flight and the rank did not compute, each moment "
+       "given to one bucket: of several in flight together to the one that the rank came to "
+       "first. By it a bucket is said to cost a rank most.",
+       "exposed time that is the bucket's alone, over all measured steps of the rank / their "
+       "number",
+       "ms a step",
+       "The verdict in front of the views; Overlap, rank x bucket; lockstep info, report",
+       {"bucket", "exposed time", "late bucket"}},
       {"decode",
        {"hook decode", "decode_ms"},
        "The phase in which a hook works on what it received, and does not encode: to make "

@@ -127,7 +127,8 @@ std::vector<Entry> stepTerms() {
        {"overlap %", "overlap ms", "overlap percent", "overlap_percent"},
        "The share of the time in flight in which the rank computed as well. It is time that "
        "really passed side by side; the overlap time of PyTorch's own logger is the window from "
-       "the first launch to the end of the backward, whatever went on in it.",
+       "the first launch to the end of the backward, whatever went on in it. Of a run it is the "
+       "median over measured steps of the rank whose communication is exposed most.",
        "100 x (time in flight and computing) / (time in flight)",
        "%; in ms a step: its numerator",
        "Live, tile Overlap; Overlap; Compare; lockstep info, follow",
@@ -148,6 +149,14 @@ std::vector<Entry> stepTerms() {
        "ms a step",
        "Overlap, causes; lockstep diagnose",
        {"transfer", "late bucket", "shaped link"}},
+      {"slowest step",
+       {"slowest iteration", "slowest"},
+       "The longest step of any rank after the warm-up. Its reason is what the rank spent more of "
+       "than in the middle one of its steps.",
+       "the largest step time over the measured steps of all ranks",
+       "ms",
+       "The verdict in front of the views; Timeline, Show slowest iteration",
+       {"step", "warm-up"}},
       {"step",
        {"iteration", "step time", "step ms", "step_ms", "iterations"},
        "One iteration of the training on one rank: data, forward, backward, optimizer. Steps are "

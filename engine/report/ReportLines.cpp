@@ -59,6 +59,13 @@ std::string communication(const RunReport& report) {
   return text;
 }
 
+/// The bucket that costs a rank most, as the verdict names it.
+std::string costText(const RunReport& report) {
+  const auto remark = std::ranges::find(report.diagnosis.verdict, diagnosis::Topic::kCost,
+                                        &diagnosis::Remark::topic);
+  return remark == report.diagnosis.verdict.end() ? "" : remark->text;
+}
+
 /// Ranks that are late beyond chance.
 std::string ranksText(const RunReport& report) {
   std::string text;
@@ -191,6 +198,7 @@ std::vector<Line> runLines(const RunReport& report) {
 std::vector<Line> timeLines(const RunReport& report) {
   LabelledLines line;
   line("communication", communication(report));
+  line("costs most", costText(report));
   // Of many ranks those that are late are among those unlike the rest.
   if (report.likeness) {
     line("unlike", diagnosis::unlikeText(*report.likeness));

@@ -19,6 +19,11 @@ void setTerm(QWidget* widget, const QString& term, const QString& tip) {
   widget->setToolTip(tipWithTerm(term, tip));
 }
 
+void clearTerm(QWidget* widget) {
+  widget->setProperty(kTerm, QVariant());
+  widget->setToolTip({});
+}
+
 QString shownTerm(const QWidget* widget) {
   return widget->property(kTerm).toString();
 }

@@ -11,6 +11,9 @@ namespace lockstep::ui {
 /// [ui-thread]
 void setTerm(QWidget* widget, const QString& term, const QString& tip = {});
 
+/// Takes term and tip back.
+void clearTerm(QWidget* widget);
+
 /// The term that was set; empty: none.
 QString shownTerm(const QWidget* widget);
 

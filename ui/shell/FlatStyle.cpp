@@ -16,6 +16,7 @@ namespace {
 constexpr int kMotionMs = 150;
 constexpr int kScrollBar = 12;
 constexpr int kShortestHandle = 28;
+constexpr int kMenuMark = kTwoSpaces;  // what the chevron of a menu takes beside the words
 
 /// A copy of an option with another colour in its palette, for what Fusion draws.
 template <typename Option>
@@ -74,6 +75,13 @@ void drawToolButtonBox(const QStyleOption& option, QPainter& painter) {
              option.state.testFlag(QStyle::State_Enabled)) {
     drawBox(painter, option.rect, washOf(option.palette, 0.07F), Qt::NoPen);
   }
+}
+
+/// Whether the whole of it opens a menu, which a chevron says; that of a part of its own Fusion has
+/// room for.
+bool opensMenu(const QStyleOptionToolButton& button) {
+  return button.features.testFlag(QStyleOptionToolButton::HasMenu) &&
+         !button.features.testFlag(QStyleOptionToolButton::MenuButtonPopup);
 }
 
 /// A line along one edge of a rectangle.
@@ -136,6 +144,17 @@ int FlatStyle::styleHint(StyleHint hint, const QStyleOption* option, const QWidg
     case SH_DialogButtonBox_ButtonsHaveIcons: return 0;
     default: return QProxyStyle::styleHint(hint, option, widget, more);
   }
+}
+
+// Fusion draws the mark of a menu into the corner of the button, over its last letter.
+QSize FlatStyle::sizeFromContents(ContentsType type, const QStyleOption* option,
+                                  const QSize& contents, const QWidget* widget) const {
+  QSize size = QProxyStyle::sizeFromContents(type, option, contents, widget);
+  const auto* button = qstyleoption_cast<const QStyleOptionToolButton*>(option);
+  if (type == CT_ToolButton && button != nullptr && opensMenu(*button)) {
+    size.rwidth() += kMenuMark;
+  }
+  return size;
 }
 
 QRect FlatStyle::subControlRect(ComplexControl control, const QStyleOptionComplex* option,
@@ -261,12 +280,38 @@ void FlatStyle::drawControl(ControlElement element, const QStyleOption* option, 
   QProxyStyle::drawControl(element, option, painter, widget);
 }
 
+void FlatStyle::drawMenuButton(const QStyleOptionToolButton& button, QPainter& painter,
+                               const QWidget* widget) const {
+  QStyleOptionToolButton box = button;
+  box.features.setFlag(QStyleOptionToolButton::HasMenu, false);
+  box.text.clear();
+  box.icon = QIcon();
+  QProxyStyle::drawComplexControl(CC_ToolButton, &box, &painter, widget);
+  QStyleOptionToolButton words = button;
+  const QRect rect = button.rect;
+  words.rect = visualRect(button.direction, rect, rect.adjusted(0, 0, -kMenuMark, 0));
+  proxy()->drawControl(CE_ToolButtonLabel, &words, &painter, widget);
+  const QRect mark(rect.right() + 1 - kMenuMark, rect.top(), kMenuMark - kHalfSpace,
+                   rect.height());
+  drawChevron(painter, visualRect(button.direction, rect, mark), 0,
+              button.palette.color(button.state.testFlag(State_Enabled) ? QPalette::Active
+                                                                        : QPalette::Disabled,
+                                   QPalette::ButtonText));
+}
+
 void FlatStyle::drawComplexControl(ComplexControl control, const QStyleOptionComplex* option,
                                    QPainter* painter, const QWidget* widget) const {
   switch (control) {
     case CC_ScrollBar:
       if (const auto* bar = qstyleoption_cast<const QStyleOptionSlider*>(option)) {
         drawScrollBar(*bar, *painter);
+        return;
+      }
+      break;
+    case CC_ToolButton:
+      if (const auto* button = qstyleoption_cast<const QStyleOptionToolButton*>(option);
+          button != nullptr && opensMenu(*button)) {
+        drawMenuButton(*button, *painter, widget);
         return;
       }
       break;

@@ -2,6 +2,8 @@
 
 #include <QProxyStyle>
 
+class QStyleOptionToolButton;
+
 namespace lockstep::ui {
 
 /// How controls look: Fusion without its bevels. What can be pressed has a thin outline and round
@@ -18,6 +20,8 @@ class FlatStyle : public QProxyStyle {
                   const QWidget* widget) const override;
   int styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget,
                 QStyleHintReturn* more) const override;
+  QSize sizeFromContents(ContentsType type, const QStyleOption* option, const QSize& contents,
+                         const QWidget* widget) const override;
   QRect subControlRect(ComplexControl control, const QStyleOptionComplex* option,
                        SubControl part, const QWidget* widget) const override;
   void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
@@ -28,6 +32,9 @@ class FlatStyle : public QProxyStyle {
                           QPainter* painter, const QWidget* widget) const override;
 
  private:
+  void drawMenuButton(const QStyleOptionToolButton& button, QPainter& painter,
+                      const QWidget* widget) const;
+
   bool motion_ = false;
 };
 

@@ -69,25 +69,26 @@ QString RunEnding::when() const {
 
 // Note [What is said of an end]
 //
-//   state           said                               when
+//   state           said here                          when
 //   finished        figures, [Show slowest iteration]  it was live while it was open here
 //   stopped         after which iteration              it was live while it was open here
-//   failed          its reason                         always
-//   diverged        its reason                         always
+//   failed          after which iteration              always
+//   diverged        after which iteration              always
 //   recorder died   after which iteration; a problem   always
 //
-// Whoever opens an old run that ended well wants to look at it and needs no message; that one
-// failed is worth a word whenever it is opened. All but "stopped" and "finished" lead to the list
-// of problems, all lead to another run of the same; those two also to the comparison with the run
-// that this one was made from.
+// That a run ended badly, and why, is the headline of the verdict (ui/panels/findings), folded or
+// not, and is not said here again: here stands how far it came, and what can be done. Whoever opens
+// an old run that ended well wants to look at it and needs no message. All but "stopped" and
+// "finished" lead to the list of problems, all lead to another run of the same; those two also to
+// the comparison with the run that this one was made from.
 void RunEnding::tell(trace::RunState state) {
-  const std::string& failure = session_.model()->info().failure;
   const bool observed = session_.model()->info().kind == trace::RunKind::kObserved;
   const MessageBar::Button repeat{observed ? tr("Run again with…") : tr("Repeat"),
                                   [this] { emit repeatRequested(); }};
   const MessageBar::Button problems{tr("Show problems"), [this] { emit problemsRequested(); }};
-  const auto tellError = [&](const QString& sentence) {
-    messages_.show(kEndMessage, MessageBar::Kind::kError, sentence, {problems, repeat});
+  const auto tellError = [&](const QString& opening) {
+    messages_.show(kEndMessage, MessageBar::Kind::kError, reportOf(*session_.model(), opening),
+                   {problems, repeat});
   };
   switch (state) {
     case trace::RunState::kStarting:
@@ -124,22 +125,17 @@ void RunEnding::tell(trace::RunState state) {
       }
       break;
     case trace::RunState::kFailed:
-      tellError(failure.empty() ? tr("The run failed and gave no reason")
-                                : QString::fromStdString(failure));
-      break;
     case trace::RunState::kDiverged:
-      tellError(tr("Diverged: %1").arg(QString::fromStdString(failure)));
+      tellError(tr("Ended %1").arg(when()));
       break;
-    case trace::RunState::kRecorderDied: {
-      const QString sentence =
-          tr("The recorder died %1: everything it had committed is here, the end of the run is "
-             "not.")
-              .arg(when());
+    case trace::RunState::kRecorderDied:
       // Nobody was left to write this into the run file.
-      problems_.add({true, -1, session_.lastStep(), sentence});
-      tellError(sentence);
+      problems_.add({true, -1, session_.lastStep(),
+                     tr("The recorder died %1: everything it had committed is here, the end of the "
+                        "run is not.")
+                         .arg(when())});
+      tellError(tr("The record ends %1").arg(when()));
       break;
-    }
   }
   if (sawLive_ && !session_.model()->isLive()) {
     session_.analyse();  // for what is said here and in the list of runs

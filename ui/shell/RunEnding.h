@@ -13,8 +13,9 @@ namespace lockstep::ui {
 class ProblemsPanel;
 class RunSession;
 
-/// Says above the stage how a run ended, with what can be done about it. A run that ended well is
-/// told of only where it was live while it was open here. Ends with its session. [ui-thread]
+/// Says above the stage how far a run came, with what can be done about its end; that it ended
+/// badly is said by the verdict. A run that ended well is told of only where it was live while it
+/// was open here. Ends with its session. [ui-thread]
 class RunEnding : public QObject {
   Q_OBJECT
 

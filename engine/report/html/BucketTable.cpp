@@ -12,21 +12,35 @@ namespace {
 
 using analysis::BucketMeasure;
 
-/// The largest median of any rank, and whose it is.
+/// The largest figure of any rank, and whose it is.
 struct Worst {
   std::optional<double> ms;
   int rank = 0;
 };
 
-Worst worstOf(const analysis::BucketDelays& delays, int bucket, BucketMeasure measure) {
+/// `figureOf(row)`: of a rank; none where it is not known.
+template <typename Figure>
+Worst worstOf(const analysis::BucketDelays& delays, int bucket, const Figure& figureOf) {
   Worst worst;
   for (std::size_t row = 0; bucket < delays.buckets && row < delays.ranks.size(); ++row) {
-    const auto ms = delays.cell(row, bucket).medianMs[static_cast<std::size_t>(measure)];
+    const std::optional<double> ms = figureOf(row);
     if (ms && (!worst.ms || *ms > *worst.ms)) {
       worst = {ms, delays.ranks[row]};
     }
   }
   return worst;
+}
+
+Worst worstMedian(const analysis::BucketDelays& delays, int bucket, BucketMeasure measure) {
+  return worstOf(delays, bucket, [&](std::size_t row) {
+    return delays.cell(row, bucket).medianMs[static_cast<std::size_t>(measure)];
+  });
+}
+
+Worst worstCost(const analysis::BucketDelays& delays, int bucket) {
+  return worstOf(delays, bucket, [&](std::size_t row) {
+    return delays.costs.meanMs(delays.ranks[row], static_cast<std::uint16_t>(bucket));
+  });
 }
 
 /// The names of a bucket's parameters; of many the first, and all where they are opened.
@@ -61,8 +75,11 @@ std::string bucketTable(const Figures& of) {
                {"size", true},
                {"limit", true, "the cap that it was closed under"},
                {"dtype"},
-               {"exposed [ms]", true, "median a step, of the rank where it is largest"},
+               {"cost [ms]", true, "mean a step, of the rank that it costs most"},
                {"on rank", true},
+               {"exposed [ms]", true,
+                "median a step, of the rank where it is largest; buckets in flight together count "
+                "the same time each"},
                {"late by [ms]", true, "median a step, of the rank that comes latest to it"},
                {"late rank", true},
                {"transfer [ms]", true, "median a step, of the rank where it is largest"},
@@ -71,15 +88,16 @@ std::string bucketTable(const Figures& of) {
   for (std::size_t i = 0; i < std::min(layout.buckets.size(), kMostRows); ++i) {
     const auto& bucket = layout.buckets[i];
     const int number = static_cast<int>(i);
-    const Worst exposed = worstOf(of.delays, number, BucketMeasure::kExposed);
-    const Worst late = worstOf(of.delays, number, BucketMeasure::kLateness);
+    const Worst cost = worstCost(of.delays, number);
+    const Worst late = worstMedian(of.delays, number, BucketMeasure::kLateness);
     const auto rankCell = [](const Worst& worst) {
       return worst.ms ? numberCell(worst.rank, 0) : Cell{};
     };
     table.add({countCell(i), bytesCell(bucket.bytes),
                bucket.limitBytes == 0 ? Cell{} : bytesCell(bucket.limitBytes),
-               textCell(bucket.dtype), msCell(exposed.ms), rankCell(exposed), msCell(late.ms),
-               rankCell(late), msCell(worstOf(of.delays, number, BucketMeasure::kTransfer).ms),
+               textCell(bucket.dtype), msCell(cost.ms), rankCell(cost),
+               msCell(worstMedian(of.delays, number, BucketMeasure::kExposed).ms), msCell(late.ms),
+               rankCell(late), msCell(worstMedian(of.delays, number, BucketMeasure::kTransfer).ms),
                countCell(bucket.parameters.size()), Cell{namesOf(of.report, bucket)}});
   }
   return figure("Buckets",

@@ -36,7 +36,7 @@ std::string figures(const Figures& of);
 std::string stepPicture(const Figures& of);
 /// What a mean step of each rank is made of.
 std::string partsPicture(const Figures& of);
-/// Rank by bucket: what of a bucket's communication is exposed.
+/// Rank by bucket: what the communication of a bucket costs.
 std::string bucketPicture(const Figures& of);
 /// Rank 0's loss by iteration.
 std::string lossPicture(const Figures& of);

@@ -114,6 +114,11 @@ TEST(GrowingBucketDelaysTest, SayTheSameAsOfAllAtOnce) {
         EXPECT_EQ(grown.cells[i].measuredSteps, whole.cells[i].measuredSteps);
         EXPECT_EQ(grown.cells[i].medianMs, whole.cells[i].medianMs);
         EXPECT_EQ(grown.cells[i].worst, whole.cells[i].worst);
+        const int rank = whole.ranks[i / static_cast<std::size_t>(whole.buckets)];
+        const auto bucket = static_cast<std::uint16_t>(i % static_cast<std::size_t>(whole.buckets));
+        EXPECT_EQ(grown.costs.steps(rank), whole.costs.steps(rank));
+        EXPECT_NEAR(grown.costs.meanMs(rank, bucket).value_or(-1),
+                    whole.costs.meanMs(rank, bucket).value_or(-1), 1e-9);
       }
     });
   }

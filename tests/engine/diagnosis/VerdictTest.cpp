@@ -57,7 +57,7 @@ Evidence exposedBy(TailCause cause) {
   item.ticks = 77;
   item.ms = 40;
   steps[2].tail = {item};
-  evidence.exposedBuckets.add(steps, 1);
+  evidence.bucketCosts.add(steps, 1);
   return evidence;
 }
 

@@ -15,12 +15,7 @@ std::filesystem::path experiments() {
   return std::filesystem::path(source != nullptr ? source : LOCKSTEP_TEST_SOURCE) / "experiments";
 }
 
-/// Of the others some are one side of a comparison that is explained in the file of the other side.
-bool mustSayWhatToLookFor(const std::filesystem::path& file) {
-  return file.parent_path().filename() != "papers";
-}
-
-TEST(ShippedExperiments, AreWithoutMistakeAndSayWhatTheyShow) {
+TEST(ShippedExperiments, AreWithoutMistakeAndSayWhatTheyShowAndWhatToLookFor) {
   const auto list = listExperiments(experiments());
   ASSERT_TRUE(list.ok()) << list.error().message();
   std::set<std::string> names;
@@ -29,7 +24,7 @@ TEST(ShippedExperiments, AreWithoutMistakeAndSayWhatTheyShow) {
       ADD_FAILURE() << mistake.message();
     }
     EXPECT_FALSE(listed.shows.empty()) << listed.path;
-    EXPECT_FALSE(listed.lookFor.empty() && mustSayWhatToLookFor(listed.path)) << listed.path;
+    EXPECT_FALSE(listed.lookFor.empty()) << listed.path;
     EXPECT_TRUE(names.insert(listed.name).second) << listed.name << " names two experiments";
   }
 }

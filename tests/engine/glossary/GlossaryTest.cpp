@@ -74,6 +74,7 @@ TEST(Glossary, FindsEachEntryByEachOfItsWords) {
 TEST(Glossary, FindsTheTermOfAHeading) {
   const std::map<std::string, std::string> headings{{"Exposed ms", "exposed time"},
                                                     {"Exposed", "exposed time"},
+                                                    {"Cost (ms)", "cost"},
                                                     {"exposed on rank 0 [ms]", "exposed time"},
                                                     {"Ready ms, rank 1", "ready"},
                                                     {"OVERLAP %", "overlap"},

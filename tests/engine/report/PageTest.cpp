@@ -73,10 +73,22 @@ TEST_F(PageTest, SaysWhatTheRunIsInSections) {
   }
   EXPECT_THAT(page, Not(HasSubstr("<section id=\"problems\">"))) << "there are none";
   for (const char* title : {"Iterations", "What a step is made of", "Loss", "Ranks", "Collectives",
-                            "Exposed communication, by rank and bucket"}) {
+                            "What buckets cost, by rank and bucket"}) {
     EXPECT_THAT(page, HasSubstr("<h3>" + std::string(title) + "</h3>"));
   }
   EXPECT_THAT(page, Not(HasSubstr("still going on")));
+}
+
+TEST_F(PageTest, TheFiguresAndThePictureNameOneBucketThatCostsMost) {
+  ExportedRun run(file("run.lockstep"), 2);
+  addSteps(run, 2, 30);
+  run.finish();
+  // Rank 0 is in flight from 5 to 8 ms of a step, and computes until its last gradient, at 4.
+  EXPECT_THAT(pageOf(run.path()),
+              AllOf(HasSubstr("<dt>costs most</dt><dd>bucket 0 costs rank 0 3.00 ms a step"),
+                    HasSubstr("Bucket 0 costs most, 3.00 ms a step on rank 0"),
+                    HasSubstr("rank 0, bucket 0, cost 3.00 ms, exposed 3.00 ms"),
+                    HasSubstr("; of a step, the cost as a mean and the others as medians")));
 }
 
 TEST_F(PageTest, LeadsNowhereAndLoadsNothing) {

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <QApplication>
+#include <QMenu>
 #include <QScrollBar>
 #include <QStyle>
 #include <QStyleOptionSlider>
 #include <QTabBar>
+#include <QToolButton>
 #include <cmath>
 
 #include "tests/ui/shell/Screen.h"
@@ -88,6 +90,42 @@ TEST_P(Dressed, TheTabInFrontHasALineThatIsSeen) {
   EXPECT_EQ(edge(0), edge(2));
   EXPECT_GE(contrastRatio(edge(1), colour(QPalette::Window)), kSeen);
   EXPECT_GE(contrastRatio(edge(1), colour(QPalette::Base)), kSeen);
+}
+
+TEST_P(Dressed, TheMarkOfAMenuStandsApartFromTheLastLetter) {
+  QMenu menu;
+  QToolButton plain;
+  QToolButton button;
+  for (QToolButton* one : {&plain, &button}) {
+    one->setText(QStringLiteral("Counters"));
+    one->setAutoRaise(true);
+  }
+  button.setMenu(&menu);
+  button.setPopupMode(QToolButton::InstantPopup);
+  EXPECT_EQ(button.sizeHint().width(), plain.sizeHint().width() + kTwoSpaces);
+  button.resize(button.sizeHint());
+  const QImage image = imageOf(button);
+  const auto isEmpty = [&](int x) {
+    for (int y = 0; y < image.height(); ++y) {
+      if (image.pixelColor(x, y) != image.pixelColor(0, 0)) {
+        return false;
+      }
+    }
+    return true;
+  };
+  int x = image.width() - 1;
+  while (x > 0 && isEmpty(x)) {
+    --x;
+  }
+  while (x > 0 && !isEmpty(x)) {
+    --x;
+  }
+  const int markBegins = x;
+  while (x > 0 && isEmpty(x)) {
+    --x;
+  }
+  EXPECT_GT(x, 0) << "there are letters before the mark";
+  EXPECT_GE(markBegins - x, kHalfSpace);
 }
 
 TEST_P(Dressed, WhatIsChosenDiffersFromItsList) {

@@ -230,6 +230,10 @@ TEST_F(FindingsTest, ARunThatFailedSaysThatFirstAndInTheColourOfAFault) {
   auto* card = find<ui::VerdictCard>("verdictCard");
   ASSERT_TRUE(waitUntil([&] { return card->words().tone == ui::FindingTone::kWrong; }));
   EXPECT_EQ(card->words().headline.text, "Failed: rank 1 was killed by SIGKILL in iteration 12");
+  click(find<QToolButton>("foldVerdict"));
+  EXPECT_TRUE(waitForLine("Failed: rank 1 was killed by SIGKILL in iteration 12"))
+      << "folded, too: " << line()->toolTip().toStdString();
+  EXPECT_FALSE(messages().join(' ').contains("SIGKILL")) << "nobody else says it";
 }
 
 }  // namespace

@@ -1,11 +1,14 @@
 #include "tests/ui/shell/MainWindowFixture.h"
 
 #include <QAction>
+#include <QComboBox>
 #include <QFrame>
 #include <QHeaderView>
 #include <QPushButton>
 #include <QTabWidget>
 #include <QTableView>
+#include <algorithm>
+#include <string>
 
 #include "engine/glossary/Glossary.h"
 #include "ui/help/HelpDialog.h"
@@ -15,8 +18,15 @@
 #include "ui/panels/TermTips.h"
 #include "ui/shell/Stages.h"
 #include "ui/shell/ViewTopics.h"
+#include "ui/views/buckets/BucketsView.h"
+#include "ui/views/divergence/ParameterTab.h"
+#include "ui/views/divergence/SequenceTab.h"
+#include "ui/views/hooks/HooksView.h"
 #include "ui/views/live/LiveView.h"
+#include "ui/views/overlap/BucketTab.h"
 #include "ui/views/overlap/OverlapView.h"
+#include "ui/views/ranks/RanksView.h"
+#include "ui/views/whatif/WhatIfView.h"
 
 namespace lockstep {
 namespace {
@@ -46,6 +56,35 @@ TEST_F(HelpTest, QuestionMarkShowsTheKeysOfEveryCommand) {
   ASSERT_TRUE(waitForHelp("All keys"));
   for (const char* key : {"F5", "Shift+F5", "Ctrl+F5", "Ctrl+O", "Ctrl+E", "PgUp", "Wheel"}) {
     EXPECT_TRUE(help()->shownText().contains(key)) << key;
+  }
+}
+
+TEST_F(HelpTest, EachViewsCanvasLeadsToTheGlossary) {
+  const auto term = [this](auto* view) {
+    const QString heading = view->canvas()->client().headingAt(QPointF(5, 5));
+    const glossary::Entry* entry = glossary::find(heading.toStdString());
+    return entry == nullptr ? heading.toStdString() : std::string(entry->term);
+  };
+  EXPECT_EQ(term(window().findChild<ui::BucketsView*>()), "bucket");
+  EXPECT_EQ(term(window().findChild<ui::BucketTab*>()), "cost");
+  EXPECT_EQ(term(window().findChild<ui::ParameterTab*>()), "fingerprint");
+  EXPECT_EQ(term(window().findChild<ui::SequenceTab*>()), "call number");
+  EXPECT_EQ(term(window().findChild<ui::HooksView*>()), "hook phase");
+  EXPECT_EQ(term(window().findChild<ui::WhatIfView*>()), "forecast");
+  auto* figure = window().findChild<QComboBox*>("bucketMeasure");
+  for (const char* word :
+       {"cost", "exposed time", "lateness", "collective", "waiting", "transfer"}) {
+    EXPECT_EQ(term(window().findChild<ui::BucketTab*>()), word);
+    figure->setCurrentIndex(std::min(figure->currentIndex() + 1, figure->count() - 1));
+  }
+  window().openRun(finishedRun());
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  find<ui::Stages>("stages")->setCurrent("ranks");
+  auto* ranks = window().findChild<ui::RanksView*>();
+  ASSERT_TRUE(waitUntil([&] { return ranks->content() != nullptr; }));
+  for (int i = 0; i < ranks->figureBox()->count(); ++i) {
+    ranks->figureBox()->setCurrentIndex(i);
+    EXPECT_NE(glossary::find(term(ranks)), nullptr) << term(ranks);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "tests/ui/shell/Screen.h"
 #include "ui/shell/Appearance.h"
 #include "ui/shell/MainWindow.h"
+#include "ui/panels/findings/VerdictCard.h"
 #include "ui/shell/MessageBar.h"
 #include "ui/shell/RunSession.h"
 #include "ui/shell/Settings.h"
@@ -149,6 +150,8 @@ class MainWindowFixture : public testing::Test {
     input_.doubleClick(at.x(), at.y());
   }
   QStringList messages() { return find<ui::MessageBar>("messageBar")->texts(); }
+  // How the card in front of the views begins.
+  QString verdict() { return find<ui::VerdictCard>("verdictCard")->words().headline.text; }
 
   QString programs_ = "/fake";  // below the folder of the built ones
   support::TemporaryFolder folder_;

@@ -106,7 +106,13 @@ TEST_F(RunLifeTest, AFailedRunShowsItsLineAndItsProblemLeadsToTheIteration) {
   window().runExperiment(QString::fromStdString(broken.string()));
   ASSERT_TRUE(waitForState(RunState::kFailed));
   ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
-  EXPECT_TRUE(messages().front().contains("rank 1 was killed by SIGKILL in iteration 10"));
+  EXPECT_TRUE(waitUntil([this] {
+    return verdict() ==
+           "Failed: rank 1 was killed by SIGKILL in iteration 10, in allreduce of bucket 2";
+  })) << verdict().toStdString();
+  EXPECT_TRUE(messages().front().startsWith("Ended after iteration 10"))
+      << messages().front().toStdString();
+  EXPECT_FALSE(messages().join(' ').contains("SIGKILL")) << "it is said once";
 
   clickMessage("Show problems");
   auto* table = find<QTableView>("problemsTable");
@@ -135,9 +141,10 @@ TEST_F(RunLifeTest, ARunThatFailedWithoutAReasonSaysSo) {
   }
   window().openRun(QString::fromStdString(path.string()));
   ASSERT_TRUE(waitForState(RunState::kFailed));
-  EXPECT_TRUE(waitUntil([this] {
-    return messages() == QStringList{"The run failed and gave no reason"};
-  })) << messages().join(' ').toStdString();
+  EXPECT_TRUE(waitUntil([this] { return verdict() == "The run failed and gave no reason"; }))
+      << verdict().toStdString();
+  EXPECT_TRUE(messages().join(' ').startsWith("Ended after iteration 1"))
+      << messages().join(' ').toStdString();
 }
 
 TEST_F(RunLifeTest, ARunThatDivergedEndsInRedAndNotAsFinished) {
@@ -146,8 +153,12 @@ TEST_F(RunLifeTest, ARunThatDivergedEndsInRedAndNotAsFinished) {
   window().runExperiment(QString::fromStdString(diverged.string()));
   ASSERT_TRUE(waitForState(RunState::kDiverged));
   ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
-  EXPECT_TRUE(messages().front().startsWith("Diverged: the replicas differ at step 10: fc.weight"))
+  EXPECT_TRUE(waitUntil([this] {
+    return verdict().startsWith("Diverged: the replicas differ at step 10: fc.weight");
+  })) << verdict().toStdString();
+  EXPECT_TRUE(messages().front().startsWith("Ended after iteration 29"))
       << messages().front().toStdString();
+  EXPECT_FALSE(messages().join(' ').contains("differ")) << "it is said once";
   EXPECT_FALSE(messages().join(' ').contains("Finished"));
   EXPECT_EQ(find<QLabel>("statusState")->text(), "diverged");
 }
@@ -202,9 +213,14 @@ TEST_F(RunLifeTest, SaysThatTheRecorderDiedBeforeTheFirstIteration) {
   window().openRun(QString::fromStdString(path.string()));
   ASSERT_TRUE(waitForState(RunState::kRecorderDied));
   ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
-  EXPECT_EQ(messages().front(),
-            "The recorder died before the first iteration: everything it had committed is here, the "
-            "end of the run is not.");
+  EXPECT_EQ(messages().front(), "The record ends before the first iteration");
+  EXPECT_TRUE(waitUntil([this] {
+    return verdict() == "The recorder died: how the run ended is not known";
+  })) << verdict().toStdString();
+  EXPECT_EQ(
+      find<QTableView>("problemsTable")->model()->index(0, 3).data().toString(),
+      "The recorder died before the first iteration: everything it had committed is here, the "
+      "end of the run is not.");
 }
 
 TEST_F(RunLifeTest, SaysThatTheRecorderDied) {
@@ -214,7 +230,7 @@ TEST_F(RunLifeTest, SaysThatTheRecorderDied) {
   window().openRun(QString::fromStdString(path.string()));
   ASSERT_TRUE(waitForState(RunState::kRecorderDied));
   ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
-  EXPECT_TRUE(messages().front().startsWith("The recorder died after iteration 4"))
+  EXPECT_TRUE(messages().front().startsWith("The record ends after iteration 4"))
       << messages().front().toStdString();
   const ui::TimeRange all = window().session()->model()->extent();
   EXPECT_TRUE(waitUntil([&] { return window().session()->state()->range().endNs > all.endNs; }))

@@ -30,6 +30,7 @@ struct FindingsHeadline {
   /// Of the first finding, or that there is none: the same in ever fewer words.
   QStringList texts;
   std::size_t more = 0;  ///< findings after the first
+  bool operator==(const FindingsHeadline&) const = default;
 };
 /// Null: the run has not been looked at yet.
 FindingsHeadline headlineOf(const diagnosis::Diagnosis* found);

@@ -121,7 +121,12 @@ void Findings::follow(const QString& link) {
 }
 
 void Findings::tell() {
-  if (model_ != nullptr && diagnoser_ != nullptr && !folded_) {
+  if (model_ == nullptr || diagnoser_ == nullptr) {
+    line_->setHeadline(headlineOf(nullptr));
+    return;
+  }
+  line_->setHeadline(headlineOf(model_->info(), diagnoser_->latest().get()));
+  if (!folded_) {
     card_->setWords(verdictWords(model_->info(), titleOfRun(*model_), subject_,
                                  model_->stepCount(0), diagnoser_->latest().get()));
   }
@@ -129,7 +134,6 @@ void Findings::tell() {
 
 void Findings::take() {
   const auto found = diagnoser_ != nullptr ? diagnoser_->latest() : nullptr;
-  line_->setHeadline(headlineOf(found.get()));
   list_->setDiagnosis(found);
   tell();
   if (list_->isVisible()) {

@@ -65,6 +65,9 @@ FindingsLine::FindingsLine(QWidget* parent) : QAbstractButton(parent) {
 }
 
 void FindingsLine::setHeadline(const FindingsHeadline& headline) {
+  if (headline == headline_) {
+    return;
+  }
   headline_ = headline;
   const QString whole = headline_.texts.value(0);
   setAccessibleName(tr("Findings: %1").arg(whole));

@@ -11,6 +11,7 @@
 
 #include "ui/panels/Labels.h"
 #include "ui/panels/Layouts.h"
+#include "ui/panels/TermTips.h"
 #include "ui/panels/findings/FindingCard.h"
 
 namespace lockstep::ui {
@@ -37,19 +38,21 @@ void VerdictCard::setWords(VerdictWords words) {
   update();
 }
 
-// The definition of a figure is one movement of the pointer away.
+// The definition of a figure is one movement of the pointer away, and F1 opens the glossary there.
 void VerdictCard::say(const QString& link) {
-  QString tip = link == words_.headline.link ? words_.headline.tip : QString();
+  clearTerm(label_);
+  if (link == words_.headline.link) {
+    label_->setToolTip(words_.headline.tip);
+  }
   for (const VerdictWords::Part& part : words_.parts) {
     if (part.link == link) {
-      tip = part.text + QLatin1Char('\n') + part.tip;
+      setTerm(label_, part.term, part.text + QStringLiteral(". ") + part.tip);
     }
   }
-  label_->setToolTip(tip);
-  if (tip.isEmpty()) {
+  if (label_->toolTip().isEmpty()) {
     QToolTip::hideText();
   } else {
-    QToolTip::showText(QCursor::pos(), tip, label_);
+    QToolTip::showText(QCursor::pos(), label_->toolTip(), label_);
   }
 }
 

@@ -20,33 +20,38 @@ struct Verdict {
   Q_DECLARE_TR_FUNCTIONS(Verdict)
 };
 
-QString tipOf(Topic topic) {
+/// The term of the glossary that a remark is about.
+QString termOf(Topic topic) {
   switch (topic) {
     case Topic::kReplicas:
-      return Verdict::tr(
-          "Each rank hashes its parameters now and then, and the hashes are compared. Shows "
-          "when which parameter was first another one.");
+      return QStringLiteral("fingerprint");
     case Topic::kCost:
-      return Verdict::tr(
-          "Time of an iteration in which this bucket was in flight and the rank did not "
-          "compute, the mean over its measured iterations. Of buckets in flight together the one "
-          "that the rank came to first has it. Shows where it was largest.");
+      return QStringLiteral("cost");
     case Topic::kLate:
-      return Verdict::tr(
-          "The rank that comes later to the collectives than its peers, beyond what chance "
-          "does, and in how many iterations it came last. Shows the iteration in which the "
-          "others waited longest for it.");
+      return QStringLiteral("late rank");
     case Topic::kOverlap:
-      return Verdict::tr(
-          "Overlap is the time in which communication was in flight and the rank computed, "
-          "over the time in which communication was in flight. The median over iterations of "
-          "the rank whose communication is exposed most. Shows why the rest is exposed.");
+      return QStringLiteral("overlap");
     case Topic::kSlowest:
-      return Verdict::tr(
-          "The longest iteration after the warm-up, and what its rank spent more of than in "
-          "the middle one of its iterations. Shows it on the timeline.");
+      break;
   }
-  return {};
+  return QStringLiteral("slowest step");
+}
+
+/// Where its link leads.
+QString wayOf(Topic topic) {
+  switch (topic) {
+    case Topic::kReplicas:
+      return Verdict::tr("Shows when which parameter was first another one");
+    case Topic::kCost:
+      return Verdict::tr("Shows where it was largest");
+    case Topic::kLate:
+      return Verdict::tr("Shows the iteration in which the others waited longest for it");
+    case Topic::kOverlap:
+      return Verdict::tr("Shows why the rest is exposed");
+    case Topic::kSlowest:
+      break;
+  }
+  return Verdict::tr("Shows it on the timeline");
 }
 
 /// What is known of an end before anybody has looked at the run; empty: nothing is wrong with it.
@@ -59,9 +64,13 @@ QString wrongEnd(const trace::RunInfo& info) {
                ? Verdict::tr("The run failed and gave no reason")
                : Verdict::tr("Failed: %1").arg(QString::fromStdString(info.failure));
   }
-  return info.divergence
-             ? Verdict::tr("Diverged: %1").arg(QString::fromStdString(info.divergence->text))
-             : QString();
+  if (info.state != trace::RunState::kDiverged && !info.divergence) {
+    return {};
+  }
+  // Of a run that has ended the failure is that, and what else was wrong.
+  return Verdict::tr("Diverged: %1")
+      .arg(QString::fromStdString(info.failure.empty() && info.divergence ? info.divergence->text
+                                                                          : info.failure));
 }
 
 QString findingLink(std::size_t at) {
@@ -85,22 +94,19 @@ std::optional<std::size_t> findingOfEnd(const trace::RunInfo& info,
 
 void sayHeadline(VerdictWords& words, const trace::RunInfo& info,
                  const diagnosis::Diagnosis* found) {
-  const std::size_t findings = found == nullptr ? 0 : found->findings.size();
-  if (const QString end = wrongEnd(info); !end.isEmpty()) {
-    const auto told = findingOfEnd(info, found);
-    words.tone = FindingTone::kWrong;
-    words.headline = {
-        told ? findingLink(*told) : kProblemsLink, end, end,
-        told ? Verdict::tr("Shows where it happened") : Verdict::tr("Shows the list of problems")};
-    words.more = findings - (told ? 1 : 0);
-    return;
-  }
-  const FindingsHeadline headline = headlineOf(found);
+  const FindingsHeadline headline = headlineOf(info, found);
   words.tone = headline.tone;
   words.more = headline.more;
-  words.headline = {
-      findings == 0 ? kListLink : findingLink(0), headline.texts.front(), headline.texts.back(),
-      findings == 0 ? QString() : QString::fromStdString(found->findings.front().sentence)};
+  words.headline = {kListLink, headline.texts.front(), headline.texts.back(), {}, {}};
+  if (!wrongEnd(info).isEmpty()) {
+    const auto told = findingOfEnd(info, found);
+    words.headline.link = told ? findingLink(*told) : kProblemsLink;
+    words.headline.tip =
+        told ? Verdict::tr("Shows where it happened") : Verdict::tr("Shows the list of problems");
+  } else if (found != nullptr && !found->findings.empty()) {
+    words.headline.link = findingLink(0);
+    words.headline.tip = QString::fromStdString(found->findings.front().sentence);
+  }
 }
 
 QString escapedLink(const QString& link, const QString& text, const QColor& ink) {
@@ -109,6 +115,15 @@ QString escapedLink(const QString& link, const QString& text, const QColor& ink)
 }
 
 }  // namespace
+
+FindingsHeadline headlineOf(const trace::RunInfo& info, const diagnosis::Diagnosis* found) {
+  const QString end = wrongEnd(info);
+  if (end.isEmpty()) {
+    return headlineOf(found);
+  }
+  const std::size_t findings = found == nullptr ? 0 : found->findings.size();
+  return {FindingTone::kWrong, {end}, findings - (findingOfEnd(info, found) ? 1 : 0)};
+}
 
 VerdictWords verdictWords(const trace::RunInfo& info, const QString& name, const QString& subject,
                           std::size_t steps, const diagnosis::Diagnosis* found) {
@@ -128,7 +143,7 @@ VerdictWords verdictWords(const trace::RunInfo& info, const QString& name, const
       continue;  // the headline is about that
     }
     words.parts.push_back({QString::number(i), startingLarge(remark.text),
-                           startingLarge(remark.brief), tipOf(remark.topic)});
+                           startingLarge(remark.brief), wayOf(remark.topic), termOf(remark.topic)});
   }
   return words;
 }

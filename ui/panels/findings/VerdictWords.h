@@ -17,7 +17,8 @@ struct VerdictWords {
     QString link;   ///< what leads there: the place of a remark in the verdict, or a name below
     QString text;   ///< a sentence without its full stop
     QString brief;  ///< the same in fewer words
-    QString tip;    ///< said under the pointer
+    QString tip;    ///< said under the pointer: where it leads
+    QString term;   ///< and what this term of the glossary means; empty: none
   };
 
   FindingTone tone = FindingTone::kUnknown;
@@ -31,6 +32,9 @@ struct VerdictWords {
 inline const QString kFindingLink = QStringLiteral("finding");
 inline const QString kProblemsLink = QStringLiteral("problems");
 inline const QString kListLink = QStringLiteral("list");
+
+/// What goes first: a bad end of the run, or else the first of what was found.
+FindingsHeadline headlineOf(const trace::RunInfo& info, const diagnosis::Diagnosis* found);
 
 /// `steps` have ended; `found` is null as long as nobody has looked at the run.
 VerdictWords verdictWords(const trace::RunInfo& info, const QString& name, const QString& subject,

@@ -29,6 +29,7 @@ BucketsView::BucketsView(QWidget* parent) : Steered(parent) {
   stage_ = new QWidget;
   makeCanvas(tr("Buckets, their times and the ready order"), stage_)
       ->setMinimumHeight(kLeastCanvasHeight);
+  setHeading(QStringLiteral("bucket"));
   table_ = new BucketsTable;
   fill(stage_, inColumn({toolbar_, banner_, {canvas_, 1}}, 0));
   splitter_ = named(split(Qt::Vertical, {{stage_, 3}, {table_, 1}}), "bucketsSplitter");

@@ -99,6 +99,10 @@ void DistributionPanel::describe() {
   canvas_->setAccessibleDescription(kinds_->currentText() + u' ' + parts.join(u' '));
 }
 
+QString DistributionPanel::headingAt(QPointF /*at*/) const {
+  return kinds_->currentText();
+}
+
 void DistributionPanel::paintCanvas(DisplayList& list, QSizeF size) {
   list.fill(QRectF(QPointF(0, 0), size), colours().background);
   if (result_ != nullptr) {

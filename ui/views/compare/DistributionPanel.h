@@ -31,6 +31,7 @@ class DistributionPanel : public CanvasPart<QWidget> {
 
  private:
   void paintCanvas(DisplayList& list, QSizeF size) override;
+  [[nodiscard]] QString headingAt(QPointF at) const override;
   [[nodiscard]] trace::EventKind kind() const;
   void fillKinds();
   void fillTable();

@@ -57,6 +57,7 @@ class TwinPane : public Steered<CanvasPart<QWidget>, TimelineMouse> {
 
  private:
   void paintCanvas(DisplayList& list, QSizeF size) override;
+  [[nodiscard]] QString headingAt(QPointF at) const override { return controller_.headingAt(at); }
   [[nodiscard]] TimelineMouse* steering() override {
     return shows() ? &controller_.mouse() : nullptr;
   }

@@ -7,11 +7,12 @@
 
 namespace lockstep::ui {
 
-DivergenceTab::DivergenceTab(const QString& name, QWidget* parent)
+DivergenceTab::DivergenceTab(const QString& name, const QString& heading, QWidget* parent)
     : CanvasPart(parent), bar_(new QHBoxLayout), splitter_(new QSplitter(Qt::Vertical)) {
   canvas_ = new Canvas(this, splitter_);
   canvas_->setFocusPolicy(Qt::StrongFocus);
   canvas_->setAccessibleName(name);
+  setHeading(heading);
   canvas_->setMinimumHeight(120);
   splitter_->addWidget(canvas_);
   splitter_->setChildrenCollapsible(true);

@@ -14,7 +14,8 @@ class DivergenceTab : public CanvasPart<RunPart> {
   Q_OBJECT
 
  public:
-  explicit DivergenceTab(const QString& name, QWidget* parent = nullptr);
+  /// `name` is what a screen reader calls it, `heading` what the glossary has on it.
+  DivergenceTab(const QString& name, const QString& heading, QWidget* parent = nullptr);
 
   /// Null: not known yet.
   virtual void setFacts(std::shared_ptr<const DivergenceFacts> facts);

@@ -23,7 +23,7 @@
 
 namespace lockstep::ui {
 ParameterTab::ParameterTab(QWidget* parent)
-    : PlacesTab(tr("Replicas: parameter by iteration"), parent),
+    : PlacesTab(tr("Replicas: parameter by iteration"), QStringLiteral("fingerprint"), parent),
       measure_(named(new QComboBox, "heatMeasure", tr("What the heat map shows"))),
       first_(named(new QPushButton(tr("First difference")), "firstDifference")),
       copySetting_(

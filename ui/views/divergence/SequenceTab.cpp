@@ -42,7 +42,7 @@ constexpr double kRowsANotch = 3;
 // (setFacts). A mismatch is jumped to once a run, with the first facts that have one: afterwards
 // the reader decides what is in sight.
 SequenceTab::SequenceTab(QWidget* parent)
-    : PlacesTab(tr("Calls of the ranks side by side"), parent),
+    : PlacesTab(tr("Calls of the ranks side by side"), QStringLiteral("call number"), parent),
       groups_(named(new QComboBox, "sequenceGroup", tr("Group whose calls are shown"))),
       suspectsOnly_(new QCheckBox(tr("Only what does not match"))),
       first_(named(new QPushButton(tr("First mismatch")), "firstMismatch")),

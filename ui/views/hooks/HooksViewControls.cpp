@@ -58,6 +58,7 @@ void HooksView::buildControls() {
   });
 
   makeCanvas(tr("Time and bytes of the hook"))->installEventFilter(this);
+  setHeading(QStringLiteral("hook phase"));
   QWidget* drawing = fill(new QWidget, makeScrollBar());
   connect(scrollBar_, &QScrollBar::valueChanged, this, [this](int value) {
     scrollY_ = value;

@@ -54,12 +54,12 @@ std::size_t BucketBars::bars() const {
 
 const BucketSample& BucketBars::sampleOf(std::size_t bar) const {
   const auto& samples = content_.delays.cell(rank_, bucket_).samples;
-  const auto exposed = [&](std::size_t at) {
-    return figureOf(samples[at], CellFigure::kExposed).value_or(-1);
+  const auto cost = [&](std::size_t at) {
+    return figureOf(samples[at], CellFigure::kCost).value_or(-1);
   };
   std::size_t most = bar * each_;
   for (std::size_t at = most + 1; at < std::min(samples.size(), (bar + 1) * each_); ++at) {
-    most = exposed(at) > exposed(most) ? at : most;
+    most = cost(at) > cost(most) ? at : most;
   }
   return samples[most];
 }
@@ -118,7 +118,6 @@ void BucketBars::drawBar(DisplayList& list, std::size_t bar) const {
   const BucketSample& sample = sampleOf(bar);
   const double gap = width_ >= 5 ? 1 : 0;
   const double left = plot_.left() + width_ * static_cast<double>(bar);
-  const double exposed = figureOf(sample, CellFigure::kExposed).value_or(0);
   const auto piece = [&](double from, double to, Tone tone) {
     const double top = yOf(to);
     list.fill(QRectF(left, top, width_ - gap, yOf(from) - top), palette_.tone(tone));
@@ -129,25 +128,27 @@ void BucketBars::drawBar(DisplayList& list, std::size_t bar) const {
     piece(0, *waiting, Tone::kWait);
     piece(*waiting, *duration, Tone::kTransfer);
   } else {
-    piece(0, exposed, Tone::kLink);
+    piece(0, figureOf(sample, CellFigure::kExposed).value_or(0), Tone::kLink);
   }
-  list.fill(QRectF(left, yOf(exposed) - 1, width_ - gap, 2), palette_.text);
+  if (const auto cost = figureOf(sample, CellFigure::kCost)) {
+    list.fill(QRectF(left, yOf(*cost) - 1, width_ - gap, 2), palette_.text);
+  }
 }
 
 void BucketBars::drawWords(DisplayList& list) const {
-  const BucketContent::Measured& exposed =
-      content_.cell(rank_, bucket_)[static_cast<std::size_t>(CellFigure::kExposed)];
+  const BucketContent::Measured& cost =
+      content_.cell(rank_, bucket_)[static_cast<std::size_t>(CellFigure::kCost)];
   QString title = QStringLiteral("rank %1, bucket %2, iteration by iteration")
                       .arg(content_.delays.ranks[rank_])
                       .arg(bucket_);
-  if (exposed.meanMs) {
-    title += QStringLiteral("  ·  exposed %1 a step").arg(formatMs(*exposed.meanMs));
+  if (cost.meanMs) {
+    title += QStringLiteral("  ·  costs %1 a step").arg(formatMs(*cost.meanMs));
   }
   list.title(QRectF(kMargin, area_.top() + 4, area_.width() - 2 * kMargin, 20), title, palette_);
   drawLegend(list, QRectF(kMargin, area_.top() + 24, area_.width() - 2 * kMargin, 18),
              {{{palette_.tone(Tone::kWait), {}, false}, QStringLiteral("waits for the last rank")},
               {{palette_.tone(Tone::kTransfer), {}, false}, QStringLiteral("transfer")},
-              {{palette_.text, {}, true}, QStringLiteral("exposed of it")}},
+              {{palette_.text, {}, true}, QStringLiteral("cost of it")}},
              palette_);
 }
 
@@ -163,9 +164,8 @@ void BucketBars::drawCard(DisplayList& list, QSizeF size, QPointF pointer) const
     lines.push_back({titleOf(figure), value ? formatMs(*value) : QStringLiteral("unknown")});
   }
   if (each_ > 1) {
-    lines.add(
-        "Of",
-        QStringLiteral("the iteration that is exposed most of %1 that share this bar").arg(each_));
+    lines.add("Of",
+              QStringLiteral("the iteration that costs most of %1 that share this bar").arg(each_));
   }
   drawFactCard(list, size, pointer,
                QStringLiteral("rank %1, bucket %2, iteration %3")

@@ -13,8 +13,8 @@
 namespace lockstep::ui {
 
 /// Draws one bucket of one rank, iteration by iteration: a bar from its arrival to the end, cut
-/// into waiting and transfer, and in it a mark at what of that is exposed. Where iterations share a
-/// bar, it is that of the one which is exposed most.
+/// into waiting and transfer, and in it a mark at what of that it costs. Where iterations share a
+/// bar, it is that of the one which costs most.
 class BucketBars {
  public:
   /// `rank`: an index into BucketDelays::ranks.
@@ -31,7 +31,7 @@ class BucketBars {
 
  private:
   [[nodiscard]] std::size_t bars() const;
-  /// Of the iterations that share a bar the one that is exposed most.
+  /// Of the iterations that share a bar the one that costs most.
   [[nodiscard]] const analysis::BucketSample& sampleOf(std::size_t bar) const;
   [[nodiscard]] double yOf(double ms) const;
   void drawBar(DisplayList& list, std::size_t bar) const;

@@ -25,6 +25,8 @@ Tone toneOf(CellFigure figure) {
     case CellFigure::kDuration:
       return Tone::kCommunicate;
     case CellFigure::kExposed:
+      return Tone::kLink;
+    case CellFigure::kCost:
       break;
   }
   return Tone::kBackward;

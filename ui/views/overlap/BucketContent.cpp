@@ -19,16 +19,31 @@ using analysis::BucketSample;
 struct FigureWords {
   const char* title;
   const char* meaning;
+  const char* term;
 };
 
 const FigureWords& wordsOf(CellFigure figure) {
   static constexpr std::array<FigureWords, kCellFigures> kWords{
-      {{"Exposed", "In flight while this rank computed nothing: it costs step time."},
-       {"Arrival lateness", "How long after the first rank it came to the bucket's collective."},
-       {"Duration", "From its own arrival to the end, over the bucket's collectives."},
-       {"Wait for peers", "From its own arrival to the last rank's: it waits for others."},
-       {"Transfer", "From the last rank's arrival to the end: bytes move."}}};
+      {{"Cost",
+        "In flight while this rank computed nothing, each moment given to one bucket: what it adds "
+        "to the step.",
+        "cost"},
+       {"Exposed",
+        "In flight while this rank computed nothing; buckets in flight together count the same "
+        "time each.",
+        "exposed time"},
+       {"Arrival lateness", "How long after the first rank it came to the bucket's collective.",
+        "lateness"},
+       {"Duration", "From its own arrival to the end, over the bucket's collectives.",
+        "collective"},
+       {"Wait for peers", "From its own arrival to the last rank's: it waits for others.",
+        "waiting"},
+       {"Transfer", "From the last rank's arrival to the end: bytes move.", "transfer"}}};
   return kWords[static_cast<std::size_t>(figure)];
+}
+
+bool isMeasured(const BucketSample& sample, CellFigure figure, std::uint32_t firstMeasured) {
+  return figure == CellFigure::kCost ? sample.counts : sample.step >= firstMeasured;
 }
 
 BucketContent::Measured measured(const BucketCell& cell, CellFigure figure,
@@ -38,7 +53,8 @@ BucketContent::Measured measured(const BucketCell& cell, CellFigure figure,
   double most = 0;
   std::uint32_t index = 0;
   for (const BucketSample& sample : cell.samples) {
-    const auto ms = sample.step < firstMeasured ? std::nullopt : figureOf(sample, figure);
+    const auto ms =
+        isMeasured(sample, figure, firstMeasured) ? figureOf(sample, figure) : std::nullopt;
     if (ms) {
       values.push_back(*ms);
       if (!of.worst || *ms > most) {
@@ -54,6 +70,16 @@ BucketContent::Measured measured(const BucketCell& cell, CellFigure figure,
     of.medianMs = analysis::median(std::move(values));
   }
   return of;
+}
+
+/// The mean cost is that by which the headline names a bucket, over all steps of the rank.
+void takeMeanCost(BucketContent::Measured& cost, const analysis::BucketDelays& delays,
+                  std::size_t cell) {
+  const auto buckets = static_cast<std::size_t>(delays.buckets);
+  if (cost.meanMs) {
+    cost.meanMs = delays.costs.meanMs(delays.ranks[cell / buckets],
+                                      static_cast<std::uint16_t>(cell % buckets));
+  }
 }
 
 void addRows(BucketContent& content, const AnalysedRun& run) {
@@ -114,12 +140,18 @@ QString meaningOf(CellFigure figure) {
   return QString::fromLatin1(wordsOf(figure).meaning);
 }
 
+QString termOf(CellFigure figure) {
+  return QString::fromLatin1(wordsOf(figure).term);
+}
+
 bool addsUp(CellFigure figure) {
   return figure != CellFigure::kLateness;
 }
 
 std::optional<double> figureOf(const BucketSample& sample, CellFigure figure) {
   switch (figure) {
+    case CellFigure::kCost:
+      return sample.of(BucketMeasure::kCost);
     case CellFigure::kExposed:
       return sample.of(BucketMeasure::kExposed);
     case CellFigure::kLateness:
@@ -200,11 +232,13 @@ std::shared_ptr<const BucketContent> GrowingBucketContent::refresh(const Analyse
   content->delays = delays_.refresh(run.data, run.analysis);
   content->firstMeasured = run.analysis.warmUp.firstMeasured;
   content->empty = whyEmpty(*content, run);
-  for (const BucketCell& cell : content->delays.cells) {
+  for (std::size_t at = 0; at < content->delays.cells.size(); ++at) {
+    const BucketCell& cell = content->delays.cells[at];
     BucketContent::Cell& of = content->cells.emplace_back();
     for (std::size_t figure = 0; figure < kCellFigures; ++figure) {
       of[figure] = measured(cell, static_cast<CellFigure>(figure), content->firstMeasured);
     }
+    takeMeanCost(of[static_cast<std::size_t>(CellFigure::kCost)], content->delays, at);
     if (!cell.samples.empty()) {
       content->lastStep = std::max(content->lastStep, cell.samples[cell.samples.size() - 1].step);
     }

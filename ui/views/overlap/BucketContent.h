@@ -10,27 +10,28 @@
 #include <vector>
 
 #include "engine/analysis/BucketDelays.h"
-#include "engine/diagnosis/MostExposedBucket.h"
+#include "engine/diagnosis/CostliestBucket.h"
 #include "ui/model/RunAnalyser.h"
 
 namespace lockstep::ui {
 
 /// What a cell of rank by bucket may show, in ms a step.
 enum class CellFigure : std::uint8_t {
-  kExposed,
+  kCost,     ///< by which the headline names a bucket: Note [What a bucket costs]
+  kExposed,  ///< a moment counts for each bucket that is in flight then
   kLateness,
   kDuration,  ///< waiting and transfer
   kWaiting,
   kTransfer,
 };
-inline constexpr std::size_t kCellFigures = 5;
+inline constexpr std::size_t kCellFigures = 6;
 
 /// Which iterations a cell is about: the measured ones, or a single one.
 enum class CellScope : std::uint8_t { kMean, kMedian, kStep };
 
 /// What all cells show.
 struct CellChoice {
-  CellFigure figure = CellFigure::kExposed;
+  CellFigure figure = CellFigure::kCost;
   CellScope scope = CellScope::kMean;
   std::uint32_t step = 0;  ///< of kStep
 };
@@ -85,6 +86,7 @@ struct BucketContent {
 
 QString titleOf(CellFigure figure);    ///< "Arrival lateness", ...
 QString meaningOf(CellFigure figure);  ///< a sentence
+QString termOf(CellFigure figure);     ///< what the glossary has on it
 /// What a sample says of a figure; nothing: unknown.
 std::optional<double> figureOf(const analysis::BucketSample& sample, CellFigure figure);
 /// Whether values of several buckets or ranks add up: a rank that is late is so to all that follow.

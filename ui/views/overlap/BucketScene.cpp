@@ -47,9 +47,9 @@ BucketScene::BucketScene(const BucketContent& content, const Palette& palette,
   if (frame_.selected && frame_.selected->row < rows_.size() &&
       frame_.selected->bucket < content_.delays.buckets) {
     shown_ = frame_.selected;
-  } else if (const auto& mostExposed = content_.verdict.mostExposed) {
-    if (const auto row = content_.rowOf(mostExposed->rank, frame_.folded)) {
-      shown_ = BucketPlace{*row, mostExposed->bucket};
+  } else if (const auto& costliest = content_.verdict.costliest) {
+    if (const auto row = content_.rowOf(costliest->rank, frame_.folded)) {
+      shown_ = BucketPlace{*row, costliest->bucket};
     }
   }
   layOut();
@@ -67,10 +67,6 @@ void BucketScene::layOut() {
       : many                        ? QStringLiteral(
                                           " At the edges: a rank's buckets together, a bucket's mean over the ranks.")
              : QStringLiteral(" At the edges: the sums.");
-  const QString both =
-      frame_.choice.figure == CellFigure::kExposed && content_.delays.buckets > 1
-          ? QStringLiteral(" Buckets that are in flight together count the same time each.")
-          : QString();
   const QString folded =
       rows_.size() < content_.delays.ranks.size()
           ? QStringLiteral(" Of ranks that look the same a row shows the middle one.")
@@ -78,7 +74,7 @@ void BucketScene::layOut() {
   notes_ = brokenInto(
       titleOf(frame_.choice.figure) + QStringLiteral(" by rank and bucket, in ms a step. ") +
           scopeOf(frame_.choice, content_.firstMeasured) + QStringLiteral(". ") +
-          meaningOf(frame_.choice.figure) + edges + both + folded +
+          meaningOf(frame_.choice.figure) + edges + folded +
           (content_.note.isEmpty() ? QString() : QStringLiteral(" ") + content_.note),
       room, FontRole::kSmall);
   gutter_ = many ? kGutterOfMany : kGutter;

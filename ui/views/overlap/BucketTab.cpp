@@ -228,11 +228,11 @@ void BucketTab::showOnTimeline() {
   if (sample == nullptr) {
     return;
   }
-  const auto& mostExposed = content_->verdict.mostExposed;
+  const auto& costliest = content_->verdict.costliest;
   if (content_->delays.ranks.size() > kFewRanks) {
     std::vector<int> beside{content_->delays.ranks[*rank]};
-    if (mostExposed && mostExposed->why == diagnosis::MostExposedBucket::Why::kLateRank) {
-      beside.push_back(mostExposed->late);
+    if (costliest && costliest->why == diagnosis::CostliestBucket::Why::kLateRank) {
+      beside.push_back(costliest->late);
     }
     state_->showRanks(beside);
   }
@@ -281,6 +281,10 @@ void BucketTab::paintCanvas(DisplayList& list, QSizeF size) {
                       : tr("Ranks and buckets are compared beside the window; it appears here by "
                            "itself."),
               colours().text, colours());
+}
+
+QString BucketTab::headingAt(QPointF /*at*/) const {
+  return termOf(choice().figure);
 }
 
 // Painting is what says that somebody looks (RunAnalyser::want).

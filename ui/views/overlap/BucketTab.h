@@ -15,8 +15,8 @@ namespace lockstep::ui {
 
 class TableView;
 
-/// Rank by bucket: what of a bucket is exposed, who comes late to it, how long it takes; which of
-/// them costs most, and why. A click on a cell shows its iterations below, and selects the worst of
+/// Rank by bucket: what a bucket costs, who comes late to it, how long it takes; which of them
+/// costs most, and why. A click on a cell shows its iterations below, and selects the worst of
 /// them. A table has the same. [ui-thread]
 class BucketTab : public CanvasPart<RunPart> {
   Q_OBJECT
@@ -46,6 +46,7 @@ class BucketTab : public CanvasPart<RunPart> {
  protected:
   void runChanged() override;
   void paintCanvas(DisplayList& list, QSizeF size) override;
+  [[nodiscard]] QString headingAt(QPointF at) const override;
   void canvasPainted() override;
   void pointerPressed(const PointerInput& input) override;
   void pointerDoubleClicked(const PointerInput& input) override;

@@ -105,6 +105,10 @@ RankFigure RanksView::figure() const {
   return static_cast<RankFigure>(figureBox_->currentData().toInt());
 }
 
+QString RanksView::headingAt(QPointF /*at*/) const {
+  return titleOf(figure());
+}
+
 RankOrder RanksView::order() const {
   return static_cast<RankOrder>(orderBox_->currentData().toInt());
 }

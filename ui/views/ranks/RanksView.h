@@ -35,6 +35,7 @@ class RanksView : public RunView {
   void refresh() override;
   [[nodiscard]] bool takesKeys() const override { return content_ != nullptr; }
   void paintCanvas(DisplayList& list, QSizeF size) override;
+  [[nodiscard]] QString headingAt(QPointF at) const override;
   void pointerPressed(const PointerInput& input) override;
   void pointerMoved(const PointerInput& input) override;
   void pointerReleased(const PointerInput& input) override;

@@ -2,11 +2,13 @@
 
 #include <QPointF>
 #include <QSizeF>
+#include <QString>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "ui/model/SpanNames.h"
 #include "ui/views/timeline/Glide.h"
 #include "ui/views/timeline/ManyRanks.h"
 #include "ui/views/timeline/TimelineLayout.h"
@@ -106,6 +108,11 @@ class TimelineController {
 
   /// The span under a position; in the World lane, that of the rank which came last.
   [[nodiscard]] std::optional<Span> spanAt(QPointF position) const;
+  /// The name of the span under a position, for the glossary; empty: there is none.
+  [[nodiscard]] QString headingAt(QPointF position) const {
+    const auto span = ready() ? spanAt(position) : std::nullopt;
+    return span ? nameOf(*span) : QString();
+  }
   /// The counter whose plot is under a position.
   [[nodiscard]] std::optional<TimelineLayout::CounterHit> counterAt(QPointF position) const;
   /// The bookmark or note whose flag is under a position.

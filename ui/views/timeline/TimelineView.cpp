@@ -7,7 +7,6 @@
 #include "engine/trace/Event.h"
 #include "ui/model/Format.h"
 #include "ui/model/SpanFacts.h"
-#include "ui/model/SpanNames.h"
 #include "ui/views/timeline/CounterMenu.h"
 #include "ui/views/timeline/CounterPanel.h"
 #include "ui/views/timeline/CounterTable.h"
@@ -301,8 +300,7 @@ void TimelineView::paintCanvas(DisplayList& list, QSizeF size) {
 }
 
 QString TimelineView::headingAt(QPointF at) const {
-  const auto span = controller_.ready() ? controller_.spanAt(at) : std::nullopt;
-  return span ? nameOf(*span) : QString();
+  return controller_.headingAt(at);
 }
 
 void TimelineView::canvasPainted() {

@@ -62,6 +62,7 @@ WhatIfView::WhatIfView(const QString& history, QWidget* parent)
   auto* page = new QWidget;  // has the keys
   makeCanvas(tr("An iteration as measured and as forecast, and the scaling"), page)
       ->setMinimumSize(320, 200);
+  setHeading(QStringLiteral("forecast"));
   setFocusProxy(page);
   tabs_->setDocumentMode(true);
   tabs_->addTab(buckets_, tr("Buckets"));

@@ -1,9 +1,14 @@
 #include <gtest/gtest.h>
 
 #include <QLabel>
+#include <utility>
+#include <vector>
 
+#include "engine/glossary/Glossary.h"
 #include "tests/ui/panels/findings/SampleFindings.h"
 #include "tests/ui/shell/Screen.h"
+#include "ui/model/Terms.h"
+#include "ui/panels/TermTips.h"
 #include "ui/panels/findings/VerdictCard.h"
 #include "ui/panels/findings/VerdictWords.h"
 
@@ -58,27 +63,36 @@ TEST(VerdictWords, TheFirstFindingGoesFirstAndThenWhatTheRunIsAndHowItDid) {
   EXPECT_TRUE(richTextOf(words, 5).contains("and 1 more finding<"));
 }
 
-TEST(VerdictWords, EachPartSaysUnderThePointerWhatItIsAndWhereItLeads) {
+TEST(VerdictWords, EachPartSaysWhereItLeadsAndWhatTheGlossaryHasOnIt) {
   const VerdictWords words = wordsOf(judged().get());
-  EXPECT_EQ(words.parts[0].tip,
-            "Each rank hashes its parameters now and then, and the hashes are compared. Shows when "
-            "which parameter was first another one.");
-  EXPECT_EQ(words.parts[1].tip,
-            "Time of an iteration in which this bucket was in flight and the rank did not compute, "
-            "the mean over its measured iterations. Of buckets in flight together the one that the "
-            "rank came to first has it. Shows where it was largest.");
-  EXPECT_EQ(
-      words.parts[2].tip,
-      "The rank that comes later to the collectives than its peers, beyond what chance does, "
-      "and in how many iterations it came last. Shows the iteration in which the others waited "
-      "longest for it.");
-  EXPECT_EQ(words.parts[3].tip,
-            "Overlap is the time in which communication was in flight and the rank computed, over "
-            "the time in which communication was in flight. The median over iterations of the rank "
-            "whose communication is exposed most. Shows why the rest is exposed.");
-  EXPECT_EQ(words.parts[4].tip,
-            "The longest iteration after the warm-up, and what its rank spent more of than in the "
-            "middle one of its iterations. Shows it on the timeline.");
+  const std::vector<std::pair<QString, QString>> tips{
+      {"fingerprint", "Shows when which parameter was first another one"},
+      {"cost", "Shows where it was largest"},
+      {"late rank", "Shows the iteration in which the others waited longest for it"},
+      {"overlap", "Shows why the rest is exposed"},
+      {"slowest step", "Shows it on the timeline"}};
+  ASSERT_EQ(words.parts.size(), tips.size());
+  for (std::size_t i = 0; i < tips.size(); ++i) {
+    EXPECT_EQ(words.parts[i].term, tips[i].first);
+    EXPECT_EQ(words.parts[i].tip, tips[i].second);
+    ASSERT_NE(glossary::find(words.parts[i].term.toStdString()), nullptr);
+  }
+}
+
+TEST(VerdictCard, SaysUnderThePointerWhatTheGlossarySaysAndHelpOpensThere) {
+  VerdictCard card;
+  card.setWords(wordsOf(judged().get()));
+  emit card.label()->linkHovered("1");
+  EXPECT_EQ(shownTerm(card.label()), "cost");
+  EXPECT_EQ(card.label()->toolTip(),
+            tipWithTerm("cost",
+                        "Bucket 5 costs rank 0 7.20 ms a step, because more is sent than the "
+                        "backward can hide. Shows where it was largest"));
+  emit card.label()->linkHovered("finding0");
+  EXPECT_EQ(shownTerm(card.label()), "");
+  EXPECT_EQ(card.label()->toolTip(), card.words().headline.tip);
+  emit card.label()->linkHovered("");
+  EXPECT_TRUE(card.label()->toolTip().isEmpty());
 }
 
 TEST(VerdictWords, ARunThatEndedBadlySaysThatFirst) {
@@ -104,6 +118,12 @@ TEST(VerdictWords, ARunThatEndedBadlySaysThatFirst) {
   EXPECT_EQ(wordsOf(judged().get(), info).parts.front().link, "1") << "it is not said twice";
   found->findings.back().rule = "replicas_differ";
   EXPECT_EQ(wordsOf(found.get(), info).headline.link, "finding1");
+  EXPECT_EQ(headlineOf(info, found.get()).texts,
+            QStringList{"Diverged: the replicas differ at step 60"});
+  EXPECT_EQ(headlineOf(info, found.get()).more, 1U);
+  info.failure = "the replicas differ at step 60; rank 1 threw in step 70";
+  EXPECT_EQ(wordsOf(nullptr, info).headline.text,
+            "Diverged: the replicas differ at step 60; rank 1 threw in step 70");
   info = {};
   info.state = trace::RunState::kRecorderDied;
   EXPECT_EQ(wordsOf(nullptr, info).headline.text,

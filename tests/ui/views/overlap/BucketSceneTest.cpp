@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "engine/diagnosis/Diagnose.h"
 #include "engine/trace/Event.h"
 #include "tests/engine/analysis/HandMadeRun.h"
+#include "ui/model/Format.h"
 #include "ui/views/overlap/OverlapTables.h"
 
 namespace lockstep::ui {
@@ -35,7 +37,7 @@ bool cellsSay(const DisplayList& list, const QString& part) {
   return all.contains(part);
 }
 
-BucketFrame cellFrame(CellFigure figure = CellFigure::kExposed) {
+BucketFrame cellFrame(CellFigure figure = CellFigure::kCost) {
   BucketFrame frame;
   frame.size = {kWide, 600};
   frame.choice.figure = figure;
@@ -78,7 +80,7 @@ TEST(BucketSceneTest, TheHeadlineNamesTheBucketTheRankAndTheCulprit) {
   // 21 steps of 23 ms, 7 of 3 ms.
   EXPECT_TRUE(cellsSay(
       cellsDrawn(*content, cellFrame()),
-      "Bucket 3 is exposed most, 18.00 ms a step on rank 0: it waits for rank 1, which is late in "
+      "Bucket 3 costs most, 18.00 ms a step on rank 0: it waits for rank 1, which is late in "
       "21 of 28 iterations"));
 }
 
@@ -91,8 +93,13 @@ TEST(BucketSceneTest, TheHeadlineAccusesNobodyWithinChance) {
 
 TEST(BucketSceneTest, ShowsEachFigureAndWhatIsUnknown) {
   const auto content = cellsOf(lateRun({0, 3, 3}));
-  EXPECT_TRUE(
-      cellsSay(cellsDrawn(*content, cellFrame()), "Exposed by rank and bucket, in ms a step"));
+  EXPECT_TRUE(cellsSay(cellsDrawn(*content, cellFrame()), "Cost by rank and bucket, in ms a step"));
+  EXPECT_TRUE(cellsSay(cellsDrawn(*content, cellFrame()),
+                       "In flight while this rank computed nothing, each moment given to one "
+                       "bucket: what it adds to the step."));
+  EXPECT_TRUE(cellsSay(cellsDrawn(*content, cellFrame(CellFigure::kExposed)),
+                       "In flight while this rank computed nothing; buckets in flight together "
+                       "count the same time each."));
   EXPECT_TRUE(cellsSay(cellsDrawn(*content, cellFrame()), "6.00 ms"));
   EXPECT_TRUE(cellsSay(cellsDrawn(*content, cellFrame()), "unknown"))
       << "buckets 0 to 2 were not sent";
@@ -109,7 +116,7 @@ TEST(BucketSceneTest, ShowsEachFigureAndWhatIsUnknown) {
 TEST(BucketSceneTest, TheMeanTheMedianAndOneIterationAreToldApart) {
   const auto content = cellsOf(lateRun({0, 0, 0, 30}));
   const auto ms = [&](CellScope scope, std::uint32_t step = 0) {
-    return content->valueOf(std::size_t{0}, 3, {CellFigure::kExposed, scope, step});
+    return content->valueOf(std::size_t{0}, 3, {CellFigure::kCost, scope, step});
   };
   EXPECT_EQ(ms(CellScope::kMean), 13);
   EXPECT_EQ(ms(CellScope::kMedian), 3);
@@ -117,18 +124,64 @@ TEST(BucketSceneTest, TheMeanTheMedianAndOneIterationAreToldApart) {
   EXPECT_EQ(ms(CellScope::kStep, 7), std::nullopt);
   EXPECT_EQ(content->sampleOf(0, 3, {})->step, 3u) << "the worst";
   BucketFrame frame = cellFrame();
-  frame.choice = {CellFigure::kExposed, CellScope::kStep, 3};
+  frame.choice = {CellFigure::kCost, CellScope::kStep, 3};
   EXPECT_TRUE(cellsSay(cellsDrawn(*content, frame), "Of iteration 3"));
 }
 
 TEST(BucketSceneTest, TheEdgesAreSumsAndOfLatenessTheMost) {
   const auto content = cellsOf(lateRun({0, 3, 3}));
-  // Rank 0 has 6 ms exposed, rank 1 3 ms.
+  // It costs rank 0 6 ms, rank 1 3 ms.
   EXPECT_TRUE(cellsSay(cellsDrawn(*content, cellFrame()), "9.00 ms"));
   EXPECT_TRUE(cellsSay(cellsDrawn(*content, cellFrame()), "At the edges: the sums."));
   EXPECT_FALSE(cellsSay(cellsDrawn(*content, cellFrame(CellFigure::kLateness)), "9.00 ms"));
   EXPECT_TRUE(
       cellsSay(cellsDrawn(*content, cellFrame(CellFigure::kLateness)), "At the edges: the most."));
+}
+
+/// Two buckets of both ranks in flight together after the computing: of bucket 4 more is exposed,
+/// and bucket 3, which began first, has the time.
+HandMadeRun bucketsTogether() {
+  HandMadeRun run(2);
+  for (std::uint32_t step = 0; step <= 28; ++step) {
+    const std::uint64_t begin = 100'000ULL * step;
+    for (int rank = 0; rank < 2; ++rank) {
+      run.add(rank, trace::EventKind::kStep, begin, begin + 100'000, step);
+      run.add(rank, trace::EventKind::kBackward, begin, begin + 50'000, step);
+      run.addCollective(rank, begin + 52'000, begin + 90'000, 2 * step, step);
+      run.addCollective(rank, begin + 53'000, begin + 95'000, 2 * step + 1, step);
+      run.spans.back().bucket = 4;
+    }
+  }
+  return run;
+}
+
+// The card in front of the views, the headline, and the darkest cell.
+TEST(BucketSceneTest, TheDarkestCellTheHeadlineAndTheVerdictNameOneBucket) {
+  for (const HandMadeRun& run : {bucketsTogether(), lateRun(mostlyLate())}) {
+    const auto content = cellsOf(run);
+    diagnosis::Recording recording;
+    recording.data = run.data();
+    const diagnosis::Diagnosis found =
+        diagnosis::diagnose(diagnosis::evidenceOf(recording, "run.lockstep"));
+    const auto cost =
+        std::ranges::find(found.verdict, diagnosis::Topic::kCost, &diagnosis::Remark::topic);
+    ASSERT_NE(cost, found.verdict.end());
+    ASSERT_TRUE(content->verdict.costliest.has_value());
+    EXPECT_EQ(content->verdict.costliest->bucket, 3);
+    EXPECT_EQ(cost->place.bucket, 3);
+    const int rank = content->verdict.costliest->rank;
+    EXPECT_EQ(cost->place.rank, rank);
+    const std::size_t row = *content->indexOf(rank);
+    for (std::size_t other = 0; other < content->delays.ranks.size(); ++other) {
+      for (int bucket = 0; bucket < content->delays.buckets; ++bucket) {
+        EXPECT_LE(content->valueOf(other, bucket, {}).value_or(0), *content->valueOf(row, 3, {}));
+      }
+    }
+    const QString figure = QStringLiteral("%1 a step").arg(formatMs(*content->valueOf(row, 3, {})));
+    EXPECT_TRUE(QString::fromStdString(cost->brief).endsWith(figure)) << cost->brief;
+    EXPECT_TRUE(cellsSay(cellsDrawn(*content, cellFrame()),
+                         QStringLiteral("Bucket 3 costs most, ") + figure));
+  }
 }
 
 TEST(BucketSceneTest, ACellIsShownIterationByIteration) {
@@ -148,7 +201,7 @@ TEST(BucketSceneTest, ACellIsShownIterationByIteration) {
   EXPECT_EQ(bars->positionOf(99), std::nullopt);
 }
 
-TEST(BucketSceneTest, WhereIterationsShareABarTheMostExposedOneStands) {
+TEST(BucketSceneTest, WhereIterationsShareABarTheCostliestStands) {
   std::vector<double> late(4000, 0);
   late[2001] = 30;
   const auto content = cellsOf(lateRun(late));
@@ -251,8 +304,8 @@ TEST(BucketCellsTest, HasAColumnAFigureForTheFile) {
   }
   EXPECT_EQ(
       titles.join(", "),
-      "Rank, Bucket, Exposed (ms), Arrival lateness (ms), Duration (ms), Wait for peers (ms), "
-      "Transfer (ms), Iterations");
+      "Rank, Bucket, Cost (ms), Exposed (ms), Arrival lateness (ms), Duration (ms), Wait for peers "
+      "(ms), Transfer (ms), Iterations");
   EXPECT_EQ(rows->text(3, 2), "6.000");
   EXPECT_EQ(rows->text(0, 2), "unknown");
 }

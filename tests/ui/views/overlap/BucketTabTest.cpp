@@ -90,7 +90,7 @@ TEST_P(BucketTabTest, TheFigureAndTheIterationsAreChosen) {
   open();
   auto* figure = tab().findChild<QComboBox*>("bucketMeasure");
   auto* scope = tab().findChild<QComboBox*>("bucketScope");
-  EXPECT_EQ(figure->currentText(), "Exposed");
+  EXPECT_EQ(figure->currentText(), "Cost");
   figure->setCurrentText("Duration");
   EXPECT_TRUE(says("Duration by rank and bucket"));
   EXPECT_TRUE(says("mean of the measured iterations"));
@@ -105,7 +105,8 @@ TEST_P(BucketTabTest, WritesItsCellsAsCsv) {
   const std::filesystem::path path = folder_ / "cells.csv";
   test::writeBy(*tab().findChild<QToolButton*>("bucketExport"), path);
   const std::string text = support::readFile(path);
-  EXPECT_TRUE(text.starts_with("Rank,Bucket,Exposed (ms),Arrival lateness (ms),Duration (ms),"))
+  EXPECT_TRUE(
+      text.starts_with("Rank,Bucket,Cost (ms),Exposed (ms),Arrival lateness (ms),Duration (ms),"))
       << text;
   EXPECT_EQ(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')),
             1 + tab().content()->delays.cells.size());

@@ -1,4 +1,4 @@
-#include "engine/diagnosis/MostExposedBucket.h"
+#include "engine/diagnosis/CostliestBucket.h"
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ using analysis::BucketMeasure;
 using analysis::BucketSample;
 using analysis::RunAnalysis;
 
-// Of the exposed time, what a reason must explain for it to be named.
+// Of the cost, what a reason must explain for it to be named.
 constexpr double kMostOf = 0.5;
 
 /// Of the measured steps in which it is known; 0 without one.
@@ -53,11 +53,11 @@ std::map<std::uint32_t, std::optional<int>> lastRanks(const RunAnalysis& run, in
   return last;
 }
 
-/// One value a measured step of a cell.
+/// One value for each step of a cell that counts (BucketCosts::counts).
 struct CellSteps {
-  std::vector<double> exposed;
-  std::vector<double> waited;                    // at least
-  std::vector<double> transferred;               // at least
+  std::vector<double> cost;
+  std::vector<double> waited;                    // of it, at least
+  std::vector<double> transferred;               // of it, at least
   std::map<int, std::vector<double>> waitedFor;  // by who came last; 0 in the steps of others
   std::map<int, std::uint32_t> lateSteps;
 };
@@ -66,17 +66,17 @@ CellSteps stepsOf(const BucketDelays& delays, const RunAnalysis& run, std::size_
   const auto last = lastRanks(run, bucket);
   CellSteps of;
   for (const BucketSample& sample : delays.cell(row, bucket).samples) {
-    if (sample.step < run.warmUp.firstMeasured) {
+    if (!sample.counts) {
       continue;
     }
-    const double exposed = sample.of(BucketMeasure::kExposed).value_or(0);
+    const double cost = sample.of(BucketMeasure::kCost).value_or(0);
     const auto waiting = sample.of(BucketMeasure::kWaiting);
     const auto transfer = sample.of(BucketMeasure::kTransfer);
-    const double waited = transfer ? std::max(0.0, exposed - *transfer) : 0;
-    const std::size_t place = of.exposed.size();
-    of.exposed.push_back(exposed);
+    const double waited = transfer ? std::max(0.0, cost - *transfer) : 0;
+    const std::size_t place = of.cost.size();
+    of.cost.push_back(cost);
     of.waited.push_back(waited);
-    of.transferred.push_back(waiting ? std::max(0.0, exposed - *waiting) : 0);
+    of.transferred.push_back(waiting ? std::max(0.0, cost - *waiting) : 0);
     const auto at = last.find(sample.step);
     if (waited > 0 && at != last.end() && at->second && *at->second != delays.ranks[row]) {
       std::vector<double>& values = of.waitedFor[*at->second];
@@ -86,7 +86,7 @@ CellSteps stepsOf(const BucketDelays& delays, const RunAnalysis& run, std::size_
     }
   }
   for (auto& [rank, values] : of.waitedFor) {
-    values.resize(of.exposed.size());
+    values.resize(of.cost.size());
   }
   return of;
 }
@@ -109,40 +109,40 @@ std::optional<int> mostWaitedFor(const CellSteps& steps, const RunAnalysis& run)
   return most;
 }
 
-void explain(MostExposedBucket& most, const CellSteps& steps, const BucketCell& cell,
+void explain(CostliestBucket& most, const CellSteps& steps, const BucketCell& cell,
              const RunAnalysis& run, double leastMs, double tail) {
-  const double half = kMostOf * sumOf(steps.exposed);
+  const double half = kMostOf * sumOf(steps.cost);
   if (const auto late = mostWaitedFor(steps, run)) {
     const std::vector<double>& values = steps.waitedFor.at(*late);
     const auto interval = cost::meanInterval(values, tail);
     if (sumOf(values) >= half && interval && interval->low > leastMs) {
-      most.why = MostExposedBucket::Why::kLateRank;
+      most.why = CostliestBucket::Why::kLateRank;
       most.late = *late;
       most.lateSteps = steps.lateSteps.at(*late);
       return;
     }
   }
   if (sumOf(steps.waited) >= half) {
-    most.why = MostExposedBucket::Why::kOtherRanks;
+    most.why = CostliestBucket::Why::kOtherRanks;
     most.judged = !run.lateness.empty() && !run.lateRank;
   } else if (sumOf(steps.transferred) >= half) {
-    most.why = MostExposedBucket::Why::kTransfer;
+    most.why = CostliestBucket::Why::kTransfer;
     most.transferMs = meanOf(cell, BucketMeasure::kTransfer, run.warmUp.firstMeasured);
   }
 }
 
-std::string whyText(const MostExposedBucket& of) {
+std::string whyText(const CostliestBucket& of) {
   switch (of.why) {
-    case MostExposedBucket::Why::kLateRank:
+    case CostliestBucket::Why::kLateRank:
       return fmt::format(": it waits for rank {}, which is late in {} of {} iterations", of.late,
                          base::countText(of.lateSteps), base::countText(of.steps));
-    case MostExposedBucket::Why::kOtherRanks:
+    case CostliestBucket::Why::kOtherRanks:
       return of.judged ? ": it waits for other ranks, none of which is late beyond chance"
                        : ": it waits for other ranks";
-    case MostExposedBucket::Why::kTransfer:
+    case CostliestBucket::Why::kTransfer:
       return fmt::format(": most of that is its transfer, which takes {} ms",
                          base::msText(of.transferMs));
-    case MostExposedBucket::Why::kUnclear:
+    case CostliestBucket::Why::kUnclear:
       break;
   }
   return "";
@@ -152,36 +152,37 @@ std::string whyText(const MostExposedBucket& of) {
 
 BucketVerdict bucketVerdict(const BucketDelays& delays, const RunAnalysis& run) {
   BucketVerdict verdict;
-  MostExposedBucket most;
-  std::size_t row = 0;
   std::size_t cells = 0;
-  for (std::size_t at = 0; at < delays.ranks.size(); ++at) {
-    for (int bucket = 0; bucket < delays.buckets; ++bucket) {
-      const BucketCell& cell = delays.cell(at, bucket);
-      verdict.steps = std::max(verdict.steps, cell.measuredSteps);
-      cells += cell.measuredSteps > 0 ? 1 : 0;
-      const double ms = meanOf(cell, BucketMeasure::kExposed, run.warmUp.firstMeasured);
-      if (ms > most.ms) {
-        most.rank = delays.ranks[at];
-        most.bucket = bucket;
-        most.ms = ms;
-        most.steps = cell.measuredSteps;
-        row = at;
-      }
-    }
+  for (const BucketCell& cell : delays.cells) {
+    verdict.steps = std::max(verdict.steps, cell.measuredSteps);
+    cells += cell.measuredSteps > 0 ? 1 : 0;
   }
   verdict.canTell = verdict.steps >= cost::kFewestForBootstrap;
-  const auto stepMs = stepMsOf(run, most.rank);
-  if (!verdict.canTell || most.ms <= 0 || !stepMs) {
+  const auto most = delays.costs.most();
+  const auto rank = most ? std::ranges::find(delays.ranks, most->rank) : delays.ranks.end();
+  if (!verdict.canTell || rank == delays.ranks.end() || most->bucket >= delays.buckets) {
     return verdict;
   }
-  const CellSteps steps = stepsOf(delays, run, row, most.bucket);
-  const double leastMs = kWorthSpeakingOf * *stepMs;
+  const auto row = static_cast<std::size_t>(rank - delays.ranks.begin());
+  const auto stepMs = stepMsOf(run, most->rank);
+  const CellSteps steps = stepsOf(delays, run, row, most->bucket);
+  if (!stepMs || steps.cost.empty()) {
+    return verdict;
+  }
+  CostliestBucket costliest;
+  costliest.rank = most->rank;
+  costliest.bucket = most->bucket;
+  costliest.ms = most->ms;
+  costliest.steps = static_cast<std::uint32_t>(steps.cost.size());
+  // Of a bucket that is not communicated in each step, a share of all steps is more of those in
+  // which it is.
+  const double leastMs = kWorthSpeakingOf * *stepMs * delays.costs.steps(most->rank) /
+                         static_cast<double>(steps.cost.size());
   const double tail = cost::kAccusedByChance / static_cast<double>(cells);
-  const auto interval = cost::meanInterval(steps.exposed, tail);
+  const auto interval = cost::meanInterval(steps.cost, tail);
   if (interval && interval->low > leastMs) {
-    explain(most, steps, delays.cell(row, most.bucket), run, leastMs, tail);
-    verdict.mostExposed = most;
+    explain(costliest, steps, delays.cell(row, most->bucket), run, leastMs, tail);
+    verdict.costliest = costliest;
   }
   return verdict;
 }
@@ -193,13 +194,12 @@ std::string textOf(const BucketVerdict& verdict) {
         "needed to tell a cost from chance",
         base::countedText(verdict.steps, "iteration"), cost::kFewestForBootstrap);
   }
-  if (!verdict.mostExposed) {
-    return fmt::format(
-        "No bucket stands out: none is exposed for more than {} of a step beyond chance",
-        base::percentText(100 * kWorthSpeakingOf, 0));
+  if (!verdict.costliest) {
+    return fmt::format("No bucket stands out: none costs more than {} of a step beyond chance",
+                       base::percentText(100 * kWorthSpeakingOf, 0));
   }
-  const MostExposedBucket& of = *verdict.mostExposed;
-  return fmt::format("Bucket {} is exposed most, {} ms a step on rank {}", of.bucket,
+  const CostliestBucket& of = *verdict.costliest;
+  return fmt::format("Bucket {} costs most, {} ms a step on rank {}", of.bucket,
                      base::msText(of.ms), of.rank) +
          whyText(of);
 }

@@ -1,0 +1,90 @@
+#include "engine/analysis/BucketCosts.h"
+
+#include <algorithm>
+
+#include "engine/trace/Event.h"
+
+namespace lockstep::analysis {
+
+bool BucketCosts::counts(const StepOverlap& step, std::uint32_t firstMeasured) {
+  const StepTimes& times = step.times;
+  return times.step >= firstMeasured && !times.incomplete && trace::isTypical(times.kept);
+}
+
+void BucketCosts::add(std::span<const StepOverlap> steps, std::uint32_t firstMeasured) {
+  for (const StepOverlap& step : steps) {
+    if (!counts(step, firstMeasured)) {
+      continue;
+    }
+    const int rank = step.times.rank;
+    steps_[rank] += 1;
+    for (const TailItem& item : step.tail) {
+      if (item.bucket == trace::kNoBucket) {
+        continue;
+      }
+      Sum& sum = sums_[{rank, item.bucket}];
+      Part& part = sum.causes[item.cause];
+      sum.ms += item.ms;
+      part.ms += item.ms;
+      if (item.ms > part.worst.ms) {
+        part.worst = item;
+      }
+    }
+  }
+}
+
+std::uint32_t BucketCosts::steps(int rank) const {
+  const auto of = steps_.find(rank);
+  return of == steps_.end() ? 0 : of->second;
+}
+
+std::optional<double> BucketCosts::meanMs(int rank, std::uint16_t bucket) const {
+  const std::uint32_t count = steps(rank);
+  if (count == 0) {
+    return std::nullopt;
+  }
+  const auto of = sums_.find({rank, bucket});
+  return of == sums_.end() ? 0 : of->second.ms / count;
+}
+
+std::optional<BucketCost> BucketCosts::most() const {
+  std::optional<BucketCost> most;
+  for (const auto& [place, sum] : sums_) {
+    const double ms = sum.ms / steps_.at(place.first);
+    if (ms > (most ? most->ms : 0)) {
+      const auto largest = std::ranges::max_element(
+          sum.causes, {}, [](const auto& cause) { return cause.second.ms; });
+      most = {place.first, place.second, ms, largest->second.worst};
+    }
+  }
+  return most;
+}
+
+void StepCosts::add(const StepOverlap& step, std::uint32_t firstMeasured) {
+  // Of a step that is kept as sums there is nothing to tell its buckets by.
+  if (step.times.incomplete || step.times.kept == trace::KeptDetail::kSums) {
+    return;
+  }
+  steps_.push_back({step.times.step, BucketCosts::counts(step, firstMeasured), parts_.size()});
+  for (const TailItem& item : step.tail) {
+    if (item.bucket != trace::kNoBucket) {
+      parts_.emplace_back(item.bucket, static_cast<float>(item.ms));
+    }
+  }
+}
+
+std::optional<StepCosts::Cost> StepCosts::of(std::uint32_t step, std::uint16_t bucket) const {
+  const auto at = std::ranges::lower_bound(steps_, step, {}, &Step::step);
+  if (at == steps_.end() || at->step != step) {
+    return std::nullopt;
+  }
+  Cost cost{0, at->counts};
+  const auto next = at + 1;
+  const std::size_t end = next == steps_.end() ? parts_.size() : next->first;
+  for (std::size_t i = at->first; i < end; ++i) {
+    cost.ms += parts_[i].first == bucket ? parts_[i].second : 0;
+  }
+  return cost;
+}
+
+}  // namespace lockstep::analysis

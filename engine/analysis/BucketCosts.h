@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "engine/analysis/StepOverlap.h"
+
+namespace lockstep::analysis {
+
+// Note [What a bucket costs]
+// The part of a rank's exposed time that Note [Tail] gives to the bucket. Each moment is given away
+// once, so that what all buckets of a rank cost is no more than what it has exposed; what is
+// exposed of a bucket (BucketMeasure::kExposed) counts a moment for each bucket that is in flight
+// then. The mean is over all measured steps of the rank, whether the bucket was communicated in
+// them or not.
+// Whoever names the bucket that costs most, names BucketCosts::most(): the verdict
+// (diagnosis/Verdict.h), and the headline over rank by bucket (diagnosis/CostliestBucket.h).
+
+/// What the communication of a bucket costs a rank, over its measured steps.
+struct BucketCost {
+  int rank = 0;
+  std::uint16_t bucket = 0;
+  double ms = 0;  ///< a step, the mean over all measured steps of the rank
+  /// The part that has most of one cause, where it was largest.
+  TailItem worst;
+};
+
+/// What buckets cost the ranks, step after step. A copy costs as much as there are ranks, buckets
+/// and causes.
+class BucketCosts {
+ public:
+  /// Whether means have this step: it is measured and complete, and was not kept for what it is.
+  [[nodiscard]] static bool counts(const StepOverlap& step, std::uint32_t firstMeasured);
+
+  /// Adds steps that have their tails, none of them among those that are here.
+  void add(std::span<const StepOverlap> steps, std::uint32_t firstMeasured);
+  /// Of a rank, how many steps count.
+  [[nodiscard]] std::uint32_t steps(int rank) const;
+  /// A step; none: no step of the rank counts.
+  [[nodiscard]] std::optional<double> meanMs(int rank, std::uint16_t bucket) const;
+  /// Returns the bucket that costs a rank most; none: no bucket costs anything.
+  [[nodiscard]] std::optional<BucketCost> most() const;
+
+ private:
+  struct Part {
+    double ms = 0;
+    TailItem worst;
+  };
+  struct Sum {
+    double ms = 0;
+    std::map<TailCause, Part> causes;
+  };
+  using Place = std::pair<int, std::uint16_t>;  // rank and bucket
+
+  std::map<int, std::uint32_t> steps_;  // by rank
+  std::map<Place, Sum> sums_;
+};
+
+/// What buckets cost one rank in each of its steps.
+class StepCosts {
+ public:
+  struct Cost {
+    double ms = 0;
+    bool counts = false;  ///< BucketCosts::counts
+  };
+
+  /// Adds a step that has its tail, later than those that are here.
+  void add(const StepOverlap& step, std::uint32_t firstMeasured);
+  /// None: it is not known, since events were dropped or left out, or the step has not ended.
+  [[nodiscard]] std::optional<Cost> of(std::uint32_t step, std::uint16_t bucket) const;
+
+ private:
+  struct Step {
+    std::uint32_t step = 0;
+    bool counts = false;
+    std::size_t first = 0;  // of its parts, which go on to those of the next step
+  };
+
+  std::vector<Step> steps_;
+  std::vector<std::pair<std::uint16_t, float>> parts_;  // bucket and ms; of a bucket several
+};
+
+}  // namespace lockstep::analysis

@@ -9,6 +9,7 @@
 
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/base/ExitCodes.h"
+#include "engine/base/FreedMemory.h"
 #include "engine/trace/RunFile.h"
 #include "ui/model/RunAnalyser.h"
 #include "ui/model/RunModel.h"
@@ -72,7 +73,9 @@ int drawPictures(const Options& options) {
     if (analyses) {
       analysed = std::make_shared<ui::AnalysedRun>();
       analysed->data = models.back()->snapshot();
+      base::giveBackFreedMemory();
       analysed->analysis = analysis::analyse(analysed->data);
+      base::giveBackFreedMemory();
       analysed->ranks = ui::placesOf(models.back()->ranks());
       analysed->hosts = models.back()->hosts();
     }

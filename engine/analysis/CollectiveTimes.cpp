@@ -14,8 +14,9 @@ using trace::EventKind;
 using trace::Operation;
 using trace::SpanRow;
 
+/// `mostNs`: no two ranks' clocks are in doubt by more.
 void measure(CollectiveTimes& collective, std::size_t ranks, const trace::ClockDoubt& doubt,
-             double nsPerTick) {
+             double mostNs, double nsPerTick) {
   std::sort(collective.arrivals.begin(), collective.arrivals.end(),
             [](const Arrival& a, const Arrival& b) { return a.rank < b.rank; });
   const auto byStart = [](const Arrival& a, const Arrival& b) {
@@ -31,10 +32,11 @@ void measure(CollectiveTimes& collective, std::size_t ranks, const trace::ClockD
   collective.complete = true;
   collective.lastRank = last->rank;
   for (Arrival& arrival : collective.arrivals) {
-    const std::int64_t doubtNs = doubt.betweenNs(arrival.rank, last->rank);
-    const bool unclear =
-        doubtNs > 0 && static_cast<double>(lastTicks - arrival.startTicks) * nsPerTick <=
-                           static_cast<double>(doubtNs);
+    // What is between two ranks is a search or four: of many ranks most came too early to ask.
+    const double earlierNs = static_cast<double>(lastTicks - arrival.startTicks) * nsPerTick;
+    const std::int64_t doubtNs =
+        earlierNs <= mostNs ? doubt.betweenNs(arrival.rank, last->rank) : 0;
+    const bool unclear = doubtNs > 0 && earlierNs <= static_cast<double>(doubtNs);
     if (unclear) {
       collective.lastRank.reset();
     }
@@ -149,12 +151,18 @@ std::vector<CollectiveTimes> CollectiveSpans::gather(const trace::ClockDoubt& do
     }
     call.arrivals.push_back({part.rank, arrivalTicks, endTicks});
   }
+  std::int64_t mostNs = 0;
+  for (const auto& [group, ranks] : ranksOf_) {
+    for (const int rank : ranks) {
+      mostNs = std::max(mostNs, doubt.none() ? 0 : 2 * doubt.ofNs(rank));
+    }
+  }
   std::vector<CollectiveTimes> all;
   for (auto& [key, call] : calls) {
     const auto forgotten = forgotten_.find(key.group);
     stale_ = stale_ || (forgotten != forgotten_.end() && key.number <= forgotten->second);
     if (!call.arrivals.empty()) {
-      measure(call, ranksOf_[key.group].size(), doubt, nsPerTick);
+      measure(call, ranksOf_[key.group].size(), doubt, static_cast<double>(mostNs), nsPerTick);
       all.push_back(std::move(call));
     }
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/analysis/GrowingFigure.h"
+#include "engine/base/InHalves.h"
 
 namespace lockstep::analysis {
 namespace {
@@ -218,12 +219,23 @@ RunAnalysis RunTotals::figures(WarmUp warmUp, const base::ClockCalibration& cloc
       slowest = std::min(slowest.value_or(*rate), *rate);
     }
   };
+  // The medians of each rank are a sort each.
+  constexpr std::size_t kWorthTwoThreads = 16;
+  std::vector<std::pair<int, const OfRank*>> ranks;
   for (const auto& [number, ofRank] : ranks_) {
-    const RankAnalysis& rank = run.ranks.emplace_back(figuresOf(number, ofRank, clock));
+    ranks.emplace_back(number, &ofRank);
+  }
+  run.ranks.resize(ranks.size());
+  base::inHalves(ranks.size(), kWorthTwoThreads, [&](std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) {
+      run.ranks[i] = figuresOf(ranks[i].first, *ranks[i].second, clock);
+    }
+  });
+  for (const RankAnalysis& rank : run.ranks) {
     slower(run.stepsPerSecond, rank.stepsPerSecond);
     slower(run.wallStepsPerSecond, rank.wallStepsPerSecond);
     if (rank.exposedMs && *rank.exposedMs > run.exposedMs.value_or(-1)) {
-      run.exposedRank = number;
+      run.exposedRank = rank.rank;
       run.exposedMs = rank.exposedMs;
       run.overlapPercent = rank.overlapPercent;
     }

@@ -28,4 +28,10 @@ void keepFreedMemory() {
 #endif
 }
 
+void giveBackFreedMemory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
 }  // namespace lockstep::base

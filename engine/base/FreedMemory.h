@@ -10,4 +10,9 @@ namespace lockstep::base {
 /// MALLOC_*_), or the C library is another, nothing changes.
 void keepFreedMemory();
 
+/// Gives the kernel the memory that this process has freed and the C library keeps: after work that
+/// took much on its way, in many small blocks, and before more is taken elsewhere. Costs some
+/// milliseconds where there is much of it. [any-thread]
+void giveBackFreedMemory();
+
 }  // namespace lockstep::base

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,10 +16,12 @@
 #include "engine/base/Clock.h"
 #include "engine/base/NumberText.h"
 #include "engine/capture/HeldSteps.h"
+#include "engine/capture/KeptMetrics.h"
 #include "engine/capture/KeptSamples.h"
 #include "engine/capture/LeftOut.h"
 #include "engine/capture/PhasesOnly.h"
 #include "engine/capture/RankSums.h"
+#include "engine/capture/RoomAhead.h"
 #include "engine/capture/UnlikeSteps.h"
 #include "engine/trace/Event.h"
 
@@ -56,7 +58,8 @@ constexpr std::size_t kDecisionsKept = 64;  // for what comes late
 //
 // The limit of the file: with nine tenths of it written, steps that begin are summed up and nothing
 // more, samples neither; with all of it, only facts are written, and what the run came to. No rank
-// notices.
+// notices. Steps that have begun are finished, so what ranks have still to tell of these counts as
+// written (RoomAhead), and it is looked at as rows come: a fast run writes many steps a commit.
 class DetailWriter final : public trace::RunFileWriter {
  public:
   DetailWriter(std::unique_ptr<trace::RunFileWriter> file, const DetailOptions& options)
@@ -64,6 +67,7 @@ class DetailWriter final : public trace::RunFileWriter {
 
   void setInfo(const trace::RunInfo& info) override {
     info_ = info;
+    ahead_.setRanks(static_cast<std::size_t>(std::max(info.worldSize, 0)));
     if (!info.driftingHook.empty()) {
       samples_.allowDifferent();
     }
@@ -112,6 +116,7 @@ class DetailWriter final : public trace::RunFileWriter {
     if (!isHeld(event.step) || !isOfStep(event)) {
       steps_.noteHighest(event.step);
       file_->addEvent(track, event);
+      noteWritten(rank, event);
     } else if (steps_.isOver(event.step)) {
       addLate(rank, track, event);
     } else {
@@ -131,6 +136,7 @@ class DetailWriter final : public trace::RunFileWriter {
       }
     } else if (!isCounter(metric) || !thinsCounters() || isDue(metric)) {
       file_->addMetric(metric);
+      ahead_.addRows(1);
     }
   }
 
@@ -150,6 +156,7 @@ class DetailWriter final : public trace::RunFileWriter {
       steps_.add(rank, fingerprint);
     } else if (room_ == Room::kAll) {
       file_->addFingerprint(rank, fingerprint);
+      ahead_.addRows(fingerprint.hashes.size());
     }
   }
   void addGradients(int rank, const trace::GradientsMessage& gradients) override {
@@ -171,10 +178,10 @@ class DetailWriter final : public trace::RunFileWriter {
     nowNs_ = base::monotonicNs();
     while (steps_.ready(nowNs_)) {
       decide();
-    }
-    if (options_.limitBytes > 0) {
       measureRoom();
     }
+    ahead_.evenOut();
+    measureRoom();
     if (nowNs_ - infoNs_ >= kSecondNs && leftOut_.text() != writtenText_) {
       writeInfo();
     }
@@ -211,34 +218,6 @@ class DetailWriter final : public trace::RunFileWriter {
 
   [[nodiscard]] bool thinsSamples(std::uint32_t step) const {
     return options_.detail == Detail::kOutliers && room_ == Room::kAll && !steps_.isOver(step);
-  }
-
-  static bool isOfStep(const trace::MetricRow& metric) {
-    constexpr std::array<std::string_view, 7> kNames{"loss",
-                                                     "forward_compute_time",
-                                                     "backward_compute_time",
-                                                     "backward_comm_time",
-                                                     "backward_compute_comm_overlap_time",
-                                                     "forward_compute_time_start",
-                                                     "unused_parameter_size"};
-    return std::find(kNames.begin(), kNames.end(), metric.name) != kNames.end();
-  }
-  static bool isOfStep(const trace::Event& event) { return capture::isOfStep(event); }
-
-  /// What a run came to.
-  static bool isOfEnd(const trace::MetricRow& metric) {
-    return metric.name == "final_loss" || metric.name == "test_loss" ||
-           metric.name == "test_accuracy";
-  }
-
-  static bool isCounter(const trace::MetricRow& metric) {
-    constexpr auto kLast = static_cast<std::uint16_t>(trace::CounterId::kStolenPercent);
-    for (std::uint16_t id = 0; id <= kLast; ++id) {
-      if (metric.name == trace::name(static_cast<trace::CounterId>(id))) {
-        return true;
-      }
-    }
-    return false;
   }
 
   /// Whether two seconds have gone by since the last of this rank and name.
@@ -398,10 +377,32 @@ class DetailWriter final : public trace::RunFileWriter {
     }
   }
 
+  /// An event of which the step is not held was written.
+  void noteWritten(int rank, const trace::Event& event) {
+    if (isOfStep(event)) {
+      ahead_.add(rank, event.step);
+    } else {
+      ahead_.addRows(1);
+    }
+    if (room_ == Room::kAll && ahead_.bytes() >= sumsFromBytes()) {
+      measureRoom();
+    }
+  }
+
+  [[nodiscard]] double sumsFromBytes() const {
+    return options_.limitBytes == 0 ? std::numeric_limits<double>::infinity()
+                                    : kSumsFromPart * static_cast<double>(options_.limitBytes);
+  }
+
   void measureRoom() {
-    const auto bytes = static_cast<double>(file_->bytes());
+    if (options_.limitBytes == 0) {
+      return;
+    }
+    const std::uint64_t written = file_->bytes();
+    const auto bytes = static_cast<double>(written);
     const auto limit = static_cast<double>(options_.limitBytes);
-    if (room_ == Room::kAll && bytes >= kSumsFromPart * limit) {
+    ahead_.measured(written);
+    if (room_ == Room::kAll && ahead_.bytes() >= sumsFromBytes()) {
       // Steps that some rank may have begun are finished as they were begun.
       heldFrom_ = options_.detail == Detail::kFull ? steps_.highest() + 2 : heldFrom_;
       const std::uint32_t from =
@@ -448,6 +449,7 @@ class DetailWriter final : public trace::RunFileWriter {
   const DetailOptions options_;
   LeftOut leftOut_;
   HeldSteps steps_;
+  RoomAhead ahead_;
   UnlikeSteps unlike_;
   KeptSamples samples_;
   std::optional<trace::MetricRow> lastLoss_;  // of rank 0, where it was left out

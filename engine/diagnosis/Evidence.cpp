@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/analysis/GrowingAnalysis.h"
+#include "engine/base/FreedMemory.h"
 #include "engine/trace/WholeRun.h"
 
 namespace lockstep::diagnosis {
@@ -138,6 +139,7 @@ Evidence evidenceOf(Recording recording, const std::filesystem::path& path) {
   evidence.steps = recording.analysis
                        ? analysis::stepOverlaps(data, evidence.run)
                        : analysis::stepOverlaps(data, evidence.run, std::move(activity));
+  base::giveBackFreedMemory();
   auto calls = std::async(std::launch::async, [&data, &info = evidence.info] {
     return analysis::callSequences(data, analysis::recordedToItsEnd(info));
   });
@@ -145,6 +147,7 @@ Evidence evidenceOf(Recording recording, const std::filesystem::path& path) {
   addTransfers(evidence, evidence.steps, evidence.exposedTransfers);
   evidence.bucketCosts.add(evidence.steps, evidence.run.warmUp.firstMeasured);
   dropTails(evidence.steps, 0);
+  base::giveBackFreedMemory();
   evidence.divergence = analysis::divergence(data);
   evidence.calls = calls.get();
   complete(evidence, path);

@@ -22,6 +22,7 @@ using trace::EventKind;
 
 // More steps make a mean no surer, and a long run would be all in memory twice.
 constexpr std::uint32_t kMostSteps = 512;
+constexpr std::size_t kWorthTwoThreads = 64;  // ranks that one is compared with
 
 /// One step of one rank, as its spans tell it.
 struct StepSpans {
@@ -250,43 +251,53 @@ class PartOfSteps {
   bool known_ = false;
 };
 
+/// What a rank took for one part more than the others.
+Excess excessOfPart(const std::vector<RankWork>& work, const RankWork& own, const WorkPart& part) {
+  std::vector<PartOfSteps> others;
+  for (const RankWork& of : work) {
+    if (&of != &own) {
+      others.emplace_back(of, part);
+    }
+  }
+  Excess excess{part, {}, {}, 0};
+  PartOfSteps mine(own, part);
+  for (const std::uint32_t step : own.steps()) {
+    const auto ms = mine.next(step);
+    std::vector<double> theirs;
+    theirs.reserve(others.size());
+    for (PartOfSteps& of : others) {
+      const auto other = ms ? of.next(step) : std::nullopt;
+      if (!other) {
+        break;
+      }
+      theirs.push_back(*other);
+    }
+    // Where all the others have it, too.
+    if (!theirs.empty() && theirs.size() == others.size()) {
+      excess.steps.push_back(step);
+      excess.ms.push_back(*ms - cost::median(std::move(theirs)).value_or(*ms));
+    }
+  }
+  if (!excess.ms.empty()) {
+    excess.meanMs = std::accumulate(excess.ms.begin(), excess.ms.end(), 0.0) /
+                    static_cast<double>(excess.ms.size());
+  }
+  return excess;
+}
+
 }  // namespace
 
 std::vector<Excess> excessOf(const std::vector<RankWork>& work, int rank) {
   const auto own =
       std::find_if(work.begin(), work.end(), [&](const RankWork& of) { return of.rank() == rank; });
-  std::vector<Excess> all;
-  for (const WorkPart& part : own == work.end() ? std::vector<WorkPart>() : own->parts()) {
-    std::vector<PartOfSteps> others;
-    for (const RankWork& of : work) {
-      if (&of != &*own) {
-        others.emplace_back(of, part);
-      }
+  std::vector<Excess> all(own == work.end() ? 0 : own->parts().size());
+  const std::size_t worthTwoThreads = work.size() < kWorthTwoThreads ? all.size() + 1 : 2;
+  base::inHalves(all.size(), worthTwoThreads, [&](std::size_t from, std::size_t to) {
+    for (std::size_t part = from; part < to; ++part) {
+      all[part] = excessOfPart(work, *own, own->parts()[part]);
     }
-    Excess excess{part, {}, {}, 0};
-    PartOfSteps mine(*own, part);
-    for (const std::uint32_t step : own->steps()) {
-      const auto ms = mine.next(step);
-      std::vector<double> theirs;
-      for (PartOfSteps& of : others) {
-        const auto other = ms ? of.next(step) : std::nullopt;
-        if (!other) {
-          break;
-        }
-        theirs.push_back(*other);
-      }
-      // Where all the others have it, too.
-      if (!theirs.empty() && theirs.size() == others.size()) {
-        excess.steps.push_back(step);
-        excess.ms.push_back(*ms - cost::median(std::move(theirs)).value_or(*ms));
-      }
-    }
-    if (!excess.ms.empty()) {
-      excess.meanMs = std::accumulate(excess.ms.begin(), excess.ms.end(), 0.0) /
-                      static_cast<double>(excess.ms.size());
-      all.push_back(std::move(excess));
-    }
-  }
+  });
+  std::erase_if(all, [](const Excess& excess) { return excess.ms.empty(); });
   std::stable_sort(all.begin(), all.end(),
                    [](const Excess& a, const Excess& b) { return a.meanMs > b.meanMs; });
   return all;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "engine/base/Try.h"
 #include "engine/launch/ControlSocket.h"
@@ -75,6 +76,32 @@ base::Result<std::string> exchange(const std::filesystem::path& socket, const st
   return line;
 }
 
+bool takesCommands(const trace::RunInfo& info) {
+  return info.state == trace::RunState::kStarting || info.state == trace::RunState::kRunning;
+}
+
+/// What a run file says of its run once it names its socket: the file is there some milliseconds
+/// before its recorder first writes into it. Of a run that takes no commands it is not waited for.
+base::Result<trace::RunInfo> infoWithSocket(const std::filesystem::path& runFile,
+                                            std::chrono::milliseconds timeout) {
+  constexpr std::chrono::milliseconds kLookEvery{10};
+  const Clock::time_point deadline = Clock::now() + timeout;
+  while (true) {
+    const trace::RunInfo info = LOCKSTEP_TRY(trace::readRunSummary(runFile)).info;
+    if (!takesCommands(info) || !info.controlSocket.empty()) {
+      return info;
+    }
+    if (Clock::now() >= deadline) {
+      return Error{ExitCode::kEnvironment,
+                   fmt::format("the supervisor of this run, process {}, has not said within {:.3g} s "
+                               "where it takes commands; send it again",
+                               info.supervisorPid, std::chrono::duration<double>(timeout).count()),
+                   runFile.string()};
+    }
+    std::this_thread::sleep_for(kLookEvery);
+  }
+}
+
 }  // namespace
 
 std::filesystem::path controlDirectory(const std::filesystem::path& chosen) {
@@ -92,14 +119,12 @@ std::filesystem::path controlDirectory(const std::filesystem::path& chosen) {
 base::Result<std::string> sendControl(const std::filesystem::path& runFile,
                                       const ControlCommand& command,
                                       std::chrono::milliseconds timeout) {
-  const auto summary = LOCKSTEP_TRY(trace::readRunSummary(runFile));
-  const trace::RunInfo& info = summary.info;
+  const trace::RunInfo info = LOCKSTEP_TRY(infoWithSocket(runFile, timeout));
   // Whether it lives is not known of a recorder whose host has another name. Its socket can be
   // reached where that is a container of this machine that shares the folder.
   const bool isElsewhere = info.hostName != trace::hostName() && !info.controlSocket.empty() &&
                            !trace::hasEnded(info.state);
-  if (!isElsewhere && info.state != trace::RunState::kStarting &&
-      info.state != trace::RunState::kRunning) {
+  if (!isElsewhere && !takesCommands(info)) {
     return Error{
         ExitCode::kBadInput,
         fmt::format("this run takes no commands, its state is \"{}\"", trace::name(info.state)),

@@ -96,8 +96,9 @@ class ControlServer {
 std::filesystem::path controlDirectory(const std::filesystem::path& chosen = {});
 
 /// Sends one command to the supervisor of `runFile` and returns its answer, a JSON object.
-/// Blocks up to `timeout`. Error: the run has ended, its supervisor is gone or on another host,
-/// or it refused; [any-thread].
+/// Blocks up to `timeout`, and before that as long where the file is so new that it does not name
+/// its socket. Error: the run has ended, its supervisor is gone or on another host, or it refused;
+/// [any-thread].
 base::Result<std::string> sendControl(const std::filesystem::path& runFile,
                                       const ControlCommand& command,
                                       std::chrono::milliseconds timeout = std::chrono::seconds(5));

@@ -1,6 +1,7 @@
 #include "engine/report/RunReport.h"
 
 #include <algorithm>
+#include <future>
 #include <optional>
 #include <utility>
 
@@ -76,15 +77,20 @@ class Gathering {
     report_.stepsPerSecondWithin = analysed.stepsPerSecond;
     report_.figures = analysed.ranks;
     report_.lateness = analysed.lateness;
-    if (report_.figures.size() > kHandful) {
-      report_.likeness = diagnosis::rankLikeness(analysed, report_.ranks, report_.hosts);
-    }
+    // Of many ranks it takes as long as the diagnosis.
+    const bool many = report_.figures.size() > kHandful;
+    auto likeness = std::async(many ? std::launch::async : std::launch::deferred, [&] {
+      return diagnosis::rankLikeness(analysed, report_.ranks, report_.hosts);
+    });
     report_.stolenPercent = analysis::stolenPercent(evidence.data);
     report_.bottlenecks = analysis::rankOverlaps(evidence.steps, analysed.warmUp.firstMeasured);
     report_.causes = evidence.causes;
     report_.checks = analysed.checks;
     report_.divergence = evidence.divergence;
     report_.diagnosis = diagnosis::diagnose(evidence);
+    if (many) {
+      report_.likeness = likeness.get();
+    }
     report_.layouts = evidence.data.layouts;
     return {std::move(report_), std::move(evidence), std::move(notAnalysed_)};
   }

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "engine/base/FreedMemory.h"
 #include "engine/base/Try.h"
 #include "engine/export/OutputFile.h"
 #include "engine/report/RunReport.h"
@@ -23,6 +24,7 @@ base::Result<std::uint64_t> writeHtml(const std::filesystem::path& run,
   if (!exports::goesOn(progress, kRead)) {
     return exports::interrupted();
   }
+  base::giveBackFreedMemory();
   const std::string page = html::page(reported);
   output->write(page);
   if (!exports::goesOn(progress, kMade)) {

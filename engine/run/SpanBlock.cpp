@@ -109,7 +109,8 @@ void SpanBlock::cut(std::size_t first) {
 // is tried first, so that a search is rare.
 std::uint16_t SpanBlock::indexOf(const Sort& wanted) {
   // Spans take turns: the one after the last, then its like, then whatever is known.
-  const std::size_t next = sorts_.empty() ? 0 : (lastSort_ + std::size_t{1}) % sorts_.size();
+  const std::size_t after = lastSort_ + std::size_t{1};
+  const std::size_t next = after < sorts_.size() ? after : 0;
   std::size_t found = next;
   if (sorts_.empty() || sorts_[next] != wanted) {
     found = !sorts_.empty() && sorts_[lastSort_] == wanted

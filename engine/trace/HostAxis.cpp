@@ -105,10 +105,14 @@ void HostAxis::placeRows(std::vector<Row>& rows, std::size_t first,
                          std::map<int, std::vector<Row>>& waiting, const HostOf& hostOf) {
   // Moves what stays down over what waits, in one pass and in order.
   auto kept = rows.begin() + static_cast<std::ptrdiff_t>(first);
+  auto placement = placements_.end();
+  int placed = kRecordingHost;  // of the row before: the next is likely of it too
   for (auto row = kept; row != rows.end(); ++row) {
     const int host = hostOf(*row);
     if (host != kRecordingHost) {
-      const auto placement = placements_.find(host);
+      if (host != placed) {
+        placement = placements_.find(placed = host);
+      }
       if (placement == placements_.end()) {
         waiting[host].push_back(std::move(*row));
         continue;
@@ -127,9 +131,15 @@ void HostAxis::place(std::vector<SpanRow>& rows, std::size_t first) {
   if (hostOfTrack_.empty()) {
     return;
   }
-  placeRows(rows, first, waitingSpans_, [this](const SpanRow& row) {
-    const auto host = hostOfTrack_.find(row.track);
-    return host == hostOfTrack_.end() ? kRecordingHost : host->second;
+  std::optional<std::int32_t> track;  // of the row before, likewise
+  int host = kRecordingHost;
+  placeRows(rows, first, waitingSpans_, [&](const SpanRow& row) {
+    if (row.track != track) {
+      const auto of = hostOfTrack_.find(row.track);
+      host = of == hostOfTrack_.end() ? kRecordingHost : of->second;
+      track = row.track;
+    }
+    return host;
   });
 }
 

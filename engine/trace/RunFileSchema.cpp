@@ -263,4 +263,12 @@ bool hasPackedSteps(sqlite::Database& database) {
   return minorOf(database) >= kSinceMinor;
 }
 
+std::int64_t rootOfSpans(Database& database) {
+  Statement select(database, "SELECT rootpage, sql FROM sqlite_master WHERE name = 'spans'");
+  // SQLite keeps the statement by which a table was made, as it was given.
+  const bool ours = select.row() &&
+                    std::string_view(kTables).find(select.text(1) + ';') != std::string_view::npos;
+  return ours ? select.integer(0) : 0;
+}
+
 }  // namespace lockstep::trace::schema

@@ -51,4 +51,8 @@ bool hasReducedBuckets(sqlite::Database& database);
 /// Says whether a run file may have packed steps, as 1.8 and later do: the table `packed_steps`.
 bool hasPackedSteps(sqlite::Database& database);
 
+/// The page in which the table `spans` begins, where its columns are those that are made now; 0:
+/// they are others.
+std::int64_t rootOfSpans(sqlite::Database& database);
+
 }  // namespace lockstep::trace::schema

@@ -6,6 +6,7 @@
 
 #include "engine/base/Thread.h"
 #include "engine/base/Try.h"
+#include "engine/trace/SpanPages.h"
 
 namespace lockstep::trace {
 namespace {
@@ -55,13 +56,9 @@ void endRows(sqlite3_context* context) {
 // Adds the rows with ids above `after` up to `last`. They are handed over by an aggregate function
 // within the statement: to step to each row and to ask for its columns one by one takes a quarter
 // longer.
-void readRange(Database& database, std::int64_t after, std::int64_t last,
-               std::vector<SpanRow>& rows) {
+void readByStatement(Database& database, std::int64_t after, std::int64_t last,
+                     std::vector<SpanRow>& rows) {
   Rows into{&rows, static_cast<std::size_t>(last - after), after};
-  rows.reserve(rows.size() + into.room);
-  if (!database.ok()) {
-    return;
-  }
   const auto define = [&](Rows* to, auto step, auto end) {
     return sqlite3_create_function_v2(database.handle(), "take_span", 9,
                                       SQLITE_UTF8 | SQLITE_DIRECTONLY, to, nullptr, step, end,
@@ -78,6 +75,15 @@ void readRange(Database& database, std::int64_t after, std::int64_t last,
     }
   }
   define(nullptr, nullptr, nullptr);  // `into` ends here
+}
+
+// The same, from the pages of the file where that can be.
+void readRange(Database& database, std::int64_t after, std::int64_t last,
+               std::vector<SpanRow>& rows) {
+  rows.reserve(rows.size() + static_cast<std::size_t>(last - after));
+  if (database.ok() && !readSpanPages(database, after, last, rows)) {
+    readByStatement(database, after, last, rows);
+  }
 }
 
 std::int64_t highestId(Database& database) {

@@ -1,5 +1,7 @@
 #include "engine/trace/WholeRun.h"
 
+#include <future>
+
 #include "engine/base/Try.h"
 
 namespace lockstep::trace {
@@ -12,11 +14,15 @@ base::Status readWholeRun(const std::filesystem::path& path,
 
 base::Status readWholeRun(RunFileReader& reader, const std::function<void(RunUpdate&)>& take,
                           std::size_t spansAtOnce) {
-  for (bool more = true; more;) {
-    auto polled = LOCKSTEP_TRY(reader.poll(spansAtOnce));
-    more = polled.spans.size() == spansAtOnce;
+  auto polled = LOCKSTEP_TRY(reader.poll(spansAtOnce));
+  while (polled.spans.size() == spansAtOnce) {
+    // What comes next is read while this is taken.
+    auto next =
+        std::async(std::launch::async, [&reader, spansAtOnce] { return reader.poll(spansAtOnce); });
     take(polled);
+    polled = LOCKSTEP_TRY(next.get());
   }
+  take(polled);
   return {};
 }
 

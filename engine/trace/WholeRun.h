@@ -8,11 +8,11 @@
 
 namespace lockstep::trace {
 
-/// Hands over all that a run file holds now, a batch of spans at a time. Errors: those of
-/// RunFileReader.
+/// Hands over all that a run file holds now, a batch of spans at a time, on the thread that calls.
+/// Errors: those of RunFileReader.
 base::Status readWholeRun(const std::filesystem::path& path,
                           const std::function<void(RunUpdate&)>& take);
 base::Status readWholeRun(RunFileReader& reader, const std::function<void(RunUpdate&)>& take,
-                          std::size_t spansAtOnce = 200'000);
+                          std::size_t spansAtOnce = 100'000);
 
 }  // namespace lockstep::trace

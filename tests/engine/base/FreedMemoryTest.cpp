@@ -8,8 +8,11 @@
 #include <sys/resource.h>
 
 #include <cstdlib>
-#include <initializer_list>
 #include <cstring>
+#include <fstream>
+#include <initializer_list>
+#include <memory>
+#include <vector>
 
 namespace lockstep::base {
 namespace {
@@ -32,7 +35,25 @@ long faultsOfABlock() {
   return faults() - before;
 }
 
-// First: what the second one does lasts as long as the process.
+TEST(FreedMemory, OfSmallBlocksIsGivenBackToTheKernel) {
+  const auto residentPages = [] {
+    long pages = 0;
+    long resident = 0;
+    std::ifstream("/proc/self/statm") >> pages >> resident;
+    return resident;
+  };
+  std::vector<std::unique_ptr<char[]>> blocks;
+  for (std::size_t bytes = 0; bytes < kBytes; bytes += 4'000) {
+    blocks.push_back(std::make_unique<char[]>(4'000));
+  }
+  const auto last = std::make_unique<char[]>(4'000);  // what is after them keeps them here
+  blocks.clear();
+  const long before = residentPages();
+  giveBackFreedMemory();
+  EXPECT_LT(residentPages(), before - kPages / 2);
+}
+
+// Before the next: what that does lasts as long as the process.
 TEST(FreedMemory, IsLeftAloneWhereTheEnvironmentSetsTheAllocatorUp) {
   setenv("MALLOC_TRIM_THRESHOLD_", "131072", 1);
   keepFreedMemory();

@@ -257,6 +257,23 @@ TEST_F(LimitTest, NearItOnlySumsAreWrittenAndTheFiguresStayRight) {
               HasSubstr("there are sums alone, since the file came near its limit of"));
 }
 
+// A run that is faster than its recorder: two hundred steps of each rank lie in its ring.
+TEST_F(LimitTest, IsKeptToByARunThatWritesManyStepsAtATime) {
+  for (const Detail detail : {Detail::kFull, Detail::kSteps, Detail::kOutliers}) {
+    MadeJob job(4, 2'000);
+    job.stepsAPass = 200;
+    const std::string name = "limited" + std::to_string(static_cast<int>(detail));
+    record(name, job, {detail, 4 * kLimit});
+    EXPECT_LT(size(name), 1.05 * 4 * kLimit) << name;
+    const RunUpdate run = read(name);
+    EXPECT_EQ(run.info->state, trace::RunState::kFinished);
+    for (const analysis::CallSequence& calls :
+         analysis::callSequences(analysis::readRunData(path(name)).value(), true)) {
+      EXPECT_EQ(calls.mismatches, 0U) << "a step that has begun is written of all ranks";
+    }
+  }
+}
+
 TEST_F(LimitTest, AtItNothingIsWrittenAndTheRunGoesOn) {
   record("limited", MadeJob(2, 5'000), {Detail::kOutliers, kLimit / 2});
   EXPECT_LT(size("limited"), 1.1 * kLimit / 2);

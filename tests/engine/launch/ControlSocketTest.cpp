@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <future>
+#include <thread>
 
 #include "engine/launch/detail/UnixSocket.h"
 #include "engine/trace/HostFacts.h"
@@ -160,6 +161,32 @@ TEST_F(ControlSocketTest, ASupervisorsRefusalIsItsSentenceAsItStands) {
   const auto refused = stop(liveRun(server.value()->path()));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().what, "rank 1 of \"my job\" is not there");
+}
+
+TEST_F(ControlSocketTest, ACommandWaitsForTheFirstWordsOfARecorder) {
+  const auto server =
+      ControlServer::listen(*loop, folder / "control", "run",
+                            [](const ControlCommand&) { return std::string(R"({"ok":true})"); });
+  const auto run = liveRun("");
+  std::thread recorder([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    trace::RunInfo info = trace::readRunSummary(run).value().info;
+    info.controlSocket = server.value()->path().string();
+    writer->setInfo(info);
+    EXPECT_TRUE(writer->commit().ok());
+  });
+  const auto answered = stop(run);
+  recorder.join();
+  EXPECT_TRUE(answered.ok()) << answered.error().message();
+}
+
+TEST_F(ControlSocketTest, ACommandSaysForWhomItWaitedInVain) {
+  const auto refused =
+      sendControl(liveRun(""), {Kind::kTrace, true, {}, 5}, std::chrono::milliseconds(50));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().what,
+            "the supervisor of this run, process " + std::to_string(getpid()) +
+                ", has not said within 0.05 s where it takes commands; send it again");
 }
 
 TEST_F(ControlSocketTest, ASupervisorUnderAnotherHostNameIsReachedBySharedFolders) {

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "engine/base/InHalves.h"
 #include "engine/cost/Sample.h"
 #include "engine/diagnosis/UnlikeRanks.h"
 #include "ui/model/ViewState.h"
@@ -15,6 +16,8 @@ namespace {
 using analysis::BucketCell;
 using analysis::BucketMeasure;
 using analysis::BucketSample;
+
+constexpr std::size_t kWorthTwoThreads = 256;  // cells
 
 struct FigureWords {
   const char* title;
@@ -232,13 +235,18 @@ std::shared_ptr<const BucketContent> GrowingBucketContent::refresh(const Analyse
   content->delays = delays_.refresh(run.data, run.analysis);
   content->firstMeasured = run.analysis.warmUp.firstMeasured;
   content->empty = whyEmpty(*content, run);
-  for (std::size_t at = 0; at < content->delays.cells.size(); ++at) {
-    const BucketCell& cell = content->delays.cells[at];
-    BucketContent::Cell& of = content->cells.emplace_back();
-    for (std::size_t figure = 0; figure < kCellFigures; ++figure) {
-      of[figure] = measured(cell, static_cast<CellFigure>(figure), content->firstMeasured);
+  const std::vector<BucketCell>& cells = content->delays.cells;
+  content->cells.resize(cells.size());
+  base::inHalves(cells.size(), kWorthTwoThreads, [&](std::size_t from, std::size_t to) {
+    for (std::size_t at = from; at < to; ++at) {
+      BucketContent::Cell& of = content->cells[at];
+      for (std::size_t figure = 0; figure < kCellFigures; ++figure) {
+        of[figure] = measured(cells[at], static_cast<CellFigure>(figure), content->firstMeasured);
+      }
+      takeMeanCost(of[static_cast<std::size_t>(CellFigure::kCost)], content->delays, at);
     }
-    takeMeanCost(of[static_cast<std::size_t>(CellFigure::kCost)], content->delays, at);
+  });
+  for (const BucketCell& cell : cells) {
     if (!cell.samples.empty()) {
       content->lastStep = std::max(content->lastStep, cell.samples[cell.samples.size() - 1].step);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 
 #include "ui/chart/Card.h"
 #include "ui/model/RunTitle.h"
@@ -23,7 +24,11 @@ constexpr double kBucketsShare = 0.45;  // of a picture whose height is given, a
 Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size, Theme theme,
                        const std::vector<int>& shown) {
   const Palette& palette = Palette::of(theme);
+  // Each is made on two threads, but for what takes them together at the end: of many ranks as long
+  // as the rest.
+  auto buckets = std::async(std::launch::async, [&run] { return bucketContent(run); });
   const auto content = overlapContent(run);
+  const auto cells = buckets.get();
   Picture picture;
   picture.title = titleOfRun(model);
   OverlapFrame frame;
@@ -32,7 +37,6 @@ Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size
   const OverlapScene rows(*content, palette, frame);
   const int ranks = std::min(
       kMostRows, static_cast<int>(rows.rows().size()) + (rows.spreadPlot().isEmpty() ? 0 : 1));
-  const auto cells = bucketContent(run);
   double above = std::ceil(BucketScene::comfortableHeight(*cells));
   if (size.height() > 0) {
     above = std::min(above, std::floor(kBucketsShare * size.height()));
@@ -47,12 +51,12 @@ Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size
   list.fill(QRectF(QPointF(0, 0), picture.size), palette.surface);
   list.title(QRectF(14, 4, picture.size.width() - 28, kPictureTitle - 4),
              picture.title + QStringLiteral(": overlap"), palette);
-  BucketFrame buckets;
-  buckets.size = QSizeF(picture.size.width(), above);
-  list.append(drawn(BucketScene(*cells, palette, buckets)), QPointF(0, kPictureTitle));
-  const double top = kPictureTitle + above;
-  list.fill(QRectF(0, top, picture.size.width(), 1), palette.gridStrong);
-  const QSizeF rest(picture.size.width(), picture.size.height() - top - 1);
+  BucketFrame top;
+  top.size = QSizeF(picture.size.width(), above);
+  list.append(drawn(BucketScene(*cells, palette, top)), QPointF(0, kPictureTitle));
+  const double below = kPictureTitle + above;
+  list.fill(QRectF(0, below, picture.size.width(), 1), palette.gridStrong);
+  const QSizeF rest(picture.size.width(), picture.size.height() - below - 1);
   DisplayList body;
   if (content->rows == 0) {
     body.fill(QRectF(QPointF(0, 0), rest), palette.background);
@@ -65,7 +69,7 @@ Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size
     frame.lastStep = content->lastStep + 1.0;
     OverlapScene(*content, palette, frame).draw(body);
   }
-  list.append(body, QPointF(0, top + 1));
+  list.append(body, QPointF(0, below + 1));
   return picture;
 }
 

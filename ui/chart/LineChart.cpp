@@ -16,6 +16,7 @@ namespace {
 
 constexpr QMarginsF kAround(54, 24, 12, 20);  // what stands there is about the plot
 constexpr double kHeading = kAround.top();
+constexpr double kBeforeLegend = 14;
 constexpr std::size_t kRanksNamed = 8;
 constexpr float kAllAlpha = 0.14f;  // of a band, and of that of the middle half over it
 constexpr float kHalfAlpha = 0.3f;
@@ -157,7 +158,8 @@ void drawLineChart(DisplayList& list, const QRectF& rect, const ChartText& text,
                    std::optional<QPointF> pointer, const RankBand& band) {
   const double titleWidth = textWidth(text.title, FontRole::kBold);
   list.title(QRectF(rect.left(), rect.top(), titleWidth + 4, kHeading), text.title, palette);
-  list.note(QRectF(rect.left() + titleWidth + 10, rect.top(), 150, kHeading), text.unit, palette);
+  const QRectF unit(rect.left() + titleWidth + 10, rect.top(), 150, kHeading);
+  list.note(unit, text.unit, palette);
   const QRectF plot = rect.marginsRemoved(kAround);
   if (plot.width() < 40 || plot.height() < 30) {
     return;
@@ -194,12 +196,6 @@ void drawLineChart(DisplayList& list, const QRectF& rect, const ChartText& text,
   }
   // More names than there is room for would be cut off anyway; colours repeat after eight.
   std::vector<LegendEntry> entries;
-  if (!band.places.empty()) {
-    entries.push_back(
-        {{withAlpha(palette.textMuted, kAllAlpha), {}, false}, QStringLiteral("all")});
-    entries.push_back({{withAlpha(palette.textMuted, kAllAlpha + kHalfAlpha), {}, false},
-                       QStringLiteral("middle half")});
-  }
   for (std::size_t i = 0; i < std::min(curves.size(), kRanksNamed); ++i) {
     QString label = QStringLiteral("rank %1").arg(curves[i].rank);
     const auto& points = curves[i].points;
@@ -212,10 +208,16 @@ void drawLineChart(DisplayList& list, const QRectF& rect, const ChartText& text,
     }
     entries.push_back({{palette.rank(curves[i].rank), {}, true}, label});
   }
-  drawLegend(list,
-             QRectF(QPointF(rect.left() + titleWidth + 130, rect.top()),
-                    QSizeF(plot.right() - rect.left() - titleWidth - 130, kHeading)),
-             entries, palette, Qt::AlignRight);
+  // After the names: what is grey is understood without a word.
+  if (!band.places.empty()) {
+    entries.push_back(
+        {{withAlpha(palette.textMuted, kAllAlpha), {}, false}, QStringLiteral("all")});
+    entries.push_back({{withAlpha(palette.textMuted, kAllAlpha + kHalfAlpha), {}, false},
+                       QStringLiteral("middle half")});
+  }
+  const double left = unit.left() + textWidth(text.unit, FontRole::kSmall) + kBeforeLegend;
+  drawLegend(list, QRectF(QPointF(left, rect.top()), QPointF(plot.right(), unit.bottom())), entries,
+             palette, Qt::AlignRight);
 }
 
 }  // namespace lockstep::ui

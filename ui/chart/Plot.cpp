@@ -10,14 +10,16 @@
 namespace lockstep::ui {
 namespace {
 
-/// On the side of the line that has room for it.
+/// On the side of the line that has room for it; where none has, over the line.
 void drawErrorMark(DisplayList& list, const QRectF& plot, double x, const QString& text,
                    const Palette& palette) {
   const double line = std::round(x);
   list.fill(QRectF(line, plot.top(), 1.5, plot.height()), palette.error);
   const double width = textWidth(text, FontRole::kSmall) + 10;
   const bool right = line + width < plot.right();
-  const QRectF plate(right ? line + 2 : line - width - 2, plot.top() + 2, width, 16);
+  const double left = std::clamp(right ? line + 2 : line - width - 2, plot.left(),
+                                 std::max(plot.left(), plot.right() - width));
+  const QRectF plate(left, plot.top() + 2, std::min(width, plot.width()), 16);
   drawPlate(list, plate, text, palette.error);
 }
 

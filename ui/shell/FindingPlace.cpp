@@ -47,6 +47,8 @@ QString viewOf(const diagnosis::Remark& remark) {
     case diagnosis::Topic::kOverlap:
       return QStringLiteral("overlap");
     case diagnosis::Topic::kLate:
+      // Where nobody is late, the ranks show how near to each other they are.
+      return QString::fromLatin1(remark.place.step ? "timeline" : "ranks");
     case diagnosis::Topic::kSlowest:
       break;
   }

@@ -63,6 +63,11 @@ void TableView::setRows(std::shared_ptr<const TableRows> rows) {
   const int columnsBefore = model_.columnCount();
   const int scrolled = verticalScrollBar()->value();
   model_.setRows(std::move(rows));
+  // Figures stand together: stretched, the last would stand alone at the far edge of the window.
+  if (const auto& shown = model_.rows();
+      shown != nullptr && !shown->columns().empty() && shown->columns().back().number) {
+    horizontalHeader()->setStretchLastSection(false);
+  }
   // Other columns are another table: their widths are, too, and the place in it means nothing.
   if (fitsOthers_ && model_.columnCount() != columnsBefore) {
     fitColumns();

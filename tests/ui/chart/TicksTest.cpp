@@ -11,5 +11,13 @@ TEST(Ticks, AreWrittenWithTheDecimalsOfTheirStep) {
   EXPECT_EQ(tickText(200, 100), "200");
 }
 
+TEST(Ticks, LargeOnesHaveAnExponentAndTheDigitsThatTellThemApart) {
+  EXPECT_EQ(tickText(5e34, 5e34), "5e+34");
+  EXPECT_EQ(tickText(1.5e35, 5e34), "1.5e+35");
+  EXPECT_EQ(tickText(-2e7, 1e7), "-2e+07");
+  EXPECT_EQ(tickText(0, 5e34), "0");
+  EXPECT_EQ(tickText(9500000, 500000), "9500000");
+}
+
 }  // namespace
 }  // namespace lockstep::ui

@@ -12,6 +12,7 @@
 #include "ui/panels/findings/FindingsLine.h"
 #include "ui/panels/findings/FindingsList.h"
 #include "ui/panels/findings/VerdictCard.h"
+#include "ui/shell/FindingPlace.h"
 #include "ui/shell/Stages.h"
 #include "ui/views/compare/CompareView.h"
 
@@ -52,6 +53,13 @@ class FindingsTest : public tests::MainWindowFixture {
   }
   ui::FindingCard* firstCard() { return list()->findChild<ui::FindingCard*>(); }
 };
+
+TEST(FindingPlaceTest, WhereNoRankIsLateAllRanksAreShown) {
+  diagnosis::Remark remark{diagnosis::Topic::kLate, "no rank is late", "no rank is late", {}};
+  EXPECT_EQ(ui::viewOf(remark), "ranks");
+  remark.place.step = 3;
+  EXPECT_EQ(ui::viewOf(remark), "timeline");
+}
 
 TEST_F(FindingsTest, ALateRankStandsBesideTheTabsAndShowLeadsToItsWorstMoment) {
   window().openRun(lateRun());

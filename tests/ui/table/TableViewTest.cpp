@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <QHeaderView>
 #include <QSignalSpy>
 
 #include "tests/ui/table/Numbers.h"
@@ -29,6 +30,21 @@ TEST(TableViewTest, OnlyTheUserChooses) {
   table.setCurrentIndex(table.model()->index(4, 0));
   ASSERT_EQ(chosen.size(), 1);
   EXPECT_EQ(chosen.front().front().value<std::size_t>(), 4u);
+}
+
+/// Rows of which nothing but the number is shown.
+class FiguresAlone : public Numbers {
+ public:
+  FiguresAlone() : Numbers(5) { columns_.pop_back(); }
+};
+
+TEST(TableViewTest, ALastColumnOfWordsTakesTheRestOneOfFiguresStaysWithTheOthers) {
+  TableView words("numbers");
+  words.setRows(std::make_shared<Numbers>(5));
+  EXPECT_TRUE(words.horizontalHeader()->stretchLastSection());
+  TableView figures("numbers");
+  figures.setRows(std::make_shared<FiguresAlone>());
+  EXPECT_FALSE(figures.horizontalHeader()->stretchLastSection());
 }
 
 TEST(TableViewTest, NewsOfALiveRunMoveNothingUnderTheReadersEyes) {

@@ -126,12 +126,20 @@ void BucketsScene::drawTimes(DisplayList& list) const {
   const TimeAxis& axis = layout_.axis();
   const double left = column.left() - kRankGutter;
   list.fill(QRectF(left, 0, 1, frame_.size.height()), palette_.gridStrong);
-  QString title = QStringLiteral("Iteration %1").arg(story_.step);
-  title += story_.finished ? QString() : QStringLiteral(" (not ended)");
-  title += QStringLiteral(": ms since its start");
+  QString iteration = QStringLiteral("Iteration %1").arg(story_.step);
+  iteration += story_.finished ? QString() : QStringLiteral(" (not ended)");
+  QString title = iteration + QStringLiteral(": ms since its start");
+  const auto beside = [&] {
+    const double x = left + 8 + textWidth(title, FontRole::kBold) + 18;
+    return QRectF(x, 2, column.right() - x, 20);
+  };
+  // What the bars mean is needed more than where their time begins.
+  const double width = beside().width();
+  if (legendHeight(timesLegend(), width) > legendHeight({}, width)) {
+    title = iteration + QStringLiteral(", ms");
+  }
   list.title(QRectF(left + 8, 2, column.right() - left - 12, 20), title, palette_);
-  const double x = left + 8 + textWidth(title, FontRole::kBold) + 18;
-  drawTimesLegend(list, QRectF(x, 2, column.right() - x, 20));
+  drawTimesLegend(list, beside());
   list.clip(QRectF(left, 0, frame_.size.width() - left, frame_.size.height()));
   const double step = axis.labelStepNs(70);
   for (const TimeAxis::Tick& tick : axis.ticks(70)) {

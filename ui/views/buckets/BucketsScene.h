@@ -3,9 +3,11 @@
 #include <QPointF>
 #include <QSizeF>
 #include <optional>
+#include <vector>
 
 #include "ui/canvas/DisplayList.h"
 #include "ui/canvas/Palette.h"
+#include "ui/chart/Legend.h"
 #include "ui/views/buckets/BucketsLayout.h"
 
 namespace lockstep::ui {
@@ -37,6 +39,7 @@ class BucketsScene {
   void drawHeader(DisplayList& list) const;
   void drawTimes(DisplayList& list) const;
   void drawLegend(DisplayList& list, QRectF rect) const;
+  [[nodiscard]] std::vector<LegendEntry> timesLegend() const;
   void drawTimesLegend(DisplayList& list, QRectF rect) const;
   void drawRow(DisplayList& list, int bucket) const;
   void drawLabel(DisplayList& list, int bucket, const QRectF& row) const;

@@ -113,6 +113,16 @@ void BucketsScene::drawStalls(DisplayList& list) const {
   }
 }
 
+std::vector<LegendEntry> BucketsScene::timesLegend() const {
+  const auto lines = [](const QColor& colour) { return Swatch{withAlpha(colour, 0.3f), colour}; };
+  return {{{mixed(palette_.bucket(0), palette_.background, 0.42), {}}, QStringLiteral("fills")},
+          {lines(palette_.warning), QStringLiteral("stalled")},
+          {lines(palette_.tone(Tone::kNeutral)), QStringLiteral("queued")},
+          {lines(palette_.tone(Tone::kTransfer)), QStringLiteral("waits for ranks")},
+          {{palette_.tone(Tone::kTransfer), {}}, QStringLiteral("transfer")},
+          {{palette_.tone(Tone::kCopy), {}}, QStringLiteral("copy out")}};
+}
+
 // What the bars mean; or why there are none.
 void BucketsScene::drawTimesLegend(DisplayList& list, QRectF rect) const {
   if (!story_.launched()) {
@@ -124,16 +134,7 @@ void BucketsScene::drawTimesLegend(DisplayList& list, QRectF rect) const {
     list.text(rect, text, palette_.warning, FontRole::kSmall);
     return;
   }
-  const auto lines = [](const QColor& colour) { return Swatch{withAlpha(colour, 0.3f), colour}; };
-  ui::drawLegend(
-      list, rect,
-      {{{mixed(palette_.bucket(0), palette_.background, 0.42), {}}, QStringLiteral("fills")},
-       {lines(palette_.warning), QStringLiteral("stalled")},
-       {lines(palette_.tone(Tone::kNeutral)), QStringLiteral("queued")},
-       {lines(palette_.tone(Tone::kTransfer)), QStringLiteral("waits for ranks")},
-       {{palette_.tone(Tone::kTransfer), {}}, QStringLiteral("transfer")},
-       {{palette_.tone(Tone::kCopy), {}}, QStringLiteral("copy out")}},
-      palette_);
+  ui::drawLegend(list, rect, timesLegend(), palette_);
 }
 
 }  // namespace lockstep::ui

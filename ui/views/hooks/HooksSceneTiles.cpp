@@ -58,8 +58,7 @@ void HooksScene::layTiles() {
       tr("Encode and decode of all buckets and around the step: what the hook itself costs. "
          "Median over steps and ranks."));
   tile(
-      tr("Exposed communication a step"),
-      [](const HookSide& side) { return orUnknown(side.run->exposedMs); },
+      tr("Exposed a step"), [](const HookSide& side) { return orUnknown(side.run->exposedMs); },
       tr("In flight while the rank did not compute: median over steps of the rank that has most."));
   tile(
       tr("Step"), [](const HookSide& side) { return orUnknown(side.run->stepMs); },
@@ -72,7 +71,7 @@ void HooksScene::layTiles() {
       tr("Bytes of all buckets, and bytes of the tensors that a rank hands to collectives for "
          "them; median over steps and ranks."));
   tile(
-      tr("On the wire a step, rank %1").arg(content_.rank.value_or(0)),
+      tr("Wire a step, rank %1").arg(content_.rank.value_or(0)),
       [this](const HookSide& side) { return wireText(*side.run, content_.rank); },
       tr("What the backend counted as sent over the whole run, start-up and evaluation included, "
          "over the number of steps. An allreduce over a ring of n ranks sends 2 (n - 1) / n times "

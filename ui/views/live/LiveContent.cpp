@@ -124,9 +124,8 @@ class Figures {
     if (const auto value = rate()) {
       tile.value = number(*value);
       // A live run that hangs: 0 is a figure, and the sentence says what it means.
-      tile.note = *value > 0
-                      ? QStringLiteral("%1 from step to step").arg(formatDuration(1e9 / *value))
-                      : QStringLiteral("nothing ended for 10 s");
+      tile.note = *value > 0 ? QStringLiteral("%1 step to step").arg(formatDuration(1e9 / *value))
+                             : QStringLiteral("nothing ended for 10 s");
     }
     tile.course = courseOf(content_.window, [&](TimeRange piece) {
       return feed_.stepsPerSecond(piece).value_or(kNone);
@@ -154,10 +153,10 @@ class Figures {
     if (analysis() != nullptr) {
       const auto value = measured(analysis::Course::kOverlapPercent, analysis()->overlapPercent);
       tile.value = value ? number(*value) + QStringLiteral(" %") : QStringLiteral("none");
-      tile.note =
-          value ? QStringLiteral("of the time in flight, rank %1").arg(*analysis()->exposedRank)
-          : content_.live ? QStringLiteral("no measured iteration of the last minute communicated")
-                          : QStringLiteral("no measured iteration communicated");
+      tile.note = value ? QStringLiteral("hidden, rank %1").arg(*analysis()->exposedRank)
+                  : content_.live
+                      ? QStringLiteral("no measured iteration of the last minute communicated")
+                      : QStringLiteral("no measured iteration communicated");
     }
     tile.course = courseOf(content_.window, [&](TimeRange piece) {
       return meanOf(feed_.within(piece, analysis::Course::kOverlapPercent));

@@ -64,7 +64,8 @@ class LiveRows : public ColumnRows {
   void add(const char* title, const char* tip, Number number, int decimals) {
     figures(tr(title), tr(tip), std::move(number), [decimals](double figure) {
       return std::isfinite(figure) ? QString::number(figure, 'f', decimals)
-                                   : QStringLiteral("not a number");
+             : std::isnan(figure)  ? QStringLiteral("NaN")
+                                   : QStringLiteral("infinite");
     });
   }
   template <typename Figure>

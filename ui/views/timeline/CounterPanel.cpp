@@ -31,7 +31,6 @@ CounterPanel::CounterPanel(QWidget* parent)
   view_->setFixedHeight((kRowsInSight + 1) * row + row / 2);
   const int em = fontMetrics().horizontalAdvance(QLatin1Char('m'));
   view_->setColumnWidth(CounterTable::kCounter, 12 * em);
-  view_->horizontalHeader()->setStretchLastSection(false);  // figures stand together
   QToolButton* close = barButton(QStringLiteral("✕"), tr("Close the table of counters"),
                                  tr("Close the table of counters"));
   QHBoxLayout* head = inRow({{title_, 1}, export_, close});

@@ -99,10 +99,14 @@ void TimelineController::placesChanged() {
 }
 
 void TimelineController::setSize(QSizeF size) {
-  const bool higher = size.height() != size_.height();
+  const double before = size_.height();
   size_ = size;
-  if (higher) {
-    relayout();  // the lines of many ranks and counters have as much room as there is
+  // The lines of many ranks and counters have as much room as there is. Where a bar above or below
+  // takes a little of it, dense rows stay dense: else they would grow and push ranks out of sight.
+  if (size.height() > before) {
+    relayout();
+  } else if (size.height() < before) {
+    relayoutAsBefore();
   }
   setScroll(scrollY_);
 }

@@ -29,6 +29,18 @@ TEST(BucketsPicture, ShowsTheIterationAskedFor) {
   EXPECT_FALSE(renderPicture(typical).isNull());
 }
 
+TEST(BucketsPicture, SaysWhatTheBarsMeanAlsoWhereItIsNarrow) {
+  RunModel model;
+  model.applyUpdate(test::demoRun());
+  for (const double width : {1000.0, 1400.0}) {
+    const Picture picture = bucketsPicture(model, {width, 700}, Theme::kLight);
+    for (const char* bar :
+         {"fills", "stalled", "queued", "waits for ranks", "transfer", "copy out"}) {
+      EXPECT_TRUE(holds(picture, bar)) << bar << " at " << width;
+    }
+  }
+}
+
 TEST(BucketsPicture, OfManyRanksIsAsHighAsOfAFewAndSaysWhichItShows) {
   RunModel many;
   many.applyUpdate(test::demoRun({.ranks = 40, .steps = 4}));

@@ -97,6 +97,19 @@ TEST_F(HooksSceneTest, ParametersOfTheHookAreNeverCutOff) {
   }
 }
 
+// The width that the view has in a window of 1440 by 900.
+TEST_F(HooksSceneTest, TitlesOfTheTilesAreReadWholeInAWindowOfALaptop) {
+  show({run()}, QSizeF(1115, 500));
+  for (const char* title : {"Hook", "Own work a step", "Exposed a step", "Step",
+                            "Gradients → collectives, a step", "Wire a step, rank 0"}) {
+    const auto drawn = std::ranges::find_if(list_.commands(), [&](const auto& command) {
+      return command.op == DisplayList::Op::kText && list_.textOf(command) == title;
+    });
+    ASSERT_NE(drawn, list_.commands().end()) << title;
+    EXPECT_GE(drawn->rect.width(), textWidth(title, FontRole::kSmall)) << title;
+  }
+}
+
 TEST_F(HooksSceneTest, OnlyWaitingIsHatched) {
   show({run()});
   EXPECT_TRUE(hatches(scene().rectOf({0, HookPhase::kWaiting})));

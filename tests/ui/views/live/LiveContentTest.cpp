@@ -10,9 +10,11 @@
 
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/model/Feed.h"
+#include "ui/canvas/TextMetrics.h"
 #include "ui/views/live/LiveBuckets.h"
 #include "ui/views/live/LivePicture.h"
 #include "ui/views/live/LiveScene.h"
+#include "ui/views/live/LiveTable.h"
 
 namespace lockstep::ui {
 namespace {
@@ -47,8 +49,7 @@ TEST(LiveContentTest, TheSlowestRankSetsTheSpeed) {
   model.applyUpdate(twoSpeeds());
   const LiveContent content = look(model);
   EXPECT_EQ(content.tile(LiveFigure::kStepsPerSecond).value, QStringLiteral("50.0"));
-  EXPECT_EQ(content.tile(LiveFigure::kStepsPerSecond).note,
-            QStringLiteral("20.0 ms from step to step"));
+  EXPECT_EQ(content.tile(LiveFigure::kStepsPerSecond).note, QStringLiteral("20.0 ms step to step"));
   EXPECT_DOUBLE_EQ(*content.ranks[0].stepsPerSecond, 100);
   EXPECT_DOUBLE_EQ(*content.ranks[1].stepMs, 20);
 }
@@ -412,6 +413,11 @@ TEST(LiveContentTest, ALossThatIsNoNumberIsSaidAndMarked) {
   EXPECT_EQ(std::count(list.texts().begin(), list.texts().end(),
                        QStringLiteral("no finite number, first in iteration 30, rank 0")),
             1);
+  const auto rows = liveRows(std::make_shared<LiveContent>(content), nullptr);
+  const auto& columns = rows->columns();
+  const auto loss = std::ranges::find(columns, QString("Loss"), &TableRows::Column::title);
+  ASSERT_NE(loss, columns.end());
+  EXPECT_EQ(rows->text(0, static_cast<std::size_t>(loss - columns.begin())), "NaN");
 }
 
 /// The demo and what the analysis says of it.
@@ -436,7 +442,18 @@ TEST(LiveContentTest, SaysOverWhatEachFigureOfAnEndedRunIs) {
             "Time in which communication was in flight and the rank computed, over the time in "
             "which communication was in flight, in percent: the median over iterations of the rank "
             "whose communication is exposed most.");
-  EXPECT_TRUE(content.tile(LiveFigure::kOverlap).note.startsWith("of the time in flight, rank "));
+  EXPECT_EQ(content.tile(LiveFigure::kOverlap).note, "hidden, rank 0");
+  // Read whole in the narrowest window in which six tiles stand in a row.
+  DisplayList list;
+  LiveScene(model, content, Palette::of(Theme::kLight), {QSizeF(980, 700), std::nullopt})
+      .draw(list);
+  for (const LiveFigure figure : {LiveFigure::kStepsPerSecond, LiveFigure::kOverlap}) {
+    const QString& note = content.tile(figure).note;
+    EXPECT_TRUE(std::ranges::any_of(list.commands(), [&](const DisplayList::Command& command) {
+      return command.op == DisplayList::Op::kText && list.textOf(command) == note &&
+             command.rect.width() >= textWidth(note, FontRole::kSmall);
+    })) << note.toStdString();
+  }
   EXPECT_EQ(content.tile(LiveFigure::kExposed).definition,
             "Time of an iteration, in ms, in which communication was in flight and the rank did "
             "not compute: the median over iterations of the rank that has most of it. The overlap "

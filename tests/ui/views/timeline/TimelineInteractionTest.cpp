@@ -313,6 +313,20 @@ TEST_P(TimelineInteraction, KeysCollapseAllRanksAndExpandThem) {
   EXPECT_EQ(view_->controller()->layout().height(), height);
 }
 
+TEST_P(TimelineInteraction, ABarThatTakesALittleRoomDoesNotMakeDenseRowsHigh) {
+  open();
+  double dense = view_->controller()->layout().height();
+  int high = 900;
+  do {
+    dense = std::min(dense, view_->controller()->layout().height());
+    high -= 10;
+    view_->resize(1200, high);
+    settle();
+  } while (high > 200 && view_->controller()->maximumScroll() <= 0);
+  ASSERT_GT(view_->controller()->maximumScroll(), 0);
+  EXPECT_LE(view_->controller()->layout().height(), dense);
+}
+
 TEST_P(TimelineInteraction, WorldAndTheHeaderOfARankStayWhileOneScrolls) {
   view_->resize(1200, 380);
   open();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/model/Feed.h"
@@ -429,6 +430,35 @@ TEST_F(TimelineSceneTest, NeverOverlapsRowsLanesOrRanks) {
     }
   }
   EXPECT_LE(bottom, layout_.height());
+}
+
+TEST_F(TimelineSceneTest, WordsOnACollectiveThatARankDidNotRecordCanBeRead) {
+  trace::RunUpdate run = test::demoRun();
+  std::set<std::int32_t> tracks;
+  for (const trace::TrackInfo& track : *run.tracks) {
+    if (track.rank == 1) {
+      tracks.insert(track.id);
+    }
+  }
+  std::erase_if(run.spans, [&](const trace::SpanRow& span) {
+    return span.kind == EventKind::kCollective && span.step == 10 && tracks.contains(span.track);
+  });
+  model_.applyUpdate(run);
+  layout_ = TimelineLayout(model_, {});
+  frame_.size = QSizeF(1400, layout_.height() + 60);
+  const Span alone = first(EventKind::kCollective, 10);
+  frame_.range = {alone.startNs, alone.endNs()};
+  const QString said = QStringLiteral("b%1 · 1 of 2 ranks recorded it").arg(alone.bucket);
+  for (const Theme theme : {Theme::kLight, Theme::kDark}) {
+    const DisplayList list = draw(theme);
+    const auto words = std::ranges::find_if(list.commands(), [&](const auto& command) {
+      return command.op == Op::kText && list.textOf(command) == said;
+    });
+    ASSERT_NE(words, list.commands().end());
+    const Palette palette = Palette::of(theme);
+    const QColor ground = mixed(palette.bucket(alone.bucket), palette.background, 0.3);
+    EXPECT_EQ(words->colour, Palette::textOn(ground).rgba());
+  }
 }
 
 TEST_F(TimelineSceneTest, AForecastStandsBetweenWorldAndTheRanks) {

@@ -179,7 +179,7 @@ void WorldLayer::drawMeeting(DisplayList& list, const Meeting& meeting, const QR
   const MeetingBar drawn = drawMeetingBar(list, body, arrivedX, torn, fill, palette_);
   if (body.width() >= (meeting.count > kFewRanks ? kBoxFrom : kTicksFrom)) {
     drawArrivals(list, meeting, body);
-    drawText(list, meeting, drawn.waiting, drawn.transfer, fill);
+    drawText(list, meeting, drawn, torn ? drawn.pale : fill);
   }
   const auto belongs = [&](const std::optional<Span>& span) {
     return span && model_.meetingOf(*span) == &meeting;
@@ -225,8 +225,8 @@ void WorldLayer::drawArrivals(DisplayList& list, const Meeting& meeting, const Q
   tick(meeting.lastStart, 2, !torn && lastRank ? palette_.warning : palette_.text);
 }
 
-void WorldLayer::drawText(DisplayList& list, const Meeting& meeting, const QRectF& waiting,
-                          const QRectF& transfer, const QColor& fill) const {
+void WorldLayer::drawText(DisplayList& list, const Meeting& meeting, const MeetingBar& bar,
+                          const QColor& ground) const {
   const QString bucket = meeting.bucket == trace::kNoBucket
                              ? QString::fromUtf8(name(trace::operationOf(meeting.detail)).data())
                              : QStringLiteral("b%1").arg(meeting.bucket);
@@ -243,9 +243,9 @@ void WorldLayer::drawText(DisplayList& list, const Meeting& meeting, const QRect
     return QRectF(left, part.top(), std::min(part.right(), axis_.right()) - left - 3,
                   part.height());
   };
-  const QRectF inTransfer = room(transfer);
-  const QRectF inWaiting = room(waiting);
-  const QColor ink = Palette::textOn(fill);
+  const QRectF inTransfer = room(bar.transfer);
+  const QRectF inWaiting = room(bar.waiting);
+  const QColor ink = Palette::textOn(ground);
   const QString both = bucket + QStringLiteral(" · ") + late;
   if (textWidth(both, FontRole::kSmall) <= inTransfer.width()) {
     list.text(inTransfer, both, ink, FontRole::kSmall);
@@ -260,7 +260,7 @@ void WorldLayer::drawText(DisplayList& list, const Meeting& meeting, const QRect
     const double pad = inWaiting.height() > kWordsFrom ? 2 : 0;
     drawPlate(list,
               QRectF(inWaiting.left(), inWaiting.top() + pad, width, inWaiting.height() - 2 * pad),
-              late, mixed(fill, palette_.background, 0.3), {.radius = 2});
+              late, bar.pale, {.radius = 2});
   }
 }
 

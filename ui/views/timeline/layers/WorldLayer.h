@@ -7,6 +7,8 @@
 
 namespace lockstep::ui {
 
+struct MeetingBar;
+
 /// The World lane: the collectives of all ranks together, above those of each.
 class WorldLayer : public TimelineLayer {
  public:
@@ -21,8 +23,9 @@ class WorldLayer : public TimelineLayer {
                  const std::vector<TimelineLayout::WorldRow>& rows) const;
   void drawMeeting(DisplayList& list, const Meeting& meeting, const QRectF& bar) const;
   void drawArrivals(DisplayList& list, const Meeting& meeting, const QRectF& body) const;
-  void drawText(DisplayList& list, const Meeting& meeting, const QRectF& waiting,
-                const QRectF& transfer, const QColor& fill) const;
+  /// On the transfer, whose colour is `ground`, or on what waits.
+  void drawText(DisplayList& list, const Meeting& meeting, const MeetingBar& bar,
+                const QColor& ground) const;
   void drawFold(DisplayList& list, const MeetingTable& table, std::size_t first, std::size_t last,
                 const QRectF& rows) const;
 };

@@ -83,6 +83,9 @@ def parse(arguments):
                              "settings; of replay: these experiments, or folders of them")
     parser.add_argument("--busy", type=int, metavar="N",
                         help="of healthy: beside so many busy loops, in place of none and then 4")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER",
+                        help="of forecasts and simulate: leave the runs there, and take those that "
+                             "are there already in place of new ones")
     parser.add_argument("--list", action="store_true", help="name the benchmarks")
     options = parser.parse_args(arguments)
     for path in (options.json, options.table):

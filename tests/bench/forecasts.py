@@ -1,6 +1,7 @@
 """Forecasts of other buckets, links and hooks against runs that have them, and runs against their
 like."""
 
+import contextlib
 import csv
 import io
 import json
@@ -26,6 +27,7 @@ WORTH_SPEAKING_OF = 0.1  # of a step: an interval so narrow says something, what
 OTHERS_MAY_WORK = 4  # % of all cores while a run is measured
 TRIES = 3
 AGAIN = "again"  # a run of the same settings
+TOO_FAST = "is more than half of the"  # in what is said of a link that the backend cannot stand for
 KINDS = ("buckets", "link", "in flight", "hook")
 HOOK = "fp16"  # it sends half of the bytes, and works for that
 
@@ -90,11 +92,24 @@ class OthersWork:
         return max(100 * (work - before) / (end - begin) / os.cpu_count(), 0.0)
 
 
+class NotCarried(SystemExit):
+    """A link is faster than what this machine carries. Nothing can be measured on it here."""
+
+
+def folder_of(options):
+    """Where runs lie: --keep, or a folder that goes when they have been measured."""
+    if options.keep is None:
+        return tempfile.TemporaryDirectory()
+    options.keep.mkdir(parents=True, exist_ok=True)
+    return contextlib.nullcontext(options.keep)
+
+
 class Workbench:
     def __init__(self, options, folder):
         self.lockstep = options.bin / "lockstep"
-        self.folder = pathlib.Path(folder)
+        self.folder = pathlib.Path(folder).absolute()
         self.refusals = []
+        self.skipped = []
         self.busy = []
 
     def output(self, *words):
@@ -104,6 +119,8 @@ class Workbench:
         if done.returncode == 2 and "cannot tell" in done.stderr:
             self.refusals.append(done.stderr.strip())
             return None
+        if done.returncode != 0 and TOO_FAST in done.stderr:
+            raise NotCarried(done.stderr.strip())
         if done.returncode != 0:
             sys.exit(f"bench: {done.args[1]} ended with {done.returncode}: {done.stderr.strip()}")
         return done.stdout
@@ -116,24 +133,32 @@ class Workbench:
         return run, {rank: tuple(map(statistics.median, zip(*rows))) for rank, rows in ranks.items()}
 
     def steps(self, name, text):
-        """The path of a new run and, by rank, exposed time and step in ms of its steps. Taken anew
-        where the machine was busy with something else, whatever came out."""
+        """The path of a run and, by rank, exposed time and step in ms of its steps. One of the same
+        settings that lies in the folder already is taken."""
         experiment, run = self.folder / f"{name}.toml", self.folder / f"{name}.lockstep"
-        experiment.write_text(text)
-        for _ in range(TRIES):
+        if not run.exists() or experiment.read_text() != text:
             run.unlink(missing_ok=True)
-            others = OthersWork()
-            self.output("run", experiment, "--out", run, "--quiet")
-            busy = others.percent()
-            if busy <= OTHERS_MAY_WORK:
-                break
-        self.busy.append(busy)
+            experiment.write_text(text)
+            self.measure(experiment, run)
         ranks = {}
         for row in csv.DictReader(io.StringIO(self.output("export", run, "--csv", "overlap", "-"))):
             if int(row["step"]) >= FIRST_MEASURED:
                 ranks.setdefault(int(row["rank"]), []).append(
                     (float(row["exposed_ms"]), float(row["step_ms"])))
         return run, ranks
+
+    def measure(self, experiment, run):
+        """Runs it anew where the machine was busy with something else, whatever came out."""
+        unfinished = self.folder / "unfinished.lockstep"
+        for _ in range(TRIES):
+            unfinished.unlink(missing_ok=True)
+            others = OthersWork()
+            self.output("run", experiment, "--out", unfinished, "--quiet")
+            busy = others.percent()
+            if busy <= OTHERS_MAY_WORK:
+                break
+        self.busy.append(busy)
+        unfinished.rename(run)
 
 
 def compare(what, number, own, forecast, measured):
@@ -167,7 +192,11 @@ class Round:
 
     def hold(self, label, ranks, **settings):
         """Sets a forecast against a run that has these settings."""
-        _, measured = self.run(label, settings.pop("link", {}), **settings)
+        try:
+            _, measured = self.run(label, settings.pop("link", {}), **settings)
+        except NotCarried as why:
+            self.bench.skipped.append(f"{self.name} {label} skipped: {why}")
+            return
         self.rows += compare(f"{self.name} {label}", self.number, self.own, ranks, measured)
 
     def what_if(self, label, words, **settings):
@@ -188,11 +217,10 @@ class Round:
 
     def links(self):
         gbps, us = self.link["bandwidth_gbps"], self.link["latency_us"]
-        for label, key, option, value in (
-                ("link half", "bandwidth_gbps", "--bandwidth-gbps", gbps / 2),
-                ("link double", "bandwidth_gbps", "--bandwidth-gbps", gbps * 2),
-                ("link late", "latency_us", "--latency-us", us * 8)):
-            self.what_if(label, (option, value), link={key: value})
+        for label, gbps, us in (("link half", gbps / 2, us), ("link double", gbps * 2, us),
+                                ("link late", gbps, us * 8), ("link far", gbps / 4, us * 4)):
+            self.what_if(label, ("--bandwidth-gbps", gbps, "--latency-us", us),
+                         link={"bandwidth_gbps": gbps, "latency_us": us})
 
     def in_flight(self):
         for number in (2, 4):
@@ -200,14 +228,24 @@ class Round:
                          link={"in_flight": number})
 
     def hook(self):
-        """Of a hook that ran on another link."""
-        other, _ = self.run("other hook", {"bandwidth_gbps": 2 * self.link["bandwidth_gbps"]}, HOOK)
+        """Of a hook that ran on another link: twice as fast, or half where that is not carried."""
+        gbps = self.link["bandwidth_gbps"]
+        try:
+            other, _ = self.run("other hook", {"bandwidth_gbps": 2 * gbps}, HOOK)
+        except NotCarried as why:
+            self.bench.skipped.append(f"{self.name} hook {HOOK} is of a run with half of the "
+                                      f"bandwidth: {why}")
+            other, _ = self.run("other hook slow", {"bandwidth_gbps": gbps / 2}, HOOK)
         self.what_if(f"hook {HOOK}", ("--hook-of", other), hook=HOOK)
 
 
 def one_round(bench, model, number, kinds):
-    """The rows of a model."""
-    one = Round(bench, model, number)
+    """The rows of a model; none where this machine does not carry its own link."""
+    try:
+        one = Round(bench, model, number)
+    except NotCarried as why:
+        bench.skipped.append(f"{model[0]} skipped: {why}")
+        return []
     for kind, hold in zip(KINDS, (one.buckets, one.links, one.in_flight, one.hook)):
         if kind in kinds:
             hold()
@@ -263,10 +301,12 @@ def middle(values):
     return statistics.median(values) if values else None
 
 
-def report(rows, refusals, busy=()):
-    """The result of rows of one_round(); `busy`: OthersWork.percent() beside each run."""
+def report(rows, refusals, busy=(), skipped=()):
+    """The result of rows of one_round(); `busy`: OthersWork.percent() beside each run; `skipped`: why
+    links were not measured."""
     result = {"name": "forecasts", "title": "forecasts of whatif and tune, four models",
-              "unit": "%", "rows": rows, "refusals": refusals, "lines": [line(row) for row in rows]}
+              "unit": "%", "rows": rows, "refusals": refusals, "skipped": list(skipped),
+              "lines": [line(row) for row in rows]}
     everything = rows
     rows = [row for row in everything if kind_of(row) == KINDS[0]]
     of_others = [row for row in rows if not row["of"].endswith(AGAIN)]
@@ -314,7 +354,7 @@ def report(rows, refusals, busy=()):
                            f"left open, where it changed by "
                            f"{middle(map(changed_percent, untold)) or 0:.1f} % of the step in the "
                            f"middle; {len(refusals)} forecasts refused")
-    result["lines"] += refusals
+    result["lines"] += [*refusals, *skipped]
     if busy:
         result["busy"] = list(busy)
         disturbed = sum(one > OTHERS_MAY_WORK for one in busy)
@@ -330,7 +370,9 @@ def forecasts(options):
     """What whatif says of a quarter and four times the cap, and tune of its cut, of other links,
     numbers in flight and a hook, on four models of sleeping layers, against runs that have these.
     --only NAME,... takes some of the models, and some of the kinds: buckets, link, in flight, hook.
-    --from FILE counts the rounds of an earlier --json, too."""
+    --from FILE counts the rounds of an earlier --json, too. With --keep FOLDER the same rounds can be
+    forecast again from the runs that lie there. A link that this machine does not carry is skipped
+    with a line that says so."""
     before = options.found.get("forecasts", {"rows": [], "refusals": []})
     first = 1 + max((row["round"] for row in before["rows"]), default=-1)
     names = [model[0] for model in MODELS]
@@ -340,13 +382,13 @@ def forecasts(options):
     chosen = [model for model in MODELS if not only & set(names) or model[0] in only]
     kinds = [kind for kind in KINDS if not only & set(KINDS) or kind in only]
     rows = []
-    with tempfile.TemporaryDirectory() as folder:
+    with folder_of(options) as folder:
         bench = Workbench(options, folder)
         for number in range(first, first + (options.rounds or ROUNDS)):
             for model in chosen:
                 rows += one_round(bench, model, number, kinds)
     return report(before["rows"] + rows, before["refusals"] + bench.refusals,
-                  before.get("busy", []) + bench.busy)
+                  before.get("busy", []) + bench.busy, before.get("skipped", []) + bench.skipped)
 
 
 BENCHMARKS = {"forecasts": forecasts}

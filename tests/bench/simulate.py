@@ -165,7 +165,7 @@ def simulate(options):
     if not chosen:
         raise SystemExit(f"bench: --only takes some of {', '.join(SETTINGS)}")
     rows = []
-    with tempfile.TemporaryDirectory() as folder:
+    with forecasts.folder_of(options) as folder:
         bench = forecasts.Workbench(options, folder)
         for number in range(first, first + (options.rounds or ROUNDS)):
             for name in chosen:

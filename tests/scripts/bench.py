@@ -10,7 +10,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(ROOT / "tests/bench"))
@@ -73,6 +75,70 @@ class Forecasts(unittest.TestCase):
     def test_without_forecasts_nothing_is_known(self):
         found, _ = self.asked([])
         self.assertIsNone(found["median error of step time"])
+
+
+class KeptRuns(unittest.TestCase):
+    """With a lockstep of sh, which carries no link of 10 Gbit/s."""
+    LOCKSTEP = """#!/bin/sh
+case $1 in
+  export) printf 'step,rank,exposed_ms,step_ms\\n1,0,9,9\\n2,0,4,20\\n3,0,6,22\\n' ;;
+  run)
+    echo run >> "$(dirname "$0")/runs"
+    if grep -q "bandwidth_gbps = 10" "$2"; then
+      echo "lockstep: link.bandwidth_gbps: a link of 10 Gbit/s is more than half of the 15.4" >&2
+      exit 2
+    fi
+    touch "$4" ;;
+esac
+"""
+    MODEL = ("a", "a.json", 1, {"bandwidth_gbps": 5, "latency_us": 50})
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.bin = pathlib.Path(folder.name)
+        lockstep = self.bin / "lockstep"
+        lockstep.write_text(self.LOCKSTEP)
+        lockstep.chmod(0o755)
+        always = unittest.mock.patch.object(forecasts, "OTHERS_MAY_WORK", 1e9)  # nothing is busy
+        always.start()
+        self.addCleanup(always.stop)
+
+    def bench(self):
+        options = types.SimpleNamespace(bin=self.bin, keep=self.bin / "kept")
+        with forecasts.folder_of(options) as folder:
+            return forecasts.Workbench(options, folder)
+
+    def runs(self):
+        return len((self.bin / "runs").read_text().split())
+
+    def test_a_run_that_was_kept_is_taken_as_long_as_its_settings_are_the_same(self):
+        link = self.MODEL[3]
+        first = self.bench().run("a", "a.json", link, {})
+        self.assertEqual(first[1], {0: (5.0, 21.0)})
+        self.assertEqual(self.bench().run("a", "a.json", link, {}), first)
+        self.assertEqual(self.runs(), 1)
+        self.bench().run("a", "a.json", link | {"latency_us": 60}, {})
+        self.assertEqual(self.runs(), 2)
+
+    def test_a_link_that_the_machine_does_not_carry_is_skipped_with_a_line(self):
+        bench = self.bench()
+        told = [{"rank": 0, **{figure + "_ms": {"value": 5, "low": 4, "high": 6,
+                                                "change": "unknown"}
+                               for figure in forecasts.FIGURES}}]
+        one = forecasts.Round(bench, self.MODEL, 0)
+        one.hold("link double", told, link={"bandwidth_gbps": 10})
+        one.hold("link half", told, link={"bandwidth_gbps": 2.5})
+        self.assertEqual({row["of"] for row in one.rows}, {"a link half"})
+        lines = forecasts.report(one.rows, bench.refusals, skipped=bench.skipped)["lines"]
+        self.assertTrue(any(line.startswith("a link double skipped: lockstep: link.") and
+                            "more than half of the 15.4" in line for line in lines), lines)
+
+    def test_a_model_on_such_a_link_is_skipped(self):
+        bench = self.bench()
+        fast = (*self.MODEL[:3], {"bandwidth_gbps": 10, "latency_us": 50})
+        self.assertEqual(forecasts.one_round(bench, fast, 0, ["buckets"]), [])
+        self.assertEqual(len(bench.skipped), 1)
 
 
 class Simulations(unittest.TestCase):

@@ -12,9 +12,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int kInset = 4;
 constexpr int kChip = 16;
-constexpr double kCoursePart = 0.55;  // of its cell; the figure has the rest
 
 // The cell as the style draws it, without a text.
 void paintGround(QPainter& painter, QStyleOptionViewItem option) {

@@ -13,6 +13,9 @@ class RunCells : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
 
+  static constexpr int kInset = 4;             ///< px left and right of what a cell says
+  static constexpr double kCoursePart = 0.48;  ///< of its cell; the figure has the rest
+
   void paint(QPainter* painter, const QStyleOptionViewItem& option,
              const QModelIndex& index) const override;
 

@@ -21,6 +21,7 @@
 #include "tests/ui/shell/SampleRun.h"
 #include "tests/ui/shell/Screen.h"
 #include "ui/panels/CurrentPalette.h"
+#include "ui/panels/runs/RunCells.h"
 
 namespace lockstep::ui {
 namespace {
@@ -94,6 +95,12 @@ class RunsPanelTest : public testing::Test {
   support::TemporaryFolder folder_;
   std::unique_ptr<RunsPanel> panel_;
 };
+
+TEST_F(RunsPanelTest, BesideTheCourseThereIsRoomForAStepOfAFewHundredMs) {
+  const TableView* view = panel_->view();
+  const double cell = view->columnWidth(RunsTable::kCourse) - 2 * RunCells::kInset;
+  EXPECT_GE(cell * (1 - RunCells::kCoursePart), view->fontMetrics().horizontalAdvance("000.00"));
+}
 
 TEST_F(RunsPanelTest, ARunIsRenamedAndKeepsItsNameOverAStart) {
   choose({"b"});

@@ -5,6 +5,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QScrollArea>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -84,8 +85,11 @@ TEST_F(RunAgainDialogTest, HasTheKeysThatPeopleChangeAsTheRunHadThem) {
   EXPECT_EQ(field("processes.world_size")->findChild<QLineEdit*>()->text(), "4");
   EXPECT_EQ(field("data.batch_size")->findChild<QLineEdit*>()->text(), "16");
   EXPECT_EQ(field("train.steps")->findChild<QLineEdit*>()->text(), "40");
+  QWidget* keys = dialog_->findChild<QScrollArea*>()->viewport();
   for (const char* key : {"processes.backend", "link.preset", "link.bandwidth_gbps", "hook.name"}) {
     EXPECT_TRUE(field(key)->isVisible()) << key;
+    const QRect place(field(key)->mapTo(keys, QPoint()), field(key)->size());
+    EXPECT_TRUE(keys->rect().contains(place)) << key << " is in sight without scrolling";
   }
   EXPECT_FALSE(field("train.epochs")->isVisible()) << "the run had steps";
   tests::keep(input_.screenshot(), "run-again");

@@ -231,6 +231,7 @@ void WhatIfView::showTold() {
                                         : assumptions(*told_));
   buckets_->setRows(whatIfRows(told_));
   sayScaling();
+  sayPast();
   showInTimeline();
   canvas_->setAccessibleDescription(told_ == nullptr ? QString() : spokenSummary(*told_));
   controls_->blockRun(reasonAgainstRun());
@@ -268,8 +269,15 @@ void WhatIfView::showCurve() {
   repaintSoon();
 }
 
+void WhatIfView::sayPast() {
+  // Nobody is sent to a button that this run cannot have pressed.
+  const bool cannotRun = !failure_.isEmpty() || (told_ != nullptr && !told_->known());
+  const bool nothing = history_.forecasts().empty() && history_.damaged() == 0;
+  say(past_, cannotRun && nothing ? QString() : historyWords(history_));
+}
+
 void WhatIfView::showHistory() {
-  say(past_, historyWords(history_));
+  sayPast();
   const PastForecast* own =
       model_ == nullptr ? nullptr : history_.of(QString::fromStdString(model_->path().string()));
   say(beside_, own == nullptr ? QString() : besideWords(*own));

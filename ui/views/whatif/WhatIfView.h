@@ -63,6 +63,7 @@ class WhatIfView : public RunView {
   void showInTimeline();
   void showCurve();
   void sayScaling();
+  void sayPast();
   /// Null: there is none, or it cannot tell for what the forecast says already.
   [[nodiscard]] const ScalingCurve* shownCurve() const;
   void showHistory();

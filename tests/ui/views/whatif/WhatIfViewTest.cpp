@@ -213,6 +213,7 @@ TEST_F(WhatIfViewTest, WhatARunCannotTellIsSaidOnce) {
       << said("whatIfAssumptions").toStdString();
   ASSERT_FALSE(view_.curve()->known());
   EXPECT_TRUE(said("whatIfScaling").isEmpty()) << said("whatIfScaling").toStdString();
+  EXPECT_TRUE(said("whatIfPast").isEmpty()) << "no word of a button that cannot be pressed";
 }
 
 TEST_F(WhatIfViewTest, WithoutProgramsTheReasonStandsAtTheButton) {

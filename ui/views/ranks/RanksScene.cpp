@@ -41,7 +41,9 @@ QString headlineOf(const diagnosis::RankLikeness& likeness) {
     unlike += of.ranks.size();
   }
   if (unlike == 0) {
-    return QString::fromStdString(diagnosis::unlikeText(likeness));
+    QString text = QString::fromStdString(diagnosis::unlikeText(likeness));
+    text[0] = text[0].toUpper();
+    return text;
   }
   return QStringLiteral("%1 of %2 stand out")
       .arg(unlike)

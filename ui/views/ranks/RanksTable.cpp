@@ -21,10 +21,9 @@ class RankTable : public ColumnRows {
         [](double rank) { return QString::number(rank); });
     words({tr("Host"), tr("The host that it runs on")},
           [this](std::size_t row) { return content_->hosts[row]; });
-    words(
-        {tr("Alike"), tr("How many ranks look the same, this one included"), true},
-        [this](std::size_t row) { return QString::number(alikeOf(row)); },
-        [this](std::size_t row) { return std::optional<double>(alikeOf(row)); });
+    figures(
+        tr("Alike"), tr("How many ranks look the same, this one included"),
+        [this](std::size_t row) { return std::optional<double>(alikeOf(row)); }, inCount);
     for (std::size_t i = 0; i < analysis::kRankFigures; ++i) {
       const auto figure = static_cast<RankFigure>(i);
       if (content_ == nullptr || !content_->table.has(figure)) {

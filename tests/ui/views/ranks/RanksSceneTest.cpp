@@ -42,6 +42,13 @@ class RanksSceneTest : public testing::Test {
   RanksMap map_;
 };
 
+TEST(RanksHeadline, BeginsWithACapitalAlsoWhereNobodyStandsOut) {
+  diagnosis::RankLikeness likeness;
+  likeness.ranks = 2;
+  likeness.judged = true;
+  EXPECT_EQ(headlineOf(likeness), "None of 2 ranks stands out beyond chance");
+}
+
 TEST_F(RanksSceneTest, NamesThoseThatStandOutAtTheTop) {
   const RanksScene now = scene({900, 600});
   const QString texts = textsOf(now);

@@ -109,7 +109,24 @@ RankOrder RanksView::order() const {
   return static_cast<RankOrder>(orderBox_->currentData().toInt());
 }
 
+// Once for a run, and not over somebody's choice: in the time of a step the ranks that wait and the
+// one that they wait for look the same.
+void RanksView::suggestFigure() {
+  if (suggested_ || content_ == nullptr || content_->likeness.unlike.empty() ||
+      figureBox_->currentIndex() != 0) {
+    return;
+  }
+  suggested_ = figureOf(content_->likeness.unlike.front().kind);
+  const QSignalBlocker quiet(figureBox_);
+  figureBox_->setCurrentIndex(std::max(0, figureBox_->findData(static_cast<int>(*suggested_))));
+}
+
 void RanksView::runChanged() {
+  if (suggested_ && figure() == *suggested_) {
+    const QSignalBlocker quiet(figureBox_);
+    figureBox_->setCurrentIndex(0);
+  }
+  suggested_.reset();
   analysed_ = nullptr;
   unlike_.reset();
   job_.drop();
@@ -133,6 +150,7 @@ void RanksView::refresh() {
 void RanksView::take(std::shared_ptr<const RanksContent> content) {
   content_ = std::move(content);
   chooseFigures();
+  suggestFigure();
   table_->setRows(rankTable(content_));
   showMap();
   selectionMoved();

@@ -43,6 +43,7 @@ class RanksView : public RunView {
   void makeActions();
   void take(std::shared_ptr<const RanksContent> content);
   void chooseFigures();
+  void suggestFigure();
   void showMap();
   /// Selects the iteration of a rank in which it has most of a figure, with its neighbours.
   void select(const RankPlace& place, RankFigure figure);
@@ -58,7 +59,8 @@ class RanksView : public RunView {
   std::shared_ptr<const RanksContent> content_;
   BackgroundJob job_;  // makes content_
   RanksMap map_;
-  std::optional<std::size_t> unlike_;  // that was stepped to last
+  std::optional<std::size_t> unlike_;    // that was stepped to last
+  std::optional<RankFigure> suggested_;  // that the map of this run began with
   bool pressed_ = false;
 
   QComboBox* figureBox_;

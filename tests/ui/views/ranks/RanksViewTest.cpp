@@ -81,6 +81,15 @@ TEST_P(RanksViewTest, TheBoxesChooseFigureAndOrder) {
   EXPECT_EQ(view_->figureBox()->currentText(), titleOf(RankFigure::kExposed));
 }
 
+TEST_P(RanksViewTest, TheMapBeginsWithTheFigureInWhichARankStandsOutMost) {
+  open();
+  EXPECT_EQ(view_->figureBox()->currentText(), titleOf(RankFigure::kComputing));
+  EXPECT_EQ(view_->content()->likeness.unlike.front().kind, diagnosis::Unlikeness::kComputing);
+  view_->figureBox()->setCurrentText(titleOf(RankFigure::kExposed));
+  openFile(folder_ / "many.lockstep", [this] { return view_->content() != nullptr; });
+  EXPECT_EQ(view_->figureBox()->currentText(), titleOf(RankFigure::kExposed)) << "a choice stays";
+}
+
 TEST_P(RanksViewTest, NGoesFromOneThatStandsOutToTheNext) {
   open();
   const auto& unlike = view_->content()->likeness.unlike;

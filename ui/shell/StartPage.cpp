@@ -182,10 +182,12 @@ void StartPage::setFirst(const ExperimentEntry& experiment) {
   firstTitle_->setText(demo ? tr("See it work") : experiment.name);
   first_->setText(demo ? tr("Run the 2-rank demo (about 20 s)")
                        : tr("Run %1").arg(experiment.name));
-  first_->setEnabled(!experiment.path.isEmpty());
+  const QString& mistake = experiment.mistake;
+  first_->setEnabled(!experiment.path.isEmpty() && mistake.isEmpty());
   firstText_->setText(
       experiment.path.isEmpty()
           ? tr("The experiments are not here. Name their folder with --experiments.")
+      : !mistake.isEmpty() ? mistake
       : demo ? tr("Two processes train a small network on this machine; the timeline follows "
                   "them live. Press Enter.")
              : experiment.shows);

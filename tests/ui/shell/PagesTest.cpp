@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <QLabel>
+#include <QPushButton>
+#include <algorithm>
 
 #include "ui/shell/Stages.h"
 #include "ui/shell/StartPage.h"
@@ -15,6 +17,11 @@ class PlainView : public RunView {
   void runChanged() override {}
   void paintCanvas(DisplayList& /*list*/, QSizeF /*size*/) override {}
 };
+
+bool labelReads(const QWidget& page, const QString& text) {
+  const auto labels = page.findChildren<QLabel*>();
+  return std::ranges::any_of(labels, [&](const QLabel* label) { return label->text() == text; });
+}
 
 class PagesTest : public testing::Test {
  protected:
@@ -36,6 +43,19 @@ TEST_F(PagesTest, TellWhenTheStartPageComesAndGoes) {
   EXPECT_EQ(pages_.page(), Pages::Page::kViews);
   EXPECT_EQ(stages_->current(), "two");
   EXPECT_EQ(told_, (QList<bool>{false, true}));
+}
+
+TEST(StartPageTest, AnExperimentWithAMistakeIsOfferedFirstWithTheMistakeAndNotToBeRun) {
+  StartPage page;
+  const auto* run = page.findChild<QPushButton*>("runFirst");
+  ExperimentEntry experiment{"/tmp/own.toml", "", "own", "Two ranks learn digits."};
+  page.setFirst(experiment);
+  EXPECT_TRUE(run->isEnabled());
+  EXPECT_TRUE(labelReads(page, "Two ranks learn digits."));
+  experiment.mistake = "/tmp/own.toml:13:14: data.batch_size: must be an integer from 1, not -1";
+  page.setFirst(experiment);
+  EXPECT_FALSE(run->isEnabled());
+  EXPECT_TRUE(labelReads(page, experiment.mistake));
 }
 
 TEST_F(PagesTest, AViewIsShownOnceTheRunHasComeUp) {

@@ -50,8 +50,9 @@ BucketsLayout::BucketsLayout(const BucketStory& story, QSizeF size, TimeRange sh
       QRectF(0, kHeader, size.width(), std::min(rowsWanted, std::max(0.0, below - orderHeight)));
   map_ = QRectF(kLabelWidth, rows_.top(), std::max(20.0, left - kLabelWidth - kMargin * 2),
                 rows_.height());
-  times_ = QRectF(left + kRankGutter, rows_.top(),
-                  std::max(0.0, size.width() - left - kRankGutter - kMargin), rows_.height());
+  rankGutter_ = story.ranksOfRun > 100 ? kWideRankGutter : kRankGutter;
+  times_ = QRectF(left + rankGutter_, rows_.top(),
+                  std::max(0.0, size.width() - left - rankGutter_ - kMargin), rows_.height());
   const double orderTop = rows_.bottom() + kOrderHeader;
   order_ = QRectF(0, orderTop, size.width(), std::max(0.0, orderHeight - kOrderHeader));
   bandHeight_ = ranks > 0 ? std::max(kSmallestBand, order_.height() / ranks) : 0;
@@ -183,7 +184,7 @@ BucketsHit BucketsLayout::hitRow(QPointF at) const {
   }
   found.kind = BucketsHit::Kind::kBucket;
   found.bucket = bucket;
-  if (story_.measured() && at.x() >= times_.left() - kRankGutter) {
+  if (story_.measured() && at.x() >= times_.left() - rankGutter_) {
     const QRectF first = strip(bucket, 0);
     const double pitch = (rowHeight_ - 9) / std::max(1, story_.rankCount());
     const int rank = static_cast<int>(std::floor((at.y() - first.top()) / pitch));

@@ -17,6 +17,7 @@ namespace buckets_metrics {
 inline constexpr double kHeader = 44;       ///< titles above, times below
 inline constexpr double kLabelWidth = 152;  ///< names of buckets and ranks at the left
 inline constexpr double kRankGutter = 26;   ///< "r0" before the times
+inline constexpr double kWideRankGutter = 42;  ///< "r1023"
 inline constexpr double kOrderHeader = 26;
 inline constexpr double kMargin = 10;
 }  // namespace buckets_metrics
@@ -66,6 +67,7 @@ class BucketsLayout {
   [[nodiscard]] QRectF rowsArea() const { return rows_; }
   [[nodiscard]] QRectF mapColumn() const { return map_; }      ///< cells of all rows
   [[nodiscard]] QRectF timesColumn() const { return times_; }  ///< times of all rows
+  [[nodiscard]] double rankGutter() const { return rankGutter_; }  ///< before them, for the ranks
   [[nodiscard]] bool hasOrder() const { return order_.height() > 0; }
   [[nodiscard]] QRectF orderArea() const { return order_; }  ///< bands below its header
   [[nodiscard]] QRectF orderHeader() const;
@@ -99,6 +101,7 @@ class BucketsLayout {
   QRectF rows_;
   QRectF map_;
   QRectF times_;
+  double rankGutter_ = 0;
   QRectF order_;
   TimeAxis axis_;
   double rowHeight_ = 0;

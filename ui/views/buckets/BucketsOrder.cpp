@@ -23,12 +23,13 @@ void BucketsScene::drawOrder(DisplayList& list) const {
   const bool buckets = frame_.against == OrderAgainst::kBuckets;
   list.title(header.adjusted(8, 1, 0, 0), QStringLiteral("Gradient-ready order"), palette_);
   const double titleEnd = 8 + textWidth(QStringLiteral("Gradient-ready order"), FontRole::kBold);
-  list.note(QRectF(titleEnd + 12, header.top() + 1,
-                   layout_.timesColumn().left() - kRankGutter - titleEnd - 16, header.height()),
-            buckets ? QStringLiteral("downwards: the order of the buckets")
-                    : QStringLiteral("downwards: the registration, last one first"),
-            palette_);
-  double x = layout_.timesColumn().left() - kRankGutter + 8;
+  list.note(
+      QRectF(titleEnd + 12, header.top() + 1,
+             layout_.timesColumn().left() - layout_.rankGutter() - titleEnd - 16, header.height()),
+      buckets ? QStringLiteral("downwards: the order of the buckets")
+              : QStringLiteral("downwards: the registration, last one first"),
+      palette_);
+  double x = layout_.timesColumn().left() - layout_.rankGutter() + 8;
   const auto key = [&](const QString& text, auto mark) {
     const double width = textWidth(text, FontRole::kSmall);
     // An entry without room is left out; a shorter one after it may still fit.
@@ -78,7 +79,7 @@ void BucketsScene::drawOrder(DisplayList& list) const {
 
 void BucketsScene::drawBand(DisplayList& list, int rank) const {
   const QRectF band = layout_.band(rank);
-  const double left = layout_.timesColumn().left() - kRankGutter;
+  const double left = layout_.timesColumn().left() - layout_.rankGutter();
   list.fill(QRectF(0, band.top(), band.width(), 1), palette_.grid);
   // The stretches that belong to the buckets.
   const QRectF inside = band.adjusted(0, 6, 0, -6);
@@ -111,7 +112,7 @@ void BucketsScene::drawBand(DisplayList& list, int rank) const {
 void BucketsScene::drawBandLabel(DisplayList& list, int rank) const {
   const QRectF band = layout_.band(rank);
   const analysis::ReadyOrder& order = story_.orders[static_cast<std::size_t>(rank)];
-  const double width = layout_.timesColumn().left() - kRankGutter - 30;
+  const double width = layout_.timesColumn().left() - layout_.rankGutter() - 30;
   list.fill(QRectF(9, band.top() + 8, 10, 10), palette_.rank(order.rank), 5);
   const QString name = QStringLiteral("rank %1").arg(order.rank);
   list.title(QRectF(25, band.top() + 3, width, 19), name, palette_);

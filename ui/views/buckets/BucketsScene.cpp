@@ -67,18 +67,22 @@ void BucketsScene::drawHeader(DisplayList& list) const {
   const QRectF header(0, 0, frame_.size.width(), kHeader);
   list.fill(header, palette_.surface);
   list.fill(QRectF(0, kHeader - 1, header.width(), 1), palette_.gridStrong);
-  QString title = QStringLiteral("%1, %2").arg(
+  const QString what = QStringLiteral("%1, %2").arg(
       formatCounted(story_.layout.buckets.size(), "bucket"), formatBytes(story_.bytes()));
-  title += story_.layout.layout > 0 ? QStringLiteral(", rebuilt from the ready order")
-                                    : QStringLiteral(", as constructed");
+  const QString built = story_.layout.layout > 0 ? QStringLiteral(", rebuilt from the ready order")
+                                                 : QStringLiteral(", as constructed");
+  QString whose;
   if (story_.ranksOfRun > 0) {
-    title += story_.examples
-                 ? QStringLiteral("; first, middle and last of %1 ranks").arg(story_.ranksOfRun)
-                 : QStringLiteral("; %1 of %2 ranks").arg(story_.rankCount()).arg(story_.ranksOfRun);
+    whose = story_.examples
+                ? QStringLiteral("; first, middle and last of %1 ranks").arg(story_.ranksOfRun)
+                : QStringLiteral("; %1 of %2 ranks").arg(story_.rankCount()).arg(story_.ranksOfRun);
   }
-  const double right =
-      story_.measured() ? layout_.timesColumn().left() - kRankGutter - 8 : header.width() - 8;
-  list.title(QRectF(8, 2, right - 8, 20), title, palette_);
+  const double right = story_.measured() ? layout_.timesColumn().left() - layout_.rankGutter() - 8
+                                         : header.width() - 8;
+  // Of many ranks it must be said which these are; how the buckets came about, the bar above says.
+  const bool fits = textWidth(what + built + whose, FontRole::kBold) <= right - 8;
+  list.title(QRectF(8, 2, right - 8, 20),
+             fits || whose.isEmpty() ? what + built + whose : what + whose, palette_);
   drawLegend(list, QRectF(8, 22, right - 8, 20));
   if (story_.measured()) {
     drawTimes(list);
@@ -124,7 +128,7 @@ void BucketsScene::drawLegend(DisplayList& list, QRectF rect) const {
 void BucketsScene::drawTimes(DisplayList& list) const {
   const QRectF column = layout_.timesColumn();
   const TimeAxis& axis = layout_.axis();
-  const double left = column.left() - kRankGutter;
+  const double left = column.left() - layout_.rankGutter();
   list.fill(QRectF(left, 0, 1, frame_.size.height()), palette_.gridStrong);
   QString iteration = QStringLiteral("Iteration %1").arg(story_.step);
   iteration += story_.finished ? QString() : QStringLiteral(" (not ended)");

@@ -19,8 +19,8 @@ void BucketsScene::drawStrip(DisplayList& list, int bucket, int rank) const {
   const QRectF strip = layout_.strip(bucket, rank);
   const TimeAxis& axis = layout_.axis();
   if (strip.height() >= kStripWithName) {
-    list.text(QRectF(strip.left() - kRankGutter + 3, strip.top() - 3, kRankGutter - 5,
-                     strip.height() + 6),
+    list.text(QRectF(strip.left() - layout_.rankGutter() + 3, strip.top() - 3,
+                     layout_.rankGutter() - 5, strip.height() + 6),
               QStringLiteral("r%1").arg(times.rank),
               times.rank == frame_.selectedRank && bucket == frame_.selectedBucket
                   ? palette_.accent

@@ -237,7 +237,7 @@ void LiveScene::drawBuckets(DisplayList& list) const {
              QStringLiteral("Buckets of the current iteration"), palette_);
   list.note(QRectF(buckets_.center().x(), buckets_.top(), buckets_.width() / 2, kCaption),
             rowsLeftOut_ > 0
-                ? QStringLiteral("%1 more ranks in the table").arg(rowsLeftOut_)
+                ? QStringLiteral("%1 more ranks in the table").arg(formatCount(rowsLeftOut_))
                 : QStringLiteral("filling with gradients; hatched: being reduced; ticked: reduced"),
             palette_, kToTheRight);
   if (cells_.empty()) {

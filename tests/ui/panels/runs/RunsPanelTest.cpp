@@ -21,6 +21,7 @@
 #include "tests/ui/shell/SampleRun.h"
 #include "tests/ui/shell/Screen.h"
 #include "ui/panels/CurrentPalette.h"
+#include "ui/panels/runs/RunCells.h"
 
 namespace lockstep::ui {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/views/buckets/BucketRun.h"
+#include "ui/canvas/TextMetrics.h"
 
 namespace lockstep::ui {
 namespace {
@@ -32,7 +33,7 @@ TEST(BucketsPicture, ShowsTheIterationAskedFor) {
 TEST(BucketsPicture, SaysWhatTheBarsMeanAlsoWhereItIsNarrow) {
   RunModel model;
   model.applyUpdate(test::demoRun());
-  for (const double width : {1000.0, 1400.0}) {
+  for (const int width : {1000, 1400}) {
     const Picture picture = bucketsPicture(model, {width, 700}, Theme::kLight);
     for (const char* bar :
          {"fills", "stalled", "queued", "waits for ranks", "transfer", "copy out"}) {
@@ -50,6 +51,22 @@ TEST(BucketsPicture, OfManyRanksIsAsHighAsOfAFewAndSaysWhichItShows) {
   const Picture chosen = bucketsPicture(many, {1600, 0}, Theme::kLight, 2, {7, 30});
   EXPECT_TRUE(holds(chosen, QStringLiteral("2 of 40 ranks")));
   EXPECT_TRUE(holds(chosen, QStringLiteral("rank 30")));
+}
+
+TEST(BucketsPicture, SaysWhichRanksItShowsAlsoWhereItIsNarrow) {
+  RunModel many;
+  many.applyUpdate(test::demoRun({.ranks = 120, .steps = 4}));
+  const Picture picture = bucketsPicture(many, {970, 600}, Theme::kLight, 2, {7, 113});
+  EXPECT_TRUE(holds(picture, QStringLiteral("2 of 120 ranks")));
+  for (const DisplayList::Command& command : picture.list.commands()) {
+    if (command.op == DisplayList::Op::kText) {
+      const QString& text = picture.list.textOf(command);
+      if (text == "r113" || text.contains("of 120 ranks")) {
+        EXPECT_GE(command.rect.width(), textWidth(text, command.font)) << text.toStdString();
+      }
+    }
+  }
+  EXPECT_TRUE(holds(picture, QStringLiteral("r113")));
 }
 
 TEST(BucketsPicture, SaysWhyThereIsNothingToSee) {

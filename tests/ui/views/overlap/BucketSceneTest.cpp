@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "engine/base/NumberText.h"
 #include "engine/diagnosis/Diagnose.h"
 #include "engine/trace/Event.h"
 #include "tests/engine/analysis/HandMadeRun.h"
-#include "ui/model/Format.h"
 #include "ui/views/overlap/OverlapTables.h"
 
 namespace lockstep::ui {
@@ -177,7 +177,8 @@ TEST(BucketSceneTest, TheDarkestCellTheHeadlineAndTheVerdictNameOneBucket) {
         EXPECT_LE(content->valueOf(other, bucket, {}).value_or(0), *content->valueOf(row, 3, {}));
       }
     }
-    const QString figure = QStringLiteral("%1 a step").arg(formatMs(*content->valueOf(row, 3, {})));
+    const QString figure =
+        QString::fromStdString(base::msText(*content->valueOf(row, 3, {})) + " ms a step");
     EXPECT_TRUE(QString::fromStdString(cost->brief).endsWith(figure)) << cost->brief;
     EXPECT_TRUE(cellsSay(cellsDrawn(*content, cellFrame()),
                          QStringLiteral("Bucket 3 costs most, ") + figure));

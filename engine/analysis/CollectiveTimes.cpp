@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <memory_resource>
 #include <tuple>
 #include <utility>
 
@@ -106,7 +107,11 @@ std::vector<CollectiveTimes> CollectiveSpans::gather(const trace::ClockDoubt& do
     return std::tie(a.span.startTicks, a.span.id) < std::tie(b.span.startTicks, b.span.id);
   });
   run::CallNumbers numbers = numbers_;
-  std::map<run::Call, CollectiveTimes> calls;
+  // What is sorted here goes at once when it is done with. Given back call by call, it would be
+  // spread among the arrivals that stay, and what a live run asks for next would be found in the
+  // holes, ever farther apart.
+  std::pmr::monotonic_buffer_resource room;
+  std::pmr::map<run::Call, CollectiveTimes> calls(&room);
   // A check has the numbers of its own wrapper, so it is known by what its collective is about,
   // and by their order.
   using CheckKey = std::tuple<int, Operation, std::uint32_t, std::uint16_t, std::uint64_t>;
@@ -138,6 +143,7 @@ std::vector<CollectiveTimes> CollectiveSpans::gather(const trace::ClockDoubt& do
       call.step = span.step;
       call.bucket = span.bucket;
       call.bytes = trace::collectiveBytes(span.value);
+      call.arrivals.reserve(ranksOf_[key.group].size());
     }
     part.step = call.step;
     std::uint64_t arrivalTicks = span.startTicks;
@@ -158,6 +164,7 @@ std::vector<CollectiveTimes> CollectiveSpans::gather(const trace::ClockDoubt& do
     }
   }
   std::vector<CollectiveTimes> all;
+  all.reserve(calls.size());
   for (auto& [key, call] : calls) {
     const auto forgotten = forgotten_.find(key.group);
     stale_ = stale_ || (forgotten != forgotten_.end() && key.number <= forgotten->second);

@@ -5,6 +5,10 @@
 
 namespace lockstep::analysis {
 
+SortedValues growingDurations() {
+  return SortedValues({0.50, 0.90, 0.95, 0.99});
+}
+
 Durations durationsIn(SortedValues ms) {
   Durations durations;
   durations.values = std::move(ms);

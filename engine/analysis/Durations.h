@@ -19,6 +19,9 @@ struct Durations {
   [[nodiscard]] std::size_t count() const { return values.size(); }
 };
 
+/// Values that become more, of which durationsIn() is asked again and again: none as yet.
+SortedValues growingDurations();
+
 /// Measures; all are 0 of none.
 Durations durationsIn(SortedValues ms);
 Durations durationsOf(std::vector<double> ms);

@@ -66,6 +66,8 @@ class HookCalls {
 
   /// Of one rank, or of several.
   struct OfBucket {
+    OfBucket() { ms.fill(growingDurations()); }
+
     std::array<SortedValues, kHookPhases + 1> ms;
     SortedValues payload;
     std::array<std::optional<HookCall>, kHookPhases + 1> longest;

@@ -1,6 +1,8 @@
 #include "engine/analysis/Intervals.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace lockstep::analysis {
 
@@ -11,20 +13,23 @@ Intervals unite(std::vector<Interval> pieces) {
   if (!std::is_sorted(pieces.begin(), pieces.end(), earlier)) {
     std::sort(pieces.begin(), pieces.end(), earlier);
   }
-  Intervals united;
+  // In their own place, and given back as exactly as long as they are: of a live run this is done
+  // for each step, and a list that grows leaves holes between what is kept.
+  auto end = pieces.begin();
   for (const Interval& piece : pieces) {
     // Those that touch become one, too: Intervals never touch.
-    if (!united.empty() && piece.begin <= united.back().end) {
-      united.back().end = std::max(united.back().end, piece.end);
+    if (end != pieces.begin() && piece.begin <= std::prev(end)->end) {
+      std::prev(end)->end = std::max(std::prev(end)->end, piece.end);
     } else {
-      united.push_back(piece);
+      *end++ = piece;
     }
   }
-  return united;
+  return end == pieces.end() ? std::move(pieces) : Intervals(pieces.begin(), end);
 }
 
 Intervals intersect(const Intervals& a, const Intervals& b) {
   Intervals common;
+  common.reserve(std::min(a.size(), b.size()));
   for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
     const Interval both{std::max(a[i].begin, b[j].begin), std::min(a[i].end, b[j].end)};
     if (both.begin < both.end) {
@@ -38,6 +43,7 @@ Intervals intersect(const Intervals& a, const Intervals& b) {
 
 Intervals subtract(const Intervals& a, const Intervals& b) {
   Intervals rest;
+  rest.reserve(a.size());
   std::size_t j = 0;
   for (Interval piece : a) {
     // Pieces of `a` only move on, and what ended before this one began is passed for good; k looks
@@ -59,12 +65,16 @@ Intervals subtract(const Intervals& a, const Intervals& b) {
 }
 
 Intervals clip(const Intervals& a, const Interval& window) {
-  Intervals clipped;
-  auto at = std::upper_bound(
+  const auto first = std::upper_bound(
       a.begin(), a.end(), window.begin,
       [](std::uint64_t begin, const Interval& interval) { return begin < interval.end; });
-  for (; at != a.end() && at->begin < window.end; ++at) {
-    clipped.push_back({std::max(at->begin, window.begin), std::min(at->end, window.end)});
+  const auto last = std::lower_bound(
+      first, a.end(), window.end,
+      [](const Interval& interval, std::uint64_t end) { return interval.begin < end; });
+  Intervals clipped(first, last);
+  if (!clipped.empty()) {
+    clipped.front().begin = std::max(clipped.front().begin, window.begin);
+    clipped.back().end = std::min(clipped.back().end, window.end);
   }
   return clipped;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory_resource>
 #include <set>
 #include <utility>
 #include <vector>
@@ -12,10 +13,12 @@ namespace lockstep::analysis {
 namespace {
 
 /// What each rank waited for cores in each step, in ticks; only of steps that all ranks have whole.
-using CoreWaits = std::map<std::uint32_t, std::vector<std::pair<int, double>>>;  // by rank
+using CoreWaits = std::pmr::map<std::uint32_t, std::pmr::vector<std::pair<int, double>>>;
 
-CoreWaits coreWaits(const std::vector<StepTicks>& steps, std::uint32_t firstMeasured) {
-  CoreWaits waits;
+/// By step, then rank. `room` outlives what is returned.
+CoreWaits coreWaits(const std::vector<StepTicks>& steps, std::uint32_t firstMeasured,
+                    std::pmr::memory_resource& room) {
+  CoreWaits waits(&room);
   std::set<std::uint32_t> left;
   for (const StepTicks& step : steps) {
     if (step.step < firstMeasured || step.incomplete) {
@@ -36,15 +39,17 @@ CoreWaits coreWaits(const std::vector<StepTicks>& steps, std::uint32_t firstMeas
 
 void LatenessSamples::add(const std::vector<StepTicks>& steps,
                           const std::vector<CollectiveTimes>& collectives) {
-  const CoreWaits waits = coreWaits(steps, firstMeasured_);
-  for (const auto& [number, ofStep] : collectivesByStep(collectives)) {
+  std::pmr::monotonic_buffer_resource room;
+  const CoreWaits waits = coreWaits(steps, firstMeasured_, room);
+  std::vector<std::pair<int, double>> late;  // of a step
+  eachStepOf(collectives, [&](std::uint32_t number, CollectivesOfStep ofStep) {
     const auto waited = waits.find(number);
     const auto missed =
         waited == waits.end() ? std::nullopt : missedArrivals(ofStep, Doubtful::kLeftOut);
     if (!missed || missed->size() < 2) {
-      continue;
+      return;
     }
-    std::vector<std::pair<int, double>> late;
+    late.clear();
     double sum = 0;
     auto core = waited->second.begin();
     for (const auto& [rank, missedTicks] : *missed) {
@@ -62,7 +67,7 @@ void LatenessSamples::add(const std::vector<StepTicks>& steps,
       of.ticks.push_back(against);
       of.sum += against;
     }
-  }
+  });
   for (const auto& [step, ranks] : waits) {
     double longest = 0;
     for (const auto& [rank, ticks] : ranks) {

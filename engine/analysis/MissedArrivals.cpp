@@ -15,8 +15,8 @@ struct Missed {
 
 }  // namespace
 
-std::optional<std::vector<std::pair<int, std::uint64_t>>> missedArrivals(
-    const std::vector<const CollectiveTimes*>& ofStep, Doubtful doubtful) {
+std::optional<std::vector<std::pair<int, std::uint64_t>>> missedArrivals(CollectivesOfStep ofStep,
+                                                                         Doubtful doubtful) {
   std::vector<std::pair<int, Missed>> ranks;  // by rank
   for (const CollectiveTimes* collective : ofStep) {
     if (!collective->complete) {

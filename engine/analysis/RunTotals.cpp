@@ -1,6 +1,8 @@
 #include "engine/analysis/RunTotals.h"
 
 #include <algorithm>
+#include <map>
+#include <memory_resource>
 #include <set>
 #include <utility>
 
@@ -75,11 +77,12 @@ void RunTotals::addSteps(const StepStretch& stretch, const std::vector<Collectiv
 /// adds to what was waited in all.
 void RunTotals::addWaits(const std::vector<CollectiveTimes>& collectives) {
   struct Waited {
-    std::uint64_t untilTicks = 0;
+    std::uint64_t ticks = 0;  // until when
     std::uint64_t all = 0;
-    std::map<int, std::uint64_t> byLast;
   };
-  std::map<std::uint32_t, Waited> steps;
+  std::pmr::monotonic_buffer_resource room;
+  std::pmr::map<std::uint32_t, Waited> steps(&room);
+  std::pmr::map<std::pair<std::uint32_t, int>, std::uint64_t> byLast(&room);  // by step and rank
   for (const CollectiveTimes& collective : collectives) {
     if (collective.step < firstMeasured_ || !collective.complete) {
       continue;
@@ -88,7 +91,7 @@ void RunTotals::addWaits(const std::vector<CollectiveTimes>& collectives) {
     Waited& step = steps[collective.step];
     for (const Arrival& arrival : collective.arrivals) {
       waiting += arrival.waitingTicks;
-      step.untilTicks = std::max(step.untilTicks, arrival.endTicks);
+      step.ticks = std::max(step.ticks, arrival.endTicks);
     }
     step.all += waiting;
     waitingTicks_ += waiting;
@@ -96,16 +99,16 @@ void RunTotals::addWaits(const std::vector<CollectiveTimes>& collectives) {
       OfRank& last = ranks_[*collective.lastRank];
       last.lastArrivals += 1;
       last.waitingCaused += waiting;
-      step.byLast[*collective.lastRank] += waiting;
+      byLast[{collective.step, *collective.lastRank}] += waiting;
     }
   }
-  for (const auto& [number, step] : steps) {
+  for (auto& [number, step] : steps) {
     // A step may end before the one before it, by a collective that outlasted that.
-    const std::uint64_t ticks = std::max(step.untilTicks, waits_.empty() ? 0 : waits_.back().ticks);
-    waits_.push_back({ticks, static_cast<double>(step.all)});
-    for (const auto& [rank, waiting] : step.byLast) {
-      waitsFor_[rank].push_back({ticks, static_cast<double>(waiting)});
-    }
+    step.ticks = std::max(step.ticks, waits_.empty() ? 0 : waits_.back().ticks);
+    waits_.push_back({step.ticks, static_cast<double>(step.all)});
+  }
+  for (const auto& [key, waiting] : byLast) {
+    waitsFor_[key.second].push_back({steps[key.first].ticks, static_cast<double>(waiting)});
   }
 }
 

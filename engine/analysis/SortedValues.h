@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -16,10 +18,24 @@ namespace lockstep::analysis {
 // with it. So there are two or three runs of 1,000 values and one or two more of 100,000, and a
 // copy costs as much as there are runs, which never change. Whatever is asked for is found by
 // searches in stretches of the runs that soon are short (SortedValues::pairAt).
+//
+// A quantile that is asked again and again stays near where it was. So of each there is a mark, a
+// value that once was it, and of each run the place is known at which the mark divides it: searches
+// begin there. What is added says by its own few values how many more are below the mark; of two
+// runs that become one the places are added. Only where the mark has come away from its quantile is
+// it set anew. So values that are added, and a quantile, cost the same after an hour as after a
+// minute, and what is read of long runs are a few neighbours.
 
 /// Values that become more, asked for what they are in their order. A copy costs little.
 class SortedValues {
  public:
+  static constexpr std::size_t kMostMarks = 4;
+
+  /// `parts`: of the quantiles that will be asked again and again, at most kMostMarks. All others
+  /// are told as well.
+  explicit SortedValues(std::initializer_list<double> parts);
+  SortedValues() : SortedValues({0.5}) {}
+
   void add(std::vector<double> values);
   /// Adds those of another.
   void add(const SortedValues& other);
@@ -34,8 +50,8 @@ class SortedValues {
   [[nodiscard]] std::size_t count(const Is& is) const {
     std::size_t count = 0;
     for (const Run& run : runs_) {
-      count += static_cast<std::size_t>(std::partition_point(run->begin(), run->end(), is) -
-                                        run->begin());
+      count += static_cast<std::size_t>(
+          std::partition_point(run.values->begin(), run.values->end(), is) - run.values->begin());
     }
     return count;
   }
@@ -46,14 +62,30 @@ class SortedValues {
   [[nodiscard]] double quantile(double part) const;
 
  private:
-  using Run = std::shared_ptr<const std::vector<double>>;
+  /// Of the parts that are asked.
+  template <typename T>
+  using OfMarks = std::array<T, kMostMarks>;
+  struct Run {
+    std::shared_ptr<const std::vector<double>> values;
+    OfMarks<std::uint32_t> below{};  // how many of them are less than the mark
+  };
+
   void push(std::vector<double> values);
+  void mergeLast();
+  void keepMarks();
+  [[nodiscard]] std::size_t indexOf(std::size_t mark) const;
+  /// The mark that `index` is near to; none: it is near to none.
+  [[nodiscard]] std::optional<std::size_t> markNear(std::size_t index) const;
   /// The value with `index` before it, and the next one; where it is the last, it itself.
   [[nodiscard]] std::pair<double, double> pairAt(std::size_t index) const;
 
   std::vector<Run> runs_;  // none is empty
   std::size_t size_ = 0;
   double sum_ = 0;
+  std::size_t marks_ = 0;  // how many there are
+  OfMarks<double> parts_{};
+  OfMarks<double> values_{};  // of the marks
+  bool others_ = false;       // runs of another have come, which are divided by its marks
 };
 
 /// Medians of several figures. A copy costs little.

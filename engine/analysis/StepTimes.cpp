@@ -42,6 +42,14 @@ StepTimes timesOf(const StepTicks& step, double nsPerTick, double stolenShare) {
   return times;
 }
 
+/// They come by step, but for a few.
+StepPieces::Phases& StepPieces::phasesOf(std::uint32_t step) {
+  const auto at =
+      std::ranges::lower_bound(phases_, step, {}, &std::pair<std::uint32_t, Phases>::first);
+  return at != phases_.end() && at->first == step ? at->second
+                                                  : phases_.emplace(at, step, Phases())->second;
+}
+
 bool StepPieces::add(const SpanRow& span) {
   const Interval window{span.startTicks, span.startTicks + span.durationTicks};
   switch (span.kind) {
@@ -49,13 +57,13 @@ bool StepPieces::add(const SpanRow& span) {
       steps_.push_back({window, span.step});
       break;
     case EventKind::kForward:
-      phases_[span.step].forward += span.durationTicks;
+      phasesOf(span.step).forward += span.durationTicks;
       break;
     case EventKind::kBackward:
-      phases_[span.step].backward += span.durationTicks;
+      phasesOf(span.step).backward += span.durationTicks;
       break;
     case EventKind::kOptimizer:
-      phases_[span.step].optimizer += span.durationTicks;
+      phasesOf(span.step).optimizer += span.durationTicks;
       break;
     case EventKind::kGap:
       gaps_.push_back(window);
@@ -93,7 +101,9 @@ std::vector<StepTicks> StepPieces::measure(const RankActivity& activity) const {
     }
     const Intervals flying = clip(activity.inFlight, window);
     const Intervals busy = clip(activity.computing, window);
-    if (const auto phases = phases_.find(number); phases != phases_.end()) {
+    const auto phases =
+        std::ranges::lower_bound(phases_, number, {}, &std::pair<std::uint32_t, Phases>::first);
+    if (phases != phases_.end() && phases->first == number) {
       step.forward = phases->second.forward;
       step.backward = phases->second.backward;
       step.optimizer = phases->second.optimizer;
@@ -117,7 +127,8 @@ void StepPieces::forget(std::uint32_t next, std::uint64_t before) {
   std::erase_if(gaps_, [&](const Interval& gap) { return gap.end <= before_; });
   gapSteps_.erase(gapSteps_.begin(), gapSteps_.lower_bound(next_));
   sums_.erase(sums_.begin(), sums_.lower_bound(next_));
-  phases_.erase(phases_.begin(), phases_.lower_bound(next_));
+  phases_.erase(phases_.begin(), std::ranges::lower_bound(
+                                     phases_, next_, {}, &std::pair<std::uint32_t, Phases>::first));
 }
 
 std::optional<double> stolenPercent(const RunData& data) {

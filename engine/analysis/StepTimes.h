@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "engine/analysis/Intervals.h"
@@ -82,12 +83,14 @@ class StepPieces {
     std::uint64_t backward = 0;
     std::uint64_t optimizer = 0;
   };
+  Phases& phasesOf(std::uint32_t step);
 
   std::vector<Step> steps_;
   std::vector<Interval> gaps_;
   std::set<std::uint32_t> gapSteps_;
   std::map<std::uint32_t, trace::StepSumsRow> sums_;
-  std::map<std::uint32_t, Phases> phases_;  // ticks by step: micro-batches add up
+  // Ticks, by step: micro-batches add up.
+  std::vector<std::pair<std::uint32_t, Phases>> phases_;
   std::uint32_t next_ = 0;
   std::uint64_t before_ = 0;
 };

@@ -8,8 +8,10 @@
 
 #include "engine/analysis/RankActivity.h"
 #include "engine/analysis/StepOverlap.h"
+#include "engine/cost/Sample.h"
 #include "engine/trace/Event.h"
 #include "tests/engine/analysis/ArrivingRun.h"
+#include "tests/support/AllocatedBytes.h"
 
 namespace lockstep::analysis {
 namespace {
@@ -72,6 +74,26 @@ TEST(GrowingAnalysisTest, SaysTheSameAsOfAllAtOnceAndAnalysesNothingTwice) {
   EXPECT_EQ(feed(run, 2'777), 0);
   EXPECT_EQ(analyse(run.data()).lateRank, 1) << "the verdicts are in what is compared";
   EXPECT_TRUE(analyse(run.data()).checks.has_value());
+}
+
+TEST(GrowingAnalysisTest, ARefreshTakesTheSameHoweverLongTheRunIs) {
+  HandMadeRun run = trained(2, 3'000);
+  arrive(run);
+  GrowingAnalysis growing;
+  std::vector<std::size_t> bytes;
+  feedPieces(run, run.spans.size() / 150, [&](RunData& data, bool more) {
+    const RunData snapshot = data;
+    const std::size_t before = support::allocatedBytes();
+    growing.refresh(snapshot, more);
+    bytes.push_back(support::allocatedBytes() - before);
+  });
+  ASSERT_GT(bytes.size(), 150u);
+  // Now and then values that are sorted become one list: what most take is what is asked.
+  const auto usual = [&](std::ptrdiff_t first) {
+    return static_cast<double>(
+        *cost::median(std::vector<double>(bytes.begin() + first, bytes.begin() + first + 20)));
+  };
+  EXPECT_LT(usual(125), 1.1 * usual(15));
 }
 
 TEST(GrowingAnalysisTest, HandsOutTheActivityThatItFoundOnTheWay) {

@@ -67,6 +67,44 @@ TEST(SortedValuesTest, AreFoundWhereLaterOnesAreUnlikeEarlierOnes) {
   }
 }
 
+TEST(SortedValuesTest, AreFoundFromTheMarksWhereverTheseHaveCome) {
+  std::mt19937 random(11);
+  const std::vector<double> parts = {0.5, 0.9, 0.95, 0.99};
+  for (const double drift : {-5.0, 0.0, 0.3, 50.0}) {
+    for (const unsigned most : {1u, 3u, 100'000u}) {
+      std::vector<double> all;
+      std::vector<SortedValues> ofRanks(3, SortedValues({0.5, 0.9, 0.95, 0.99}));
+      for (int round = 0; round < 400; ++round) {
+        SortedValues joined({0.5, 0.9, 0.95, 0.99});
+        for (std::size_t rank = 0; rank < ofRanks.size(); ++rank) {
+          std::vector<double> more(20 + random() % 20);
+          for (double& value : more) {
+            // One rank is unlike the others, and a single value unlike all.
+            value =
+                drift * round + (rank == 2 ? 700.0 : 0.0) + static_cast<double>(random() % most);
+          }
+          more.front() = round % 2 == 0 ? 1e9 : -1e9;
+          all.insert(all.end(), more.begin(), more.end());
+          ofRanks[rank].add(std::move(more));
+          joined.add(ofRanks[rank]);
+        }
+        if (round % 40 != 39) {
+          continue;
+        }
+        std::vector<double> sorted = all;
+        std::ranges::sort(sorted);
+        for (const double part : parts) {
+          ASSERT_EQ(joined.quantile(part), cost::sortedQuantile(sorted, part))
+              << part << " after round " << round << ", drift " << drift;
+        }
+        sorted.push_back(2e9);
+        joined.add({2e9});
+        ASSERT_EQ(joined.quantile(0.95), cost::sortedQuantile(sorted, 0.95)) << "marked anew";
+      }
+    }
+  }
+}
+
 TEST(SortedValuesTest, OfSeveralAreThoseOfAll) {
   SortedValues a;
   SortedValues b;

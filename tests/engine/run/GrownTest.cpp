@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/AllocatedBytes.h"
+
 namespace lockstep::run {
 namespace {
 
@@ -61,13 +63,61 @@ void expectGrowApart(std::size_t size) {
 }
 
 TEST(Grown, ACopyAndItsOriginalGrowApart) {
-  // Chunks hold 1024 numbers and tables 64 chunks; of large rows a chunk holds 16.
-  for (const std::size_t size : {1u, 1023u, 1024u, 1025u, 65'535u, 65'536u, 65'537u, 70'000u}) {
+  // Chunks hold 1024 numbers; of large rows 16. Tables hold 1, 2, 4, ... chunks.
+  for (const std::size_t size : {0u, 1u, 1023u, 1024u, 1025u, 65'535u, 65'536u, 65'537u, 70'000u}) {
     expectGrowApart<std::size_t>(size);
   }
   for (const std::size_t size : {1u, 7u, 8u, 15u, 16u, 17u, 1023u, 1024u, 1025u, 1100u}) {
     expectGrowApart<Large>(size);
   }
+}
+
+/// How many bytes a copy takes that is added to.
+template <typename T>
+std::size_t bytesOfCopy(std::size_t size) {
+  Grown<T> list;
+  for (std::size_t i = 0; i < size; ++i) {
+    list.push_back(T(i));
+  }
+  const std::size_t before = support::allocatedBytes();
+  Grown<T> copy = list;
+  copy.push_back(T(size));
+  const Grown<T> another = copy;
+  const std::size_t bytes = support::allocatedBytes() - before;
+  for (std::size_t i = 0; i < size; i += 1 + size / 1'000) {
+    EXPECT_EQ(&copy[i], &list[i]) << "not shared";
+    EXPECT_EQ(&another[i], &list[i]) << "not shared";
+  }
+  return bytes;
+}
+
+TEST(Grown, ACopyThatIsAddedToTakesTheSameHoweverLongTheListIs) {
+  EXPECT_EQ(bytesOfCopy<std::size_t>(1'000'000), bytesOfCopy<std::size_t>(1'500));
+  EXPECT_EQ(bytesOfCopy<Large>(10'000), bytesOfCopy<Large>(20));
+}
+
+TEST(Grown, ACopyOfACopyKeepsWhatBothShareAndWhatIsItsOwn) {
+  Grown<int> list;
+  for (int i = 0; i < 3'000; ++i) {
+    list.push_back(i);
+  }
+  Grown<int> copy = list;
+  for (int i = 3'000; i < 5'500; ++i) {
+    copy.push_back(i);
+  }
+  Grown<int> second = copy;
+  copy.push_back(-1);
+  second.push_back(5'500);
+  Grown<int> third = second;
+  third.push_back(5'501);
+  list.push_back(-2);
+  ASSERT_EQ(third.size(), 5'502u);
+  for (int i = 0; i < 5'502; ++i) {
+    ASSERT_EQ(third[static_cast<std::size_t>(i)], i);
+  }
+  EXPECT_EQ(second.back(), 5'500);
+  EXPECT_EQ(copy.back(), -1);
+  EXPECT_EQ(list.back(), -2);
 }
 
 TEST(Grown, ACopyIsReadWhileTheOriginalGrowsOnItsThread) {

@@ -252,10 +252,11 @@ class StripRows : public FactRows {
   void add(const StripData& strip, const StepSeries& series) {
     // A strip has values at the steps of its own pieces, and not at those of the others.
     const Number number = [this, &series](std::size_t row) {
-      const auto& pieces = series.pieces();
-      const auto at = std::ranges::lower_bound(pieces, steps_[row], {}, &StepSeries::Piece::step);
-      return at != pieces.end() && at->step == steps_[row] ? std::optional<double>(at->first)
-                                                           : std::nullopt;
+      const StepSeries::Pieces& pieces = series.pieces();
+      const std::size_t at = pieces.firstFrom(steps_[row]);
+      return at < pieces.size() && pieces[at].step == steps_[row]
+                 ? std::optional<double>(pieces[at].first)
+                 : std::nullopt;
     };
     words(
         {tr("%1, rank %2").arg(titleOf(strip.kind)).arg(series.rank()), meaningOf(strip), true},

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
+
+#include "engine/run/Grown.h"
 
 namespace lockstep::ui {
 
@@ -14,7 +17,7 @@ struct SeriesPoint {
 
 /// The numbers of one rank over the steps, in at most kPieces pieces of neighbours: a long run's
 /// extremes stay, whatever is in between may go. A number that is added costs the same however many
-/// there were.
+/// there were, and so does a copy.
 class StepSeries {
  public:
   static constexpr std::size_t kPieces = 4096;
@@ -28,6 +31,36 @@ class StepSeries {
     float last = 0;
   };
 
+  /// Some of them, by step: all but the last are shared with copies.
+  class Pieces {
+   public:
+    using value_type = Piece;
+    using Iterator = run::IndexIterator<Pieces, Piece>;
+    using const_iterator = Iterator;
+
+    [[nodiscard]] std::size_t size() const { return whole_.size() + (any_ ? 1 : 0); }
+    [[nodiscard]] bool empty() const { return !any_; }
+    [[nodiscard]] const Piece& operator[](std::size_t index) const {
+      return index < whole_.size() ? whole_[index] : last_;
+    }
+    [[nodiscard]] const Piece& front() const { return (*this)[0]; }
+    [[nodiscard]] const Piece& back() const { return last_; }
+    [[nodiscard]] Iterator begin() const { return {this, 0}; }
+    [[nodiscard]] Iterator end() const { return {this, size()}; }
+    /// The first of them that begins at a step or after it; size(): none does.
+    [[nodiscard]] std::size_t firstFrom(std::uint64_t step) const;
+
+    /// Adds one behind the last, which changes no more.
+    void push_back(const Piece& piece);
+    /// The last takes one in that follows it.
+    void joinLast(const Piece& piece);
+
+   private:
+    run::Grown<Piece> whole_;
+    Piece last_;
+    bool any_ = false;  // else there is no last one
+  };
+
   /// `points`: in any order.
   explicit StepSeries(int rank, std::vector<SeriesPoint> points = {});
 
@@ -35,7 +68,7 @@ class StepSeries {
   bool add(const SeriesPoint& point);
 
   [[nodiscard]] int rank() const { return rank_; }
-  [[nodiscard]] const std::vector<Piece>& pieces() const { return pieces_; }
+  [[nodiscard]] const Pieces& pieces() const { return pieces_; }
   /// The first step whose value was not finite.
   [[nodiscard]] const std::optional<std::uint32_t>& firstNotFinite() const { return notFinite_; }
   /// Returns the latest finite value at or before a step that was kept: of a piece, the first and
@@ -44,7 +77,7 @@ class StepSeries {
 
  private:
   int rank_;
-  std::vector<Piece> pieces_;  // of finite numbers; all but the last of `each_`
+  Pieces pieces_;  // of finite numbers; all but the last of `each_`
   std::size_t each_ = 1;
   std::size_t inLast_ = 0;
   std::optional<std::uint32_t> notFinite_;

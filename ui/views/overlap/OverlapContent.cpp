@@ -258,7 +258,7 @@ std::shared_ptr<const OverlapContent> GrowingOverlapContent::refresh(const Analy
     closed_ = Parts();
     closed_.content.warmUp = run.analysis.warmUp;
     closed_.measured = analysis::HeadroomSamples(run.analysis.warmUp.firstMeasured);
-    lengths_ = {};
+    lengths_ = analysis::SortedValues({kStepsThatFit});
   }
   closed_.add(std::move(news.closed));
   closed_.measured.settle();

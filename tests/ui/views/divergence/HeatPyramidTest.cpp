@@ -77,6 +77,27 @@ TEST(StepSeriesTest, GrowsToWhatItIsMadeOfAtOnce) {
   EXPECT_EQ(grown.firstNotFinite(), 77u);
 }
 
+TEST(StepSeriesTest, ACopySharesItsPiecesAndStaysAsItIs) {
+  StepSeries series(0);
+  for (std::uint32_t step = 0; step < 10'000; ++step) {
+    series.add({step, 1.0});
+  }
+  const StepSeries copy = series;
+  const std::size_t pieces = copy.pieces().size();
+  for (std::size_t i = 0; i + 1 < pieces; ++i) {
+    ASSERT_EQ(&copy.pieces()[i], &series.pieces()[i]) << "not shared";
+  }
+  StepSeries other = copy;
+  other.add({20'000, 5.0});
+  series.add({30'000, 7.0});
+  ASSERT_EQ(copy.pieces().size(), pieces);
+  EXPECT_EQ(copy.pieces().back().lastStep, 9'999u);
+  EXPECT_EQ(copy.at(40'000), 1.0);
+  EXPECT_EQ(other.at(40'000), 5.0);
+  EXPECT_EQ(series.at(40'000), 7.0);
+  EXPECT_EQ(&other.pieces()[0], &copy.pieces()[0]) << "not shared";
+}
+
 TEST(StepSeriesTest, ALongSeriesKeepsItsExtremes) {
   std::vector<SeriesPoint> points;
   for (std::uint32_t step = 0; step < 100'000; ++step) {

@@ -28,7 +28,6 @@ constexpr double kFlatBeyondMost = 1.25;
 constexpr double kExposedMayMiss = 0.1;  // of itself
 constexpr double kExposedMayMissOfStep = 0.03;
 constexpr double kStepMayMiss = 0.05;
-constexpr double kOfHowFarItMoves = 0.1;
 constexpr double kNsPerMs = 1e6;
 
 base::Error cannotTell(std::string why) {
@@ -323,11 +322,9 @@ base::Result<std::vector<RankForecast>> Forecaster::forecast(const StepChange& c
     RankForecast& of = forecasts[r];
     const double exposed = *median(replayed.exposed[r]);
     const double step = *median(replayed.step[r]);
-    const auto beyond = [&](double value, double own, double runOff, double runsDiffer) {
-      const double ofHook = change.hook ? std::hypot(hookOff, runOff, runsDiffer * value) : 0.0;
-      const double ofChange =
-          change.beyondBuckets() ? std::hypot(kOfHowFarItMoves * (value - own), ofHook) : 0.0;
-      return std::hypot(ofChange, of.heldUpNs / 2);
+    const auto beyond = [&](double moved, double runOff, double runsDiffer) {
+      const double ofHook = change.hook ? std::hypot(hookOff, runOff, runsDiffer) : 0.0;
+      return std::hypot(runsDiffer, std::hypot(kOfHowFarItMoves * moved, ofHook), of.heldUpNs / 2);
     };
     // Its threads wait for cores while buckets are in flight: none of that is computing.
     of.heldUpNs = heldUp(change, plan, of.replayedStepNs, step);
@@ -336,15 +333,12 @@ base::Result<std::vector<RankForecast>> Forecaster::forecast(const StepChange& c
         {std::abs(of.replayedExposedNs - of.measuredExposedNs),
          // Exposed time of next to nothing would make its miss count a thousand times over.
          std::max(of.replayedExposedNs, kWorthSpeakingOf * of.replayedStepNs), of.driftExposedNs,
-         std::hypot(
-             kRunsDifferExposed * exposed,
-             beyond(exposed, of.replayedExposedNs, hook.runOffExposedNs, kRunsDifferExposed))});
+         beyond(exposed - of.replayedExposedNs, hook.runOffExposedNs, kRunsDifferExposed * step)});
     of.exposedNs = movedBy(exposedNs, of.heldUpNs);
     const Estimate stepNs = estimateOf(
         step, drawnStep[r],
         {std::abs(of.replayedStepNs - of.measuredStepNs), of.replayedStepNs, of.driftStepNs,
-         std::hypot(kRunsDifferStep * step,
-                    beyond(step, of.replayedStepNs, hook.runOffStepNs, kRunsDifferStep))});
+         beyond(step - of.replayedStepNs, hook.runOffStepNs, kRunsDifferStep * step)});
     of.stepNs = movedBy(stepNs, of.heldUpNs);
   }
   return forecasts;

@@ -22,13 +22,13 @@ namespace lockstep::cost {
 //     the forecast is larger;
 //   - as much as the medians of the run's thirds differ: what its machine did meanwhile it does
 //     during another run, too;
-//   - 10 % of exposed time and 4 % of the step, since two runs of one experiment differ by what no
-//     single one of them knows. `tests/bench/run forecasts` counts how many runs it holds;
-//   - where more than the buckets is changed (Note [A change to a step]), a tenth of how far the
-//     forecast is from the replay of what was measured: what the change takes is known of settings
-//     or of another run. And of a hook, for each bucket, what half of its calls differ by, and of
-//     the run that it is of all that is said of this one: by how much its replay misses, how its
-//     thirds differ, and what two runs differ by, since the forecast rests on two;
+//   - 1 % of the step for exposed time and 4 % for the step: Note [Two runs of one experiment].
+//     `tests/bench/run forecasts` counts how many runs it holds;
+//   - a tenth of how far the forecast is from the replay of what was measured: what transfers of
+//     other sizes, another link or other computing take was not seen in this run (Note [A change
+//     to a step]). And of a hook, for each bucket, what half of its calls differ by, and of the run
+//     that it is of all that is said of this one: by how much its replay misses, how its thirds
+//     differ, and what two runs differ by, since the forecast rests on two;
 //   - half of what it is held up where cores are short (Note [Where cores are short]).
 // There is none, but a reason, where the run cannot tell: fewer than 5 whole steps; sizes of
 // transfers that differ too little (Note [What a transfer costs]); buckets beyond 4 times the

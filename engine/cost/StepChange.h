@@ -69,11 +69,6 @@ struct StepChange {
   double computeFactor = 1;
   bool gradientsAreViews = false;
   std::optional<RankExcess> without{};
-
-  /// Whether it is to other things than the buckets: then another run, or settings, tell them.
-  [[nodiscard]] bool beyondBuckets() const {
-    return link || inFlight || hook || computeFactor != 1 || gradientsAreViews || without;
-  }
 };
 
 /// Takes `ns` of a rank's time out of a step, those up to `untilNs`: what comes after is so much

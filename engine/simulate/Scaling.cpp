@@ -292,8 +292,9 @@ RanksForecast Scaling::forecast(int ranks, const std::vector<Drawn>& drawn) cons
       {std::abs(simulated_.exposedNs.value - measured_.exposedNs.value),
        std::max(simulated_.exposedNs.value, cost::kWorthSpeakingOf * simulated_.stepNs.value),
        driftExposed,
-       std::hypot(two * cost::kRunsDifferExposed * of.exposedNs.value, hookOff,
-                  hook.runOffExposedNs)});
+       std::hypot(two * cost::kRunsDifferExposed * of.stepNs.value,
+                  cost::kOfHowFarItMoves * (of.exposedNs.value - simulated_.exposedNs.value),
+                  std::hypot(hookOff, hook.runOffExposedNs))});
   of.efficiency.low = aloneNs / of.stepNs.high;
   of.efficiency.high = std::min(aloneNs / of.stepNs.low, 1.0);
 

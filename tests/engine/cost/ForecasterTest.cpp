@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "tests/engine/cost/HandMadeSteps.h"
@@ -88,6 +89,28 @@ TEST(Forecaster, ItsIntervalIsAsWideAsTheThirdsOfTheRunDiffer) {
   EXPECT_LT(width(even.value()[0].stepNs), 5e6);
   EXPECT_GE(width(uneven.value()[0].stepNs), 10e6) << "5 ms both ways";
   EXPECT_DOUBLE_EQ(width(uneven.value()[0].exposedNs), width(even.value()[0].exposedNs));
+}
+
+/// By how much more exposed time than was forecast a run of such buckets is expected to have.
+double reachOfExposed(const SleepingRun& run, int perBucket) {
+  const auto made = Forecaster::make({run.steps(30), settings(run), 1, {}});
+  EXPECT_TRUE(made.ok()) << made.error().what;
+  const Estimate exposed = made.value().forecast(planWith(run, perBucket)).value()[0].exposedNs;
+  return exposed.high - exposed.value;
+}
+
+// Of steps of 34.2 ms 2.2 are exposed, with ten times the time a byte 65.8 of 97.8 ms.
+TEST(Forecaster, TwoRunsDifferInExposedTimeByAPartOfTheStepHoweverMuchIsExposed) {
+  SleepingRun run;
+  EXPECT_NEAR(reachOfExposed(run, 5), 0.01 * 34.2e6, 1);
+  run.nsPerByte = 40;
+  EXPECT_NEAR(reachOfExposed(run, 5), 0.01 * 97.8e6, 1);
+}
+
+// In one bucket, 8.2 ms are exposed of a step of 40.2 ms.
+TEST(Forecaster, OtherBucketsAreTheLessSureTheMoreTheyChange) {
+  EXPECT_NEAR(reachOfExposed(SleepingRun{}, 20),
+              std::hypot(0.01 * 40.2e6, 0.1 * (8.2e6 - 2.2e6)), 1);
 }
 
 TEST(Forecaster, AHookIsNoSurerThanTheRunThatItIsOf) {

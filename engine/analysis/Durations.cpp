@@ -6,7 +6,7 @@
 namespace lockstep::analysis {
 
 SortedValues growingDurations() {
-  return SortedValues({0.50, 0.90, 0.95, 0.99});
+  return SortedValues::marking({0.50, 0.90, 0.95, 0.99});
 }
 
 Durations durationsIn(SortedValues ms) {

@@ -145,9 +145,12 @@ class Stretches {
 
 }  // namespace
 
-SortedValues::SortedValues(std::initializer_list<double> parts) : marks_(parts.size()) {
-  LOCKSTEP_CHECK(marks_ <= kMostMarks, "{} quantiles are to be marked", marks_);
-  std::ranges::copy(parts, parts_.begin());
+SortedValues SortedValues::marking(std::initializer_list<double> parts) {
+  LOCKSTEP_CHECK(parts.size() <= kMostMarks, "{} quantiles are to be marked", parts.size());
+  SortedValues none;
+  none.marks_ = parts.size();
+  std::ranges::copy(parts, none.parts_.begin());
+  return none;
 }
 
 void SortedValues::push(std::vector<double> values) {

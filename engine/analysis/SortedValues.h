@@ -31,10 +31,11 @@ class SortedValues {
  public:
   static constexpr std::size_t kMostMarks = 4;
 
+  /// Of none, of which the median will be asked again and again.
+  SortedValues() = default;
   /// `parts`: of the quantiles that will be asked again and again, at most kMostMarks. All others
   /// are told as well.
-  explicit SortedValues(std::initializer_list<double> parts);
-  SortedValues() : SortedValues({0.5}) {}
+  static SortedValues marking(std::initializer_list<double> parts);
 
   void add(std::vector<double> values);
   /// Adds those of another.
@@ -82,8 +83,8 @@ class SortedValues {
   std::vector<Run> runs_;  // none is empty
   std::size_t size_ = 0;
   double sum_ = 0;
-  std::size_t marks_ = 0;  // how many there are
-  OfMarks<double> parts_{};
+  std::size_t marks_ = 1;  // how many there are
+  OfMarks<double> parts_{0.5};
   OfMarks<double> values_{};  // of the marks
   bool others_ = false;       // runs of another have come, which are divided by its marks
 };

@@ -73,9 +73,9 @@ TEST(SortedValuesTest, AreFoundFromTheMarksWhereverTheseHaveCome) {
   for (const double drift : {-5.0, 0.0, 0.3, 50.0}) {
     for (const unsigned most : {1u, 3u, 100'000u}) {
       std::vector<double> all;
-      std::vector<SortedValues> ofRanks(3, SortedValues({0.5, 0.9, 0.95, 0.99}));
+      std::vector<SortedValues> ofRanks(3, SortedValues::marking({0.5, 0.9, 0.95, 0.99}));
       for (int round = 0; round < 400; ++round) {
-        SortedValues joined({0.5, 0.9, 0.95, 0.99});
+        SortedValues joined = SortedValues::marking({0.5, 0.9, 0.95, 0.99});
         for (std::size_t rank = 0; rank < ofRanks.size(); ++rank) {
           std::vector<double> more(20 + random() % 20);
           for (double& value : more) {

@@ -17,7 +17,7 @@ using analysis::BucketCell;
 using analysis::BucketMeasure;
 using analysis::BucketSample;
 
-constexpr std::size_t kWorthTwoThreads = 256;  // cells
+constexpr std::size_t kCellsWorthTwoThreads = 256;
 
 struct FigureWords {
   const char* title;
@@ -237,7 +237,7 @@ std::shared_ptr<const BucketContent> GrowingBucketContent::refresh(const Analyse
   content->empty = whyEmpty(*content, run);
   const std::vector<BucketCell>& cells = content->delays.cells;
   content->cells.resize(cells.size());
-  base::inHalves(cells.size(), kWorthTwoThreads, [&](std::size_t from, std::size_t to) {
+  base::inHalves(cells.size(), kCellsWorthTwoThreads, [&](std::size_t from, std::size_t to) {
     for (std::size_t at = from; at < to; ++at) {
       BucketContent::Cell& of = content->cells[at];
       for (std::size_t figure = 0; figure < kCellFigures; ++figure) {

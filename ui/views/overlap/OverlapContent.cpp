@@ -22,7 +22,7 @@ using analysis::StepOverlap;
 // them, and a mark tells of those that go on beyond it.
 constexpr double kStepsThatFit = 0.95;
 constexpr double kRoomAbove = 1.15;
-constexpr std::size_t kWorthTwoThreads = 64;  // ranks
+constexpr std::size_t kRanksWorthTwoThreads = 64;
 
 std::optional<RankOverlap> find(const std::vector<RankOverlap>& ranks, int rank) {
   const auto of = std::ranges::find(ranks, rank, &RankOverlap::rank);
@@ -207,7 +207,7 @@ void GrowingOverlapContent::Parts::look(const std::vector<const StepOverlap*>& a
     ofRanks.emplace_back(&reasonsOf[rank], std::span(at, end));
     at = end;
   }
-  base::inHalves(ofRanks.size(), kWorthTwoThreads, [&](std::size_t from, std::size_t to) {
+  base::inHalves(ofRanks.size(), kRanksWorthTwoThreads, [&](std::size_t from, std::size_t to) {
     for (std::size_t rank = from; rank < to; ++rank) {
       ofRanks[rank].first->add(ofRanks[rank].second, firstMeasured);
     }
@@ -258,7 +258,7 @@ std::shared_ptr<const OverlapContent> GrowingOverlapContent::refresh(const Analy
     closed_ = Parts();
     closed_.content.warmUp = run.analysis.warmUp;
     closed_.measured = analysis::HeadroomSamples(run.analysis.warmUp.firstMeasured);
-    lengths_ = analysis::SortedValues({kStepsThatFit});
+    lengths_ = analysis::SortedValues::marking({kStepsThatFit});
   }
   closed_.add(std::move(news.closed));
   closed_.measured.settle();

@@ -127,6 +127,7 @@ InspectorPanel::InspectorPanel(QWidget* parent)
 void InspectorPanel::setRun(RunModel* model, ViewState* state) {
   follow(model_, model, this);
   follow(state_, state, this);
+  verdict_.clear();
   if (model_ != nullptr && state_ != nullptr) {
     connect(state_, &ViewState::selectionChanged, this, &InspectorPanel::refresh);
     // A live run grows under the selection: the other ranks' spans of its collective may still
@@ -138,6 +139,14 @@ void InspectorPanel::setRun(RunModel* model, ViewState* state) {
     });
   }
   refresh();
+}
+
+void InspectorPanel::setVerdict(std::uint32_t iteration, const QString& sentence) {
+  if (iteration != judged_ || sentence != verdict_) {
+    judged_ = iteration;
+    verdict_ = sentence;
+    refresh();
+  }
 }
 
 void InspectorPanel::copyJson() const {
@@ -198,7 +207,11 @@ void InspectorPanel::forget() {
 
 void InspectorPanel::fillFacts(const Span& span) {
   std::vector<WrittenRows::Row> rows;
-  for (const Fact& fact : factsOf(*model_, span)) {
+  std::vector<Fact> facts = factsOf(*model_, span);
+  if (span.kind == trace::EventKind::kStep && span.step == judged_ && !verdict_.isEmpty()) {
+    facts.push_back({tr("Verdict"), verdict_});
+  }
+  for (const Fact& fact : facts) {
     rows.push_back({{fact.name, {}, {}, [] { return currentPalette().textMuted; }}, {fact.value}});
   }
   facts_->write(std::move(rows));

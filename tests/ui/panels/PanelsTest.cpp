@@ -256,6 +256,33 @@ TEST_F(InspectorLinks, AParameterAndTheSelectionLeadToAllTheirEvents) {
   EXPECT_EQ(asked_, (QStringList{"\"fc.weight\"", "name:allreduce bucket:1"}));
 }
 
+TEST_F(InspectorLinks, AnIterationHasWhatTheVerdictSaysOfItAndNoOtherHas) {
+  ui::test::Feed feed;
+  feed.span(1, trace::EventKind::kStep, 100, 900, 7)
+      .span(1, trace::EventKind::kStep, 1000, 1300, 8);
+  RunModel model;
+  model.applyUpdate(feed.take());
+  panel_.setRun(&model, &state_);
+  const int phases = laneId(0, LaneRole::kPhases);
+  const auto factsAt = [&](double ns) {
+    state_.select(model.findSpan(phases, 0, ns));
+    QStringList all;
+    const QAbstractItemModel* rows = table("inspectorFacts")->model();
+    for (int row = 0; row < rows->rowCount(); ++row) {
+      all << rows->index(row, 1).data().toString();
+    }
+    return all;
+  };
+  const QString why = "Step 7 was the slowest, 2.62 s: rank 0 computed 1.07 s longer than usual";
+  panel_.setVerdict(7, why);
+  EXPECT_TRUE(factsAt(500).contains(why));
+  EXPECT_FALSE(factsAt(1100).contains(why));
+  panel_.setRun(nullptr, nullptr);
+  panel_.setRun(&model, &state_);
+  EXPECT_FALSE(factsAt(500).contains(why)) << "another run may have an iteration 7, too";
+  panel_.setRun(nullptr, nullptr);
+}
+
 TEST_F(InspectorLinks, NothingOfARunThatIsClosedIsLeft) {
   const auto* title = panel_.findChild<QLabel*>("inspectorTitle");
   ASSERT_FALSE(title->text().isEmpty());

@@ -563,6 +563,30 @@ TEST(LiveSceneTest, FitsIntoNarrowAndWideFrames) {
   }
 }
 
+// In the window the verdict says it, right above.
+TEST(LiveSceneTest, HowARunEndedIsSaidInAPictureAloneAndThereInFull) {
+  RunModel model;
+  model.applyUpdate(test::demoRun());
+  LiveContent content = look(model);
+  content.problem = QStringLiteral(
+      "rank 1 was ended by SIGKILL 157 ms into iteration 40, rank 0 lost the connection to it "
+      "after 0.3 s in allreduce of bucket 0 and ended");
+  const auto texts = [&](bool alone) {
+    DisplayList list;
+    LiveScene(model, content, Palette::of(Theme::kLight), {QSizeF(500, 900), std::nullopt, alone})
+        .draw(list);
+    QStringList all;
+    for (const QString& text : list.texts()) {
+      all << text;
+    }
+    return all;
+  };
+  EXPECT_FALSE(texts(false).join(' ').contains("SIGKILL"));
+  const QStringList alone = texts(true);
+  EXPECT_TRUE(alone.join(' ').contains(content.problem)) << "on several lines";
+  EXPECT_FALSE(alone.contains(content.problem)) << "which are as wide as the picture";
+}
+
 // As when the run has failed and its reason takes a line.
 TEST(LiveSceneTest, ChartsStayInSightInALowFrame) {
   RunModel model;
@@ -570,7 +594,7 @@ TEST(LiveSceneTest, ChartsStayInSightInALowFrame) {
   LiveContent content = look(model);
   content.problem = QStringLiteral("rank 1 was killed");
   for (const QSizeF size : {QSizeF(1000, 420), QSizeF(700, 420), QSizeF(1000, 300)}) {
-    const LiveScene scene(model, content, Palette::of(Theme::kLight), {size, std::nullopt});
+    const LiveScene scene(model, content, Palette::of(Theme::kLight), {size, std::nullopt, true});
     EXPECT_LE(scene.lossChart().bottom(), size.height()) << size.width();
     EXPECT_GE(scene.lossChart().height(), 80) << size.width();
     EXPECT_FALSE(scene.timeline().contains(scene.lossChart().center()));

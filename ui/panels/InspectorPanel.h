@@ -48,12 +48,13 @@ class InspectorPanel : public QWidget {
   void goTo(const Span& span);
   void fillFacts(const Span& span);
   void fillArrivals(const Span& span);
+  void fitArrivals();
   void fillParameters(const Span& span);
 
   RunModel* model_ = nullptr;
   ViewState* state_ = nullptr;
-  std::uint32_t judged_ = 0;  // the iteration that `verdict_` is about
-  QString verdict_;           // empty: nothing is said
+  std::uint32_t judged_ = 0;   // the iteration that `verdict_` is about
+  QString verdict_;            // empty: nothing is said
   std::vector<Span> arrived_;  // of each row of `arrivals_`
   QTimer* later_;
   QStackedLayout* stack_;

@@ -249,6 +249,26 @@ TEST_F(InspectorLinks, ARankLeadsToItsSpanOfTheSameCollective) {
   EXPECT_EQ(state_.selection()->startNs, 300);
 }
 
+TEST_F(InspectorLinks, TheMomentOfArrivalIsReadWholeOrUnderThePointer) {
+  constexpr int kLateBy = 1;
+  constexpr int kArrived = 3;
+  const auto* arrivals = table("inspectorArrivals");
+  EXPECT_TRUE(arrivals->model()
+                  ->index(1, kLateBy)
+                  .data(Qt::ToolTipRole)
+                  .toString()
+                  .startsWith("Arrived at "));
+  panel_.resize(600, 500);
+  panel_.show();
+  EXPECT_TRUE(waitUntil([&] { return !arrivals->isColumnHidden(kArrived); }));
+  panel_.resize(panel_.minimumSizeHint().width(), 500);
+  EXPECT_TRUE(waitUntil([&] {
+    const QAbstractItemView* cells = arrivals;
+    return arrivals->isColumnHidden(kArrived) ||
+           arrivals->columnWidth(kArrived) >= cells->sizeHintForColumn(kArrived);
+  }));
+}
+
 TEST_F(InspectorLinks, AParameterAndTheSelectionLeadToAllTheirEvents) {
   auto* parameters = table("inspectorParameters");
   emit parameters->activated(parameters->model()->index(0, 0));

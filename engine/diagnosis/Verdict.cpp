@@ -22,6 +22,11 @@ std::string msWords(double ms) {
   return base::msText(ms) + " ms";
 }
 
+/// "2.62 s", as the timeline writes it, where the step is looked at.
+std::string timeWords(double ms) {
+  return base::durationText(ms * 1e6);
+}
+
 Remark onDivergence(const Evidence& evidence, const analysis::FirstDifference& first) {
   Remark remark{Topic::kReplicas, {}, {}, {}};
   const std::string where = evidence.parameter(static_cast<std::uint32_t>(first.parameter));
@@ -229,8 +234,14 @@ std::optional<int> waitedFor(const Evidence& evidence, int rank, std::uint32_t s
   return whom;
 }
 
-/// What the slowest step of a rank spent more of than the middle one of its steps.
-std::string reasonOf(const Evidence& evidence, const analysis::StepOverlap& slowest) {
+/// What the slowest step of a rank spent more of than the middle one of its steps, as it ends a
+/// sentence; empty: it cannot be told.
+struct Reason {
+  std::string text;
+  std::string brief;
+};
+
+Reason reasonOf(const Evidence& evidence, const analysis::StepOverlap& slowest) {
   const int rank = slowest.times.rank;
   std::vector<StepShares> usual;
   for (const analysis::StepOverlap& step : evidence.steps) {
@@ -239,35 +250,46 @@ std::string reasonOf(const Evidence& evidence, const analysis::StepOverlap& slow
     }
   }
   const StepShares of = shareOf(slowest);
-  const std::pair<double StepShares::*, const char*> kinds[] = {
-      {&StepShares::computing, "computed {} longer than usual"},
-      {&StepShares::noCore, "had no core for {} more than usual"},
-      {&StepShares::waiting, "waited {} longer than usual"},
-      {&StepShares::transfer, "took {} longer than usual for its transfers"},
-      {&StepShares::other, "spent {} more than usual on neither computing nor communication"}};
-  const auto* most = std::begin(kinds);
+  struct Kind {
+    double StepShares::*share;
+    const char* text;
+    const char* brief;
+  };
+  const Kind kinds[] = {
+      {&StepShares::computing, "computed {} longer than usual", "computed {} longer"},
+      {&StepShares::noCore, "had no core for {} more than usual", "had no core for {} more"},
+      {&StepShares::waiting, "waited {} longer than usual", "waited {} longer"},
+      {&StepShares::transfer, "took {} longer than usual for its transfers",
+       "took {} longer to transfer"},
+      {&StepShares::other, "spent {} more than usual on neither computing nor communication",
+       "spent {} more on all else"}};
+  const Kind* most = std::begin(kinds);
   double ms = 0;
-  for (const auto& kind : kinds) {
+  for (const Kind& kind : kinds) {
     std::vector<double> values;
     for (const StepShares& step : usual) {
-      values.push_back(step.*kind.first);
+      values.push_back(step.*kind.share);
     }
-    const double beyond = of.*kind.first - *analysis::median(std::move(values));
+    const double beyond = of.*kind.share - *analysis::median(std::move(values));
     if (beyond > ms) {
       most = &kind;
       ms = beyond;
     }
   }
   if (ms <= kWorthSpeakingOf * slowest.times.stepMs) {
-    return "";
+    return {};
   }
-  std::string text =
-      fmt::format(": rank {} ", rank) + fmt::format(fmt::runtime(most->second), msWords(ms));
-  if (const auto whom = waitedFor(evidence, rank, slowest.times.step);
-      most->first == &StepShares::waiting && whom) {
-    text += fmt::format(" for rank {}", *whom);
+  std::string whom;
+  if (most->share == &StepShares::waiting) {
+    if (const auto late = waitedFor(evidence, rank, slowest.times.step)) {
+      whom = fmt::format(" for rank {}", *late);
+    }
   }
-  return text;
+  const auto written = [&](const char* clause) {
+    return fmt::format(": rank {} ", rank) + fmt::format(fmt::runtime(clause), timeWords(ms)) +
+           whom;
+  };
+  return {written(most->text), written(most->brief)};
 }
 
 std::optional<Remark> onSlowest(const Evidence& evidence) {
@@ -282,9 +304,11 @@ std::optional<Remark> onSlowest(const Evidence& evidence) {
     return std::nullopt;
   }
   Remark remark{Topic::kSlowest, {}, {}, {}};
-  remark.brief = fmt::format("step {} was the slowest, {}", longest->times.step,
-                             msWords(longest->times.stepMs));
-  remark.text = remark.brief + reasonOf(evidence, *longest);
+  const Reason reason = reasonOf(evidence, *longest);
+  remark.bare = fmt::format("step {} was the slowest, {}", longest->times.step,
+                            timeWords(longest->times.stepMs));
+  remark.brief = remark.bare + reason.brief;
+  remark.text = remark.bare + reason.text;
   remark.place.step = longest->times.step;
   remark.place.rank = longest->times.rank;
   return remark;

@@ -26,9 +26,10 @@ enum class Topic : std::uint8_t {
 
 struct Remark {
   Topic topic = Topic::kReplicas;
-  std::string text;   ///< "rank 1 is late in 183 of 270 steps": a clause, without a full stop
-  std::string brief;  ///< the same in fewer words
-  Place place;        ///< where it is seen best
+  std::string text;       ///< "rank 1 is late in 183 of 270 steps": a clause, without a full stop
+  std::string brief;      ///< the same in fewer words
+  Place place;            ///< where it is seen best
+  std::string bare = {};  ///< the brief one without its reason; empty: it gives none
 };
 
 /// Returns a remark on each topic of which the run knows anything, in their order.

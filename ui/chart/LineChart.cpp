@@ -14,7 +14,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr QMarginsF kAround(54, 24, 12, 20);  // what stands there is about the plot
+constexpr QMarginsF kAround(58, 24, 12, 20);  // what stands there is about the plot
 constexpr double kHeading = kAround.top();
 constexpr double kBeforeLegend = 14;
 constexpr std::size_t kRanksNamed = 8;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/model/Format.h"
+
 namespace lockstep::ui {
 namespace {
 
@@ -19,7 +21,10 @@ QString tickText(double value, double step) {
     const int digits = 1 + exponentOf(std::abs(value)) - exponentOf(step);
     return QString::number(value, 'g', std::max(1, digits));
   }
-  return QString::number(value, 'f', base::decimalsOf(step));
+  const QString digits = QString::number(std::abs(value), 'f', base::decimalsOf(step));
+  const QString whole = digits.section(QLatin1Char('.'), 0, 0);
+  return (value < 0 ? QStringLiteral("-") : QString()) + formatCount(whole.toULongLong()) +
+         digits.mid(whole.size());
 }
 
 }  // namespace lockstep::ui

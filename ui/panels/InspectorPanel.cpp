@@ -24,6 +24,7 @@ namespace lockstep::ui {
 namespace {
 
 constexpr double kTellApartNs = 1000;  // arrivals of ranks
+constexpr int kArrived = 3;            // column of the moment of arrival, the last
 constexpr int kRefreshMs = 250;        // while a live run grows under the selection
 
 LowTable* makeTable(const QString& called, const char* name,
@@ -80,6 +81,8 @@ InspectorPanel::InspectorPanel(QWidget* parent)
           &QTableView::resizeRowsToContents);
   connect(facts_->verticalHeader(), &QHeaderView::sectionResized, facts_, &LowTable::fitHeight,
           Qt::QueuedConnection);  // when all rows are resized
+  connect(arrivals_->horizontalHeader(), &QHeaderView::geometriesChanged, this,
+          &InspectorPanel::fitArrivals, Qt::QueuedConnection);  // when all columns are laid out
   title_->setObjectName("inspectorTitle");
   title_->setWordWrap(true);
   title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -127,6 +130,7 @@ InspectorPanel::InspectorPanel(QWidget* parent)
 void InspectorPanel::setRun(RunModel* model, ViewState* state) {
   follow(model_, model, this);
   follow(state_, state, this);
+  verdict_.clear();
   if (model_ != nullptr && state_ != nullptr) {
     connect(state_, &ViewState::selectionChanged, this, &InspectorPanel::refresh);
     // A live run grows under the selection: the other ranks' spans of its collective may still
@@ -138,6 +142,14 @@ void InspectorPanel::setRun(RunModel* model, ViewState* state) {
     });
   }
   refresh();
+}
+
+void InspectorPanel::setVerdict(std::uint32_t iteration, const QString& sentence) {
+  if (iteration != judged_ || sentence != verdict_) {
+    judged_ = iteration;
+    verdict_ = sentence;
+    refresh();
+  }
 }
 
 void InspectorPanel::copyJson() const {
@@ -198,7 +210,11 @@ void InspectorPanel::forget() {
 
 void InspectorPanel::fillFacts(const Span& span) {
   std::vector<WrittenRows::Row> rows;
-  for (const Fact& fact : factsOf(*model_, span)) {
+  std::vector<Fact> facts = factsOf(*model_, span);
+  if (span.kind == trace::EventKind::kStep && span.step == judged_ && !verdict_.isEmpty()) {
+    facts.push_back({tr("Verdict"), verdict_});
+  }
+  for (const Fact& fact : facts) {
     rows.push_back({{fact.name, {}, {}, [] { return currentPalette().textMuted; }}, {fact.value}});
   }
   facts_->write(std::move(rows));
@@ -230,15 +246,28 @@ void InspectorPanel::fillArrivals(const Span& span) {
   for (const Span& part : arrived_) {
     const double lateNs = part.startNs - firstNs;
     const bool late = part.rank() == arrivals.lateRank;
+    const QString arrived = formatTime(part.startNs, kTellApartNs);
     rows.push_back({link(QString::number(part.rank()), part.rank(), tr("Select this rank's span")),
-                    {lateNs > 0 ? "+" + formatDuration(lateNs) : tr("first"),
-                     lateNs,
-                     {},
+                    {lateNs > 0 ? "+" + formatDuration(lateNs) : tr("first"), lateNs,
+                     tr("Arrived at %1").arg(arrived),
                      late ? +[] { return currentPalette().warning; } : nullptr},
                     {formatDuration(part.durationNs), part.durationNs},
-                    {formatTime(part.startNs, kTellApartNs), part.startNs}});
+                    {arrived, part.startNs}});
   }
   arrivals_->write(std::move(rows));
+  fitArrivals();
+}
+
+// The moment of arrival has so many digits that in a narrow panel some would be cut off, which
+// reads as another moment: there it is said under the pointer alone.
+void InspectorPanel::fitArrivals() {
+  const QAbstractItemView* cells = arrivals_;
+  const QHeaderView* titles = arrivals_->horizontalHeader();
+  int wanted = cells->sizeHintForColumn(kArrived);  // its title has no size while it is hidden
+  for (int column = 0; column < kArrived; ++column) {
+    wanted += std::max(cells->sizeHintForColumn(column), titles->sectionSizeHint(column));
+  }
+  arrivals_->setColumnHidden(kArrived, wanted > arrivals_->viewport()->width());
 }
 
 void InspectorPanel::fillParameters(const Span& span) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <QString>
 #include <QWidget>
+#include <cstdint>
 #include <vector>
 
 #include "ui/model/RunModel.h"
@@ -26,6 +28,8 @@ class InspectorPanel : public QWidget {
 
   /// Neither is owned; null empties the panel. Both outlive their use here.
   void setRun(RunModel* model, ViewState* state);
+  /// Says of an iteration of this run, beside its facts, what the verdict says of it.
+  void setVerdict(std::uint32_t iteration, const QString& sentence);
 
   /// Puts the facts of the selection on the clipboard.
   void copyJson() const;
@@ -44,10 +48,13 @@ class InspectorPanel : public QWidget {
   void goTo(const Span& span);
   void fillFacts(const Span& span);
   void fillArrivals(const Span& span);
+  void fitArrivals();
   void fillParameters(const Span& span);
 
   RunModel* model_ = nullptr;
   ViewState* state_ = nullptr;
+  std::uint32_t judged_ = 0;   // the iteration that `verdict_` is about
+  QString verdict_;            // empty: nothing is said
   std::vector<Span> arrived_;  // of each row of `arrivals_`
   QTimer* later_;
   QStackedLayout* stack_;

@@ -4,6 +4,7 @@
 #include <QTimer>
 #include <QUndoStack>
 
+#include "ui/panels/findings/FindingWords.h"
 #include "ui/panels/runs/RunLabel.h"
 #include "ui/shell/Frame.h"
 #include "ui/shell/InspectorOpening.h"
@@ -59,6 +60,15 @@ void CurrentRun::take(const QString& path) {
   emit iterationChanged();
 }
 
+// Who selects the slowest iteration reads there, too, why it was.
+void CurrentRun::judgeIteration() {
+  for (const diagnosis::Remark& remark : session_->diagnoser()->latest()->verdict) {
+    if (remark.topic == diagnosis::Topic::kSlowest && remark.place.step) {
+      frame_.panels.inspector->setVerdict(*remark.place.step, startingLarge(remark.text));
+    }
+  }
+}
+
 void CurrentRun::close() {
   if (!session_) {
     return;
@@ -98,6 +108,7 @@ void CurrentRun::followNews() {
   connect(run->state(), &ViewState::selectionChanged, this, &CurrentRun::changed);
   connect(run->state(), &ViewState::followLiveChanged, this, &CurrentRun::follows);
   connect(&run->state()->undoStack(), &QUndoStack::indexChanged, this, &CurrentRun::changed);
+  connect(run->diagnoser(), &RunDiagnoser::ready, this, &CurrentRun::judgeIteration);
   // Before the first span the model knows no beginning to count from.
   panels.log->setTimes([model = run->model()](std::uint64_t ticks) {
     return model->spanCount() > 0 ? std::optional(model->toNs(ticks)) : std::nullopt;

@@ -54,6 +54,7 @@ class CurrentRun : public QObject {
 
  private:
   void followNews();
+  void judgeIteration();
   void fileFailed(const QString& sentence);
   void tellLeftOut();
 

@@ -1,7 +1,11 @@
 #include "ui/shell/FlatStyle.h"
 
 #include <QAbstractSpinBox>
+#include <QCursor>
+#include <QEvent>
+#include <QLabel>
 #include <QPainter>
+#include <QScreen>
 #include <QStyleFactory>
 #include <QStyleOption>
 #include <QTabBar>
@@ -16,6 +20,7 @@ namespace {
 constexpr int kMotionMs = 150;
 constexpr int kScrollBar = 12;
 constexpr int kShortestHandle = 28;
+constexpr int kTipCharacters = 60;
 constexpr int kMenuMark = kTwoSpaces;  // what the chevron of a menu takes beside the words
 
 /// A copy of an option with another colour in its palette, for what Fusion draws.
@@ -109,9 +114,40 @@ void drawBorder(const QStyleOption& option, QPainter& painter) {
   }
 }
 
+// Qt breaks tips of rich text alone: plain words are one line as wide as the screen. All tips are
+// shown by one label, which is caught here as it comes up, and, while it is up, as it gets other
+// words. Where it stands Qt chose for its width of before.
+void breakTip(QLabel& tip) {
+  if (tip.wordWrap() || tip.width() <= kTipCharacters * tip.fontMetrics().averageCharWidth()) {
+    return;
+  }
+  tip.setWordWrap(true);
+  tip.resize(tip.sizeHint() + QSize(1, 0));
+  const QRect screen = tip.screen()->geometry();
+  const int right = std::min(std::max(tip.x(), QCursor::pos().x()), screen.right() - tip.width());
+  const int bottom = std::min(tip.y(), screen.bottom() - tip.height());
+  tip.move(std::max(screen.left(), right), std::max(screen.top(), bottom));
+}
+
 }  // namespace
 
 FlatStyle::FlatStyle() : QProxyStyle(QStyleFactory::create(QStringLiteral("Fusion"))) {}
+
+void FlatStyle::polish(QWidget* widget) {
+  QProxyStyle::polish(widget);
+  if (widget->inherits("QTipLabel")) {
+    widget->installEventFilter(this);
+  }
+}
+
+bool FlatStyle::eventFilter(QObject* watched, QEvent* event) {
+  auto* tip = qobject_cast<QLabel*>(watched);
+  if (tip != nullptr && tip->isVisible() &&
+      (event->type() == QEvent::Show || event->type() == QEvent::Resize)) {
+    breakTip(*tip);
+  }
+  return QProxyStyle::eventFilter(watched, event);
+}
 
 int FlatStyle::pixelMetric(PixelMetric metric, const QStyleOption* option,
                            const QWidget* widget) const {

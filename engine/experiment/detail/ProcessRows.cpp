@@ -69,18 +69,19 @@ void addProcesses(Table& table) {
 
 void addLink(Table& table) {
   using L = LinkConfig;
-  table.add("link.preset", at<&E::link, &L::preset>(), "Link",
-            "A measured network that the collectives are slowed down to.",
+  table.add("link.preset", at<&E::link, &L::preset>(), "Link preset",
+            "A measured network that the collectives are slowed down to; none: by the bandwidth "
+            "and latency that are given.",
             {.choices = presetNames()});
   table.add("link.bandwidth_gbps", at<&E::link, &L::bandwidthGbps>(), "Link bandwidth",
             "Of each rank's link, each way; 0 leaves it as fast as the backend.",
             {.unit = "Gbit/s", .from = 0, .to = 100'000, .onlyFor = "link.preset=none"});
   table.add("link.latency_us", at<&E::link, &L::latencyUs>(), "Link latency",
             "Of each message; a ring of n ranks sends 2 (n - 1) for an allreduce.",
-            {.unit = "us", .from = 0, .to = 10'000'000, .onlyFor = "link.preset=none"});
+            {.unit = "µs", .from = 0, .to = 10'000'000, .onlyFor = "link.preset=none"});
   table.add("link.jitter_us", at<&E::link, &L::jitterUs>(), "Link jitter",
             "Each operation takes up to this much longer, the same on all ranks.",
-            {.unit = "us", .from = 0, .to = 10'000'000});
+            {.unit = "µs", .from = 0, .to = 10'000'000});
   table.add("link.in_flight", at<&E::link, &L::inFlight>(), "In flight",
             "Collectives of one group that travel at once: 1 as on an NCCL stream, 2 as with "
             "c10d's Gloo; 0 is without limit.",
@@ -94,7 +95,7 @@ void addLink(Table& table) {
             {.unit = "Gbit/s", .from = 0, .to = 100'000, .advanced = true});
   table.add("link.inside_latency_us", at<&E::link, &L::insideLatencyUs>(), "Latency inside a node",
             "Of each message between ranks of one node.",
-            {.unit = "us", .from = 0, .to = 10'000'000, .advanced = true});
+            {.unit = "µs", .from = 0, .to = 10'000'000, .advanced = true});
   table.add("link.slow_ranks", at<&E::link, &L::slowRanks>(), "Slow ranks",
             "Ranks whose links to all others are worse.", {.from = 0, .to = 63, .advanced = true});
   table.add("link.slow_among", at<&E::link, &L::slowAmong>(), "Slow pairs",
@@ -104,7 +105,7 @@ void addLink(Table& table) {
             {.unit = "Gbit/s", .from = 0, .to = 100'000, .advanced = true});
   table.add("link.slow_latency_us", at<&E::link, &L::slowLatencyUs>(), "Latency of slow ranks",
             "Of the links of link.slow_ranks.",
-            {.unit = "us", .from = 0, .to = 10'000'000, .advanced = true});
+            {.unit = "µs", .from = 0, .to = 10'000'000, .advanced = true});
   table.add("link.seed", at<&E::link, &L::seed>(), "Link seed",
             "Of the jitter; equal seeds draw equal jitter.",
             {.from = 0, .to = 4'294'967'295.0, .advanced = true});

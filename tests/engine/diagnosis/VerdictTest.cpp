@@ -159,21 +159,38 @@ TEST(VerdictTest, SaysHowMuchIsHidden) {
 }
 
 TEST(VerdictTest, NamesTheSlowestStepAndWhatItSpentMoreOfThanUsual) {
-  const auto slowest = [](double analysis::StepOverlap::*part) {
+  const auto slowest = [](double analysis::StepOverlap::*part, const std::string& reason,
+                          const std::string& brief) {
     Evidence evidence = healthy();
     evidence.steps[6].times.stepMs = 140;
     evidence.steps[6].*part = 40;
-    return textOn(evidence, Topic::kSlowest);
+    const std::vector<Remark> remarks = verdictOf(evidence);
+    const Remark* remark = remarkOn(remarks, Topic::kSlowest);
+    const std::string head = "step 7 was the slowest, 140 ms";
+    EXPECT_EQ(remark->text, head + ": rank 0 " + reason);
+    EXPECT_EQ(remark->brief, head + ": rank 0 " + brief);
+    EXPECT_EQ(remark->bare, head);
   };
-  const std::string head = "step 7 was the slowest, 140.0 ms: rank 0 ";
-  EXPECT_EQ(slowest(&analysis::StepOverlap::aloneMs), head + "computed 40.00 ms longer than usual");
-  EXPECT_EQ(slowest(&analysis::StepOverlap::noCoreMs),
-            head + "had no core for 40.00 ms more than usual");
-  EXPECT_EQ(slowest(&analysis::StepOverlap::waitingMs), head + "waited 40.00 ms longer than usual");
-  EXPECT_EQ(slowest(&analysis::StepOverlap::transferMs),
-            head + "took 40.00 ms longer than usual for its transfers");
-  EXPECT_EQ(slowest(&analysis::StepOverlap::otherMs),
-            head + "spent 40.00 ms more than usual on neither computing nor communication");
+  slowest(&analysis::StepOverlap::aloneMs, "computed 40.0 ms longer than usual",
+          "computed 40.0 ms longer");
+  slowest(&analysis::StepOverlap::noCoreMs, "had no core for 40.0 ms more than usual",
+          "had no core for 40.0 ms more");
+  slowest(&analysis::StepOverlap::waitingMs, "waited 40.0 ms longer than usual",
+          "waited 40.0 ms longer");
+  slowest(&analysis::StepOverlap::transferMs, "took 40.0 ms longer than usual for its transfers",
+          "took 40.0 ms longer to transfer");
+  slowest(&analysis::StepOverlap::otherMs,
+          "spent 40.0 ms more than usual on neither computing nor communication",
+          "spent 40.0 ms more on all else");
+}
+
+TEST(VerdictTest, WritesALongStepAsTheTimelineDoes) {
+  Evidence evidence = healthy();
+  evidence.steps[6].times.stepMs = 2618.3;
+  evidence.steps[6].otherMs = 1066.4;
+  EXPECT_EQ(textOn(evidence, Topic::kSlowest),
+            "step 7 was the slowest, 2.62 s: rank 0 spent 1.07 s more than usual on neither "
+            "computing nor communication");
 }
 
 TEST(VerdictTest, NamesTheRankThatTheSlowestStepWaitedFor) {
@@ -185,9 +202,11 @@ TEST(VerdictTest, NamesTheRankThatTheSlowestStepWaitedFor) {
   collective.lastRank = 1;
   collective.arrivals = {{0, 0, 100, 90, 90, 10}, {1, 90, 100, 90, 0, 10}};
   evidence.run.collectives.push_back(0, collective);
-  EXPECT_EQ(
-      textOn(evidence, Topic::kSlowest),
-      "step 7 was the slowest, 140.0 ms: rank 0 waited 40.00 ms longer than usual for rank 1");
+  EXPECT_EQ(textOn(evidence, Topic::kSlowest),
+            "step 7 was the slowest, 140 ms: rank 0 waited 40.0 ms longer than usual for rank 1");
+  const std::vector<Remark> remarks = verdictOf(evidence);
+  EXPECT_EQ(remarkOn(remarks, Topic::kSlowest)->brief,
+            "step 7 was the slowest, 140 ms: rank 0 waited 40.0 ms longer for rank 1");
 }
 
 TEST(VerdictTest, SaysNothingOfARunWithoutAMeasuredStep) {

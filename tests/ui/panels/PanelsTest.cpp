@@ -249,11 +249,58 @@ TEST_F(InspectorLinks, ARankLeadsToItsSpanOfTheSameCollective) {
   EXPECT_EQ(state_.selection()->startNs, 300);
 }
 
+TEST_F(InspectorLinks, TheMomentOfArrivalIsReadWholeOrUnderThePointer) {
+  constexpr int kLateBy = 1;
+  constexpr int kArrived = 3;
+  const auto* arrivals = table("inspectorArrivals");
+  EXPECT_TRUE(arrivals->model()
+                  ->index(1, kLateBy)
+                  .data(Qt::ToolTipRole)
+                  .toString()
+                  .startsWith("Arrived at "));
+  panel_.resize(600, 500);
+  panel_.show();
+  EXPECT_TRUE(waitUntil([&] { return !arrivals->isColumnHidden(kArrived); }));
+  panel_.resize(panel_.minimumSizeHint().width(), 500);
+  EXPECT_TRUE(waitUntil([&] {
+    const QAbstractItemView* cells = arrivals;
+    return arrivals->isColumnHidden(kArrived) ||
+           arrivals->columnWidth(kArrived) >= cells->sizeHintForColumn(kArrived);
+  }));
+}
+
 TEST_F(InspectorLinks, AParameterAndTheSelectionLeadToAllTheirEvents) {
   auto* parameters = table("inspectorParameters");
   emit parameters->activated(parameters->model()->index(0, 0));
   panel_.findChild<QPushButton*>("inspectorFindAll")->click();
   EXPECT_EQ(asked_, (QStringList{"\"fc.weight\"", "name:allreduce bucket:1"}));
+}
+
+TEST_F(InspectorLinks, AnIterationHasWhatTheVerdictSaysOfItAndNoOtherHas) {
+  ui::test::Feed feed;
+  feed.span(1, trace::EventKind::kStep, 100, 900, 7)
+      .span(1, trace::EventKind::kStep, 1000, 1300, 8);
+  RunModel model;
+  model.applyUpdate(feed.take());
+  panel_.setRun(&model, &state_);
+  const int phases = laneId(0, LaneRole::kPhases);
+  const auto factsAt = [&](double ns) {
+    state_.select(model.findSpan(phases, 0, ns));
+    QStringList all;
+    const QAbstractItemModel* rows = table("inspectorFacts")->model();
+    for (int row = 0; row < rows->rowCount(); ++row) {
+      all << rows->index(row, 1).data().toString();
+    }
+    return all;
+  };
+  const QString why = "Step 7 was the slowest, 2.62 s: rank 0 computed 1.07 s longer than usual";
+  panel_.setVerdict(7, why);
+  EXPECT_TRUE(factsAt(500).contains(why));
+  EXPECT_FALSE(factsAt(1100).contains(why));
+  panel_.setRun(nullptr, nullptr);
+  panel_.setRun(&model, &state_);
+  EXPECT_FALSE(factsAt(500).contains(why)) << "another run may have an iteration 7, too";
+  panel_.setRun(nullptr, nullptr);
 }
 
 TEST_F(InspectorLinks, NothingOfARunThatIsClosedIsLeft) {

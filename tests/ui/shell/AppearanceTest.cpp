@@ -3,12 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <QApplication>
+#include <QFontMetrics>
+#include <QLabel>
 #include <QMenu>
+#include <QScreen>
 #include <QScrollBar>
 #include <QStyle>
 #include <QStyleOptionSlider>
 #include <QTabBar>
 #include <QToolButton>
+#include <QToolTip>
 #include <cmath>
 
 #include "tests/ui/shell/Screen.h"
@@ -90,6 +94,32 @@ TEST_P(Dressed, TheTabInFrontHasALineThatIsSeen) {
   EXPECT_EQ(edge(0), edge(2));
   EXPECT_GE(contrastRatio(edge(1), colour(QPalette::Window)), kSeen);
   EXPECT_GE(contrastRatio(edge(1), colour(QPalette::Base)), kSeen);
+}
+
+TEST_P(Dressed, TipsOfPlainWordsBreakIntoLines) {
+  const QString sentence =
+      "Overlap is the time in which communication was in flight and the rank computed, over the "
+      "time in which communication was in flight, the median over iterations. ";
+  const auto label = []() -> QLabel* {
+    for (QWidget* window : QApplication::topLevelWidgets()) {
+      if (window->inherits("QTipLabel") && window->isVisible()) {
+        return qobject_cast<QLabel*>(window);
+      }
+    }
+    return nullptr;
+  };
+  const QPoint at = QGuiApplication::primaryScreen()->geometry().center();
+  for (const QString& words : {sentence, sentence + sentence}) {  // in the same label
+    QToolTip::showText(at, words);
+    ASSERT_TRUE(tests::waitUntil([&] { return label() != nullptr && label()->text() == words; }));
+    const QFontMetrics metrics = label()->fontMetrics();
+    EXPECT_TRUE(tests::waitUntil([&] {
+      return label()->width() < 90 * metrics.averageCharWidth();
+    })) << label()->width();
+    EXPECT_GT(label()->height(), 2 * metrics.lineSpacing());
+    EXPECT_GE(label()->height(), label()->heightForWidth(label()->width())) << "it is seen whole";
+  }
+  QToolTip::hideText();
 }
 
 TEST_P(Dressed, TheMarkOfAMenuStandsApartFromTheLastLetter) {

@@ -56,7 +56,8 @@ void VerdictCard::say(const QString& link) {
   }
 }
 
-// Parts are said in full from the first on, as many as keep it within its lines.
+// Parts are said in full from the first on, as many as keep it within its lines. Only where that
+// does not help the others lose their reasons, too.
 void VerdictCard::fit() {
   const QMargins around = cardMargins();
   const int room = width() - around.left() - around.right();
@@ -69,13 +70,18 @@ void VerdictCard::fit() {
   document.setTextWidth(room);
   QString text;
   double high = 0;
-  for (std::size_t whole = words_.parts.size() + 1; whole-- > 0;) {
-    text = richTextOf(words_, whole);
+  const auto fits = [&](std::size_t whole, bool reasons) {
+    text = richTextOf(words_, whole, reasons);
     document.setHtml(text);
     high = document.size().height();
-    if (high < (kLines + 0.5) * label_->fontMetrics().lineSpacing()) {
-      break;
-    }
+    return high < (kLines + 0.5) * label_->fontMetrics().lineSpacing();
+  };
+  bool within = false;
+  for (std::size_t whole = words_.parts.size() + 1; !within && whole-- > 0;) {
+    within = fits(whole, true);
+  }
+  if (!within) {
+    fits(0, false);
   }
   if (text != label_->text()) {
     label_->setText(text);

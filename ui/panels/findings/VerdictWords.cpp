@@ -143,12 +143,13 @@ VerdictWords verdictWords(const trace::RunInfo& info, const QString& name, const
       continue;  // the headline is about that
     }
     words.parts.push_back({QString::number(i), startingLarge(remark.text),
-                           startingLarge(remark.brief), wayOf(remark.topic), termOf(remark.topic)});
+                           startingLarge(remark.brief), wayOf(remark.topic), termOf(remark.topic),
+                           startingLarge(remark.bare)});
   }
   return words;
 }
 
-QString richTextOf(const VerdictWords& words, std::size_t whole) {
+QString richTextOf(const VerdictWords& words, std::size_t whole, bool reasons) {
   const QColor plain = QGuiApplication::palette().color(QPalette::WindowText);
   const QColor first = words.tone == FindingTone::kWrong ? inkOf(words.tone) : plain;
   QString text =
@@ -162,8 +163,9 @@ QString richTextOf(const VerdictWords& words, std::size_t whole) {
               .arg(currentPalette().textMuted.name(), words.subject.toHtmlEscaped());
   for (std::size_t i = 0; i < words.parts.size(); ++i) {
     const VerdictWords::Part& part = words.parts[i];
+    const QString& brief = reasons || part.bare.isEmpty() ? part.brief : part.bare;
     text += QStringLiteral(" · ") +
-            escapedLink(part.link, i < whole ? part.text : part.brief, currentAccent());
+            escapedLink(part.link, i < whole ? part.text : brief, currentAccent());
   }
   return text;
 }

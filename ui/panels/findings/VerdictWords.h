@@ -14,11 +14,12 @@ namespace lockstep::ui {
 struct VerdictWords {
   /// A part that leads somewhere.
   struct Part {
-    QString link;   ///< what leads there: the place of a remark in the verdict, or a name below
-    QString text;   ///< a sentence without its full stop
-    QString brief;  ///< the same in fewer words
-    QString tip;    ///< said under the pointer: where it leads
-    QString term;   ///< and what this term of the glossary means; empty: none
+    QString link;       ///< what leads there: the place of a remark in the verdict, or a name below
+    QString text;       ///< a sentence without its full stop
+    QString brief;      ///< the same in fewer words
+    QString tip;        ///< said under the pointer: where it leads
+    QString term;       ///< and what this term of the glossary means; empty: none
+    QString bare = {};  ///< the brief one without its reason; empty: it gives none
   };
 
   FindingTone tone = FindingTone::kUnknown;
@@ -40,8 +41,9 @@ FindingsHeadline headlineOf(const trace::RunInfo& info, const diagnosis::Diagnos
 VerdictWords verdictWords(const trace::RunInfo& info, const QString& name, const QString& subject,
                           std::size_t steps, const diagnosis::Diagnosis* found);
 
-/// The words as rich text, the first `whole` parts in full and the others in brief.
-QString richTextOf(const VerdictWords& words, std::size_t whole);
+/// The words as rich text, the first `whole` parts in full and the others in brief, with their
+/// reasons or without.
+QString richTextOf(const VerdictWords& words, std::size_t whole, bool reasons = true);
 /// The same for a screen reader.
 QString plainTextOf(const VerdictWords& words);
 

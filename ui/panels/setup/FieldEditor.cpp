@@ -22,6 +22,7 @@ namespace {
 using experiment::FieldType;
 
 constexpr int kLabelCharacters = 17;
+constexpr int kUnitCharacters = 10;
 
 QString text(const std::string& utf8) {
   return QString::fromStdString(utf8);
@@ -103,7 +104,7 @@ FieldEditor::FieldEditor(experiment::Field field, QWidget* parent)
   mistake_ = wrapped({}, "mistake");
   mistake_->hide();
 
-  auto* unit = new QLabel(text(field_.unit));
+  unit_ = new QLabel(text(field_.unit));
   auto* layout = new QGridLayout(this);
   layout->setContentsMargins(0, 2, 0, 4);
   layout->setHorizontalSpacing(6);
@@ -114,7 +115,7 @@ FieldEditor::FieldEditor(experiment::Field field, QWidget* parent)
                                         : line_;
   layout->addWidget(name, 0, 0, Qt::AlignVCenter);
   layout->addWidget(editor, 0, 1);
-  layout->addWidget(unit, 0, 2);
+  layout->addWidget(unit_, 0, 2);
   marks_ = new QWidget;  // as high whichever of the two is shown
   auto* marks = new QGridLayout(marks_);
   marks->setContentsMargins(0, 0, 0, 0);
@@ -309,6 +310,8 @@ bool FieldEditor::wanted(const SetupDraft& draft, const QString& needle, bool ad
 void FieldEditor::setBrief() {
   help_->hide();
   marks_->hide();
+  // One below the other, all editors are as wide, whatever the unit.
+  unit_->setFixedWidth(fontMetrics().averageCharWidth() * kUnitCharacters);
 }
 
 void FieldEditor::focusEditor() {

@@ -72,6 +72,7 @@ class FieldEditor : public QWidget {
   QComboBox* combo_ = nullptr;
   QCheckBox* check_ = nullptr;
   QLabel* mistake_ = nullptr;
+  QLabel* unit_ = nullptr;
   QLabel* help_ = nullptr;
   QWidget* marks_ = nullptr;  // has the next two
   QLabel* defaultMark_ = nullptr;

@@ -208,6 +208,7 @@ void CompareView::fillTables() {
   keysTable_->setRows(std::make_shared<KeyRows>(shown));
   metricsTable_->setRows(std::make_shared<MetricRows>(shown));
   whyTable_->setRows(std::make_shared<WhyRows>(shown));
+  whyTable_->resizeRowsToContents();
 }
 
 void CompareView::goToReason(std::size_t row) {
@@ -324,9 +325,12 @@ void CompareView::makeTables() {
   whyTable_->setSelectionMode(QAbstractItemView::SingleSelection);
   // Sentences take as many lines as they need.
   whyTable_->setWordWrap(true);
-  // Another width breaks sentences at other places.
+  // Another width breaks sentences at other places. It is known when all is laid out: measured at
+  // once, a row would have the height of a width that it no longer has.
+  connect(whyTable_->horizontalHeader(), &QHeaderView::geometriesChanged, whyTable_,
+          &QTableView::resizeRowsToContents, Qt::QueuedConnection);
   connect(whyTable_->horizontalHeader(), &QHeaderView::sectionResized, whyTable_,
-          &QTableView::resizeRowsToContents);
+          &QTableView::resizeRowsToContents, Qt::QueuedConnection);
 }
 
 QWidget* CompareView::makeTop() {
@@ -344,7 +348,9 @@ QWidget* CompareView::makeTop() {
                           {0, 0, 4, 0});
   QWidget* reasons =
       fill(new QWidget, inColumn({bold(tr("Why")), summary_, {whyTable_, 1}}), {4, 0, 0, 0});
-  QSplitter* top = split(Qt::Horizontal, {{figures, 6}, {reasons, 5}});
+  // All columns of figures, the verdict too, are seen in a window of 1,440 pixels.
+  QSplitter* top = split(Qt::Horizontal, {{figures, 7}, {reasons, 5}});
+  top->setSizes({700, 500});
   top->setChildrenCollapsible(false);
   return top;
 }

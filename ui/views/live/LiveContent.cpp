@@ -80,8 +80,8 @@ QString number(double value, int digits = 3) {
 }
 
 QString large(double value) {
-  return value >= 10'000 ? formatCount(static_cast<std::uint64_t>(std::llround(value)))
-                         : number(value);
+  return value >= 999.5 ? formatCount(static_cast<std::uint64_t>(std::llround(value)))
+                        : number(value);
 }
 
 /// Puts the figures together.
@@ -122,7 +122,7 @@ class Figures {
             "checkpoints between them included, %1.")
             .arg(span());
     if (const auto value = rate()) {
-      tile.value = number(*value);
+      tile.value = large(*value);
       // A live run that hangs: 0 is a figure, and the sentence says what it means.
       tile.note = *value > 0 ? QStringLiteral("%1 step to step").arg(formatDuration(1e9 / *value))
                              : QStringLiteral("nothing ended for 10 s");
@@ -152,7 +152,7 @@ class Figures {
     // The rank is the analysis' own: the one with most exposed time.
     if (analysis() != nullptr) {
       const auto value = measured(analysis::Course::kOverlapPercent, analysis()->overlapPercent);
-      tile.value = value ? number(*value) + QStringLiteral(" %") : QStringLiteral("none");
+      tile.value = value ? formatPercent(*value) : QStringLiteral("none");
       tile.note = value ? QStringLiteral("hidden, rank %1").arg(*analysis()->exposedRank)
                   : content_.live
                       ? QStringLiteral("no measured iteration of the last minute communicated")
@@ -224,7 +224,8 @@ class Figures {
     const auto value = rate();
     if (samples && value) {
       tile.value = large(*value * *samples) + QStringLiteral(" /s");
-      tile.note = QStringLiteral("%1 samples a step").arg(large(*samples));
+      tile.note = QStringLiteral("%1 samples a step")
+                      .arg(formatCount(static_cast<std::uint64_t>(std::llround(*samples))));
     } else if (value) {
       tile.note = QStringLiteral("batch size not recorded");
     }

@@ -22,7 +22,8 @@ Picture livePicture(const RunModel& model, std::shared_ptr<const AnalysedRun> ru
   Picture picture;
   picture.title = titleOfRun(model);
   picture.size = QSizeF(size.width(), size.height() > 0 ? size.height() : kHeight);
-  LiveScene(model, content, Palette::of(theme), {picture.size, std::nullopt}).draw(picture.list);
+  LiveScene(model, content, Palette::of(theme), {picture.size, std::nullopt, true})
+      .draw(picture.list);
   return picture;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ui/canvas/TextMetrics.h"
 #include "ui/chart/Card.h"
 #include "ui/chart/LineChart.h"
 #include "ui/model/Format.h"
@@ -17,6 +18,8 @@ constexpr double kGap = 10;
 constexpr double kTileHeight = 92;
 constexpr double kTileWidth = 148;  // at least
 constexpr double kProblem = 30;
+constexpr double kProblemLeft = 14;
+constexpr double kProblemRight = 10;
 constexpr double kCaption = 24;
 constexpr double kBucketRow = 26;
 constexpr double kRankName = 64;
@@ -45,9 +48,12 @@ LiveScene::LiveScene(const RunModel& model, const LiveContent& content, const Pa
 void LiveScene::layOut() {
   const double width = frame_.size.width() - 2 * kMargin;
   double top = kMargin;
-  if (!content_.problem.isEmpty()) {
-    problem_ = QRectF(kMargin, top, width, kProblem);
-    top += kProblem + kGap;
+  if (frame_.alone && !content_.problem.isEmpty()) {
+    problemLines_ =
+        brokenInto(content_.problem, width - kProblemLeft - kProblemRight, FontRole::kBold);
+    const double more = static_cast<double>(problemLines_.size() - 1) * lineHeight(FontRole::kBold);
+    problem_ = QRectF(kMargin, top, width, kProblem + more);
+    top = problem_.bottom() + kGap;
   }
   // 6, 3 or 2 in a row: all divide six, so that no row is half empty.
   const int inRow = width >= kLiveFigures * (kTileWidth + kGap) - kGap ? kLiveFigures
@@ -155,7 +161,12 @@ void LiveScene::draw(DisplayList& list) const {
   if (!problem_.isEmpty()) {
     list.fill(problem_, mixed(palette_.error, palette_.background, 0.12), 4);
     list.fill(QRectF(problem_.left(), problem_.top(), 4, problem_.height()), palette_.error, 2);
-    list.text(problem_.adjusted(14, 0, -10, 0), content_.problem, palette_.error, FontRole::kBold);
+    QRectF line = problem_.adjusted(kProblemLeft, 0, -kProblemRight, 0);
+    line.setHeight(kProblem);
+    for (const QString& part : problemLines_) {
+      list.text(line, part, palette_.error, FontRole::kBold);
+      line.translate(0, lineHeight(FontRole::kBold));
+    }
   }
   for (int i = 0; i < kLiveFigures; ++i) {
     drawTile(list, static_cast<LiveFigure>(i));

@@ -3,6 +3,7 @@
 #include <QPointF>
 #include <QRectF>
 #include <QSizeF>
+#include <QStringList>
 #include <array>
 #include <optional>
 #include <vector>
@@ -21,6 +22,8 @@ class LiveScene {
   struct Frame {
     QSizeF size;
     std::optional<QPointF> pointer;  ///< shows a card
+    /// It says itself how the run ended, since no verdict stands above it.
+    bool alone = false;
   };
   /// The place of one rank's bucket.
   struct Cell {
@@ -57,6 +60,7 @@ class LiveScene {
   const Palette& palette_;
   const Frame frame_;
   QRectF problem_;
+  QStringList problemLines_;
   std::array<QRectF, kLiveFigures> tiles_;
   QRectF timeline_;
   QRectF buckets_;

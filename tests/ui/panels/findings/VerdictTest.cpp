@@ -37,10 +37,12 @@ std::shared_ptr<diagnosis::Diagnosis> judged() {
                      "overlap 61.0 %",
                      {}},
                     {Topic::kSlowest,
-                     "step 12,213 was the slowest, 141.2 ms: rank 1022 waited 20.10 ms longer than "
+                     "step 12,213 was the slowest, 141 ms: rank 1022 waited 20.1 ms longer than "
                      "usual for rank 700",
-                     "step 12,213 was the slowest, 141.2 ms",
-                     {}}};
+                     "step 12,213 was the slowest, 141 ms: rank 1022 waited 20.1 ms longer for "
+                     "rank 700",
+                     {},
+                     "step 12,213 was the slowest, 141 ms"}};
   return found;
 }
 
@@ -148,15 +150,21 @@ TEST(VerdictCard, TakesThreeLinesAtMostAndSaysTheLastPartsInBriefForThat) {
   ASSERT_TRUE(waitUntil([&] { return card.isVisible() && card.label()->width() > 2000; }));
   EXPECT_TRUE(card.label()->text().contains("for rank 700"));
   EXPECT_LT(lines(), 3.5);
+  card.resize(1250, 100);
+  ASSERT_TRUE(waitUntil([&] { return card.label()->width() < 1250; }));
+  EXPECT_LT(lines(), 3.5);
+  EXPECT_TRUE(card.label()->text().contains("because more is sent"));
+  EXPECT_TRUE(card.label()->text().contains("waited 20.1 ms longer for rank 700"));
+  EXPECT_TRUE(card.accessibleName().contains("longer than usual for rank 700"));
   card.resize(1100, 100);  // what a laptop of 1440 px leaves beside the list of runs
   ASSERT_TRUE(waitUntil([&] { return card.label()->width() < 1100; }));
   EXPECT_LT(lines(), 3.5);
-  EXPECT_TRUE(card.label()->text().contains("because more is sent"));
-  EXPECT_FALSE(card.label()->text().contains("for rank 700"));
-  EXPECT_TRUE(card.accessibleName().contains("for rank 700"));
+  EXPECT_TRUE(card.label()->text().contains("waited 20.1 ms longer for rank 700"))
+      << "why the slowest step was is said";
   card.resize(700, 100);
   ASSERT_TRUE(waitUntil([&] { return card.label()->width() < 700; }));
   EXPECT_FALSE(card.label()->text().contains("because more is sent"));
+  EXPECT_FALSE(card.label()->text().contains("for rank 700")) << "there is no room for it";
   EXPECT_EQ(card.minimumSizeHint().width() <= 60, true) << "it never widens the window";
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
@@ -92,7 +93,31 @@ TEST_F(RunAgainDialogTest, HasTheKeysThatPeopleChangeAsTheRunHadThem) {
     EXPECT_TRUE(keys->rect().contains(place)) << key << " is in sight without scrolling";
   }
   EXPECT_FALSE(field("train.epochs")->isVisible()) << "the run had steps";
+  const auto editorOf = [&](const char* key) -> QWidget* { return field(key)->focusProxy(); };
+  const int width = editorOf("processes.world_size")->width();
+  for (const char* key : {"processes.backend", "link.preset", "link.bandwidth_gbps",
+                          "link.latency_us", "data.batch_size"}) {
+    EXPECT_EQ(editorOf(key)->width(), width) << key << " is as wide as the others";
+  }
   tests::keep(input_.screenshot(), "run-again");
+}
+
+TEST_F(RunAgainDialogTest, ALinkOfItsOwnBandwidthIsNoPreset) {
+  run_.link.bandwidthGbps = 2;
+  run_.link.latencyUs = 50;
+  ask();
+  const auto says = [&](const char* key, const QString& word) {
+    for (const QLabel* label : field(key)->findChildren<QLabel*>()) {
+      if (label->isVisible() && label->text() == word) {
+        return true;
+      }
+    }
+    return false;
+  };
+  EXPECT_TRUE(says("link.preset", "Link preset"));
+  EXPECT_EQ(field("link.preset")->findChild<QComboBox*>()->currentText(), "none");
+  EXPECT_EQ(field("link.bandwidth_gbps")->findChild<QLineEdit*>()->text(), "2");
+  EXPECT_TRUE(says("link.latency_us", "µs"));
 }
 
 TEST_F(RunAgainDialogTest, WhatIsWrongIsToldAndKeepsItFromRunning) {

@@ -10,6 +10,7 @@
 #include <QLabel>
 #include <QMimeData>
 #include <QPushButton>
+#include <QScrollBar>
 #include <QTabBar>
 #include <QTableView>
 #include <QTest>
@@ -278,6 +279,29 @@ TEST_F(CompareViewTest, TablesSortByTheFigureAndCopyWithHeadings) {
   EXPECT_TRUE(
       QApplication::clipboard()->text().startsWith("Metric\tA\tB\tΔ\tΔ %\t99 %\tVerdict\n"));
   EXPECT_EQ(QApplication::clipboard()->text().count('\n'), 2);
+}
+
+TEST_F(CompareViewTest, VerdictsAndReasonsAreReadWholeAlsoAfterTheViewGotNarrower) {
+  open();
+  addSlower();
+  ASSERT_TRUE(compared());
+  const TableView* metrics = view_->metricsTable();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return metrics->horizontalScrollBar()->maximum() == 0; }))
+      << "the verdict is the last column";
+  const TableView* why = view_->whyTable();
+  const QAbstractItemView* rows = why;
+  const auto allHigh = [&] {
+    for (int row = 0; row < why->model()->rowCount(); ++row) {
+      if (why->rowHeight(row) < rows->sizeHintForRow(row)) {
+        return false;
+      }
+    }
+    return true;
+  };
+  EXPECT_TRUE(QTest::qWaitFor(allHigh));
+  view_->resize(900, 800);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return view_->width() == 900; }));
+  EXPECT_TRUE(QTest::qWaitFor(allHigh));
 }
 
 TEST_F(CompareViewTest, RecentRunsAreOfferedWithoutTheOpenOne) {

@@ -136,7 +136,7 @@ TEST_F(HooksSceneTest, StepsAreWrittenInFullHoweverManyThereAre) {
   auto longRun = std::make_shared<HookRun>(*run());
   longRun->steps = 1'400'001;
   show({longRun});
-  EXPECT_THAT(texts(), Contains("1000000"));
+  EXPECT_THAT(texts(), Contains("1,000,000"));
 }
 
 TEST_F(HooksSceneTest, TheHistogramFollowsThePickAndNamesItsQuantiles) {

@@ -11,6 +11,7 @@
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/model/Feed.h"
 #include "ui/canvas/TextMetrics.h"
+#include "ui/model/Format.h"
 #include "ui/views/live/LiveBuckets.h"
 #include "ui/views/live/LivePicture.h"
 #include "ui/views/live/LiveScene.h"
@@ -74,7 +75,7 @@ TEST(LiveContentTest, MultipliesStepsByTheSamplesOfAllRanks) {
   run.info->experimentToml = "[data]\nkind = \"synthetic\"\nbatch_size = 32\n[train]\nsteps = 10\n";
   model.applyUpdate(run);
   const LiveContent content = look(model);
-  EXPECT_EQ(content.tile(LiveFigure::kThroughput).value, QStringLiteral("3200 /s"))
+  EXPECT_EQ(content.tile(LiveFigure::kThroughput).value, QStringLiteral("3,200 /s"))
       << "50 steps/s of 2 x 32 samples";
   ASSERT_FALSE(content.throughput[0].points.empty());
   EXPECT_NEAR(content.throughput[0].points.front().y(), 3'200, 1) << "rank 0: 100 steps/s of 32";
@@ -337,7 +338,8 @@ TEST(LiveContentTest, TakesItsOverlapFromTheAnalysis) {
   run->analysis = analysis::analyse(run->data);
   const LiveContent content = look(model, run);
   EXPECT_EQ(content.tile(LiveFigure::kLateRank).value, QStringLiteral("rank 1"));
-  EXPECT_TRUE(content.tile(LiveFigure::kOverlap).value.endsWith(QStringLiteral(" %")));
+  EXPECT_EQ(content.tile(LiveFigure::kOverlap).value, formatPercent(*run->analysis.overlapPercent))
+      << "as the verdict writes it";
   int known = 0;
   for (const double value : content.tile(LiveFigure::kOverlap).course) {
     known += std::isfinite(value) ? 1 : 0;
@@ -521,7 +523,7 @@ TEST(LiveContentTest, SaysWhyThereIsNoThroughputAndWhatItIsMadeOf) {
   RunModel whole;
   run.info->experimentToml = "[data]\nkind = \"synthetic\"\nbatch_size = 32\n[train]\nsteps = 10\n";
   whole.applyUpdate(run);
-  EXPECT_EQ(look(whole).tile(LiveFigure::kThroughput).note, "64.0 samples a step");
+  EXPECT_EQ(look(whole).tile(LiveFigure::kThroughput).note, "64 samples a step");
   EXPECT_EQ(look(whole).throughputUnit, "samples/s of each rank");
 }
 
@@ -563,6 +565,30 @@ TEST(LiveSceneTest, FitsIntoNarrowAndWideFrames) {
   }
 }
 
+// In the window the verdict says it, right above.
+TEST(LiveSceneTest, HowARunEndedIsSaidInAPictureAloneAndThereInFull) {
+  RunModel model;
+  model.applyUpdate(test::demoRun());
+  LiveContent content = look(model);
+  content.problem = QStringLiteral(
+      "rank 1 was ended by SIGKILL 157 ms into iteration 40, rank 0 lost the connection to it "
+      "after 0.3 s in allreduce of bucket 0 and ended");
+  const auto texts = [&](bool alone) {
+    DisplayList list;
+    LiveScene(model, content, Palette::of(Theme::kLight), {QSizeF(500, 900), std::nullopt, alone})
+        .draw(list);
+    QStringList all;
+    for (const QString& text : list.texts()) {
+      all << text;
+    }
+    return all;
+  };
+  EXPECT_FALSE(texts(false).join(' ').contains("SIGKILL"));
+  const QStringList alone = texts(true);
+  EXPECT_TRUE(alone.join(' ').contains(content.problem)) << "on several lines";
+  EXPECT_FALSE(alone.contains(content.problem)) << "which are as wide as the picture";
+}
+
 // As when the run has failed and its reason takes a line.
 TEST(LiveSceneTest, ChartsStayInSightInALowFrame) {
   RunModel model;
@@ -570,7 +596,7 @@ TEST(LiveSceneTest, ChartsStayInSightInALowFrame) {
   LiveContent content = look(model);
   content.problem = QStringLiteral("rank 1 was killed");
   for (const QSizeF size : {QSizeF(1000, 420), QSizeF(700, 420), QSizeF(1000, 300)}) {
-    const LiveScene scene(model, content, Palette::of(Theme::kLight), {size, std::nullopt});
+    const LiveScene scene(model, content, Palette::of(Theme::kLight), {size, std::nullopt, true});
     EXPECT_LE(scene.lossChart().bottom(), size.height()) << size.width();
     EXPECT_GE(scene.lossChart().height(), 80) << size.width();
     EXPECT_FALSE(scene.timeline().contains(scene.lossChart().center()));

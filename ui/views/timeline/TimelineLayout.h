@@ -100,6 +100,7 @@ class TimelineLayout {
     std::vector<int> shown = {};   ///< leaves out all others, in this order; empty: all
     std::vector<int> pinned = {};  ///< shown first, whatever else is
     std::vector<int> unlike = {};  ///< of a run of many those that are worth a look
+    bool lined = false;            ///< of few ranks, too, lines in place of lanes
     bool listed = false;           ///< lanes of all that are shown, however many they are
     double linesRoom = timeline_metrics::kLinesRoom;
     bool startUp = true;  ///< false: no room for groups that met only before the first iteration

@@ -27,7 +27,6 @@ constexpr double kLowestRows = 0.7;
 constexpr double kHighestRows = 3;
 constexpr double kCloser = 0.25;    // of the visible length
 constexpr double kLinesPart = 0.4;  // of the height: the lanes of a rank have room below
-constexpr double kLeastLines = 120;
 
 }  // namespace
 
@@ -46,6 +45,7 @@ void TimelineController::setModel(const RunModel* model) {
 // Other things are to be shown: Note [Room for rows].
 void TimelineController::relayout() {
   density_ = Density::kUsual;
+  linesRoom_.reset();
   relayoutAsBefore();
 }
 
@@ -61,13 +61,14 @@ void TimelineController::relayoutAsBefore() {
         .pinned = many_.pinned(),
         .unlike = many_.unlike(),
         .listed = many_.listed(),
-        .linesRoom = linesRoom(),
+        .linesRoom = linesRoom_.value_or(linesRoom()),
         .startUp = laidOutStartUp_,
         .forecastRows = forecast == nullptr ? 0 : forecast->rows,
         .counters = counterNames(),
         .density = density_};
     layout_ = fittedLayout(*model_, collapsed_, options, size_.height() - kRulerHeight);
     density_ = options.density;
+    linesRoom_ = options.linesRoom;
   }
   setScroll(scrollY_);
 }
@@ -87,8 +88,8 @@ std::vector<std::string> TimelineController::counterNames() const {
 }
 
 double TimelineController::linesRoom() const {
-  return std::clamp(std::floor((size_.height() - kRulerHeight) * kLinesPart), kLeastLines,
-                    kLinesRoom);
+  return std::clamp(std::floor((size_.height() - kRulerHeight) * kLinesPart),
+                    kLeastLinesRoom, kLinesRoom);
 }
 
 void TimelineController::placesChanged() {

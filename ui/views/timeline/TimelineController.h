@@ -154,6 +154,7 @@ class TimelineController {
   bool laidOutStartUp_ = true;
   std::optional<TimeRange> laidOutAround_;  // aroundSight() then
   Density density_ = Density::kUsual;
+  std::optional<double> linesRoom_;  // that they have; none: to be found
   TimelineMouse mouse_{*this};
 };
 

@@ -26,6 +26,7 @@ inline constexpr double kCounterRow = 34;
 inline constexpr double kCounterStrip = 15;  ///< the same where room is short
 inline constexpr double kWordsFrom = 14;     ///< height of a bar that has words in it
 inline constexpr double kLinesRoom = 336;  ///< for the ranks of a run of many, a line each
+inline constexpr double kLeastLinesRoom = 120;
 inline constexpr double kOutside = 4;      ///< beyond the axis: a bar's edge there is not seen
 }  // namespace timeline_metrics
 

@@ -1,6 +1,11 @@
 #include "ui/panels/Labels.h"
 
 namespace lockstep::ui {
+namespace {
+
+constexpr const char* kFilters = "filtersItsPanel";
+
+}  // namespace
 
 QLabel* wrapped(const QString& text, const char* name) {
   auto* label = named(new QLabel(text), name);
@@ -44,7 +49,17 @@ QLineEdit* filterLine(const char* name, const QString& hint, const QString& call
   auto* line = named(new QLineEdit, name, called);
   line->setPlaceholderText(hint);
   line->setClearButtonEnabled(true);
+  line->setProperty(kFilters, true);
   return line;
+}
+
+QLineEdit* filterLineIn(const QWidget& panel) {
+  for (QLineEdit* line : panel.findChildren<QLineEdit*>()) {
+    if (line->isVisible() && line->property(kFilters).toBool()) {
+      return line;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace lockstep::ui

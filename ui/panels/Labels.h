@@ -22,6 +22,8 @@ void setInk(QWidget* words, const QColor& ink);
 QToolButton* toolButton(const QString& text, const QString& tip, const char* name);
 /// A line that filters what is listed beside it; `called` is what a screen reader says.
 QLineEdit* filterLine(const char* name, const QString& hint, const QString& called);
+/// Such a line of this panel that is in sight; null: it has none.
+QLineEdit* filterLineIn(const QWidget& panel);
 
 /// Names a widget, and says what a screen reader calls it, unless it has a name for that, and what
 /// is told under the pointer.

@@ -73,6 +73,9 @@ Commands::Commands(QWidget* parent, const Stages& stages, const QList<QAction*>&
   redo = command("redo", "&Redo change of view",
                  {Qt::CTRL | Qt::Key_Y, Qt::CTRL | Qt::SHIFT | Qt::Key_Z});
   copyJson = command("copyJson", "&Copy selection as JSON", {Qt::CTRL | Qt::SHIFT | Qt::Key_C});
+  find = command("find", "&Find on the timeline, or filter the panel", {QKeySequence::Find});
+  setTip(find, commandText("A panel that has the focus and a filter is filtered; from elsewhere "
+                           "the timeline's search opens"));
   startPage = command("startPage", "&Start page", {Qt::ALT | Qt::Key_Home});
   findings = command("findings", "&Findings", {QKeySequence(Qt::Key_F8)});
   setTip(findings, commandText("What the run suffers from, what that costs and what to do"));
@@ -182,7 +185,7 @@ QMenu* Commands::fillMenus(QMainWindow& window, const QList<QAction*>& docks) co
   QMenu* edit = window.menuBar()->addMenu(commandText("&Edit"));
   edit->addActions({undo, redo});
   edit->addSeparator();
-  edit->addAction(copyJson);
+  edit->addActions({copyJson, find});
 
   QMenu* runs = window.menuBar()->addMenu(commandText("&Run"));
   runs->addActions({run, record, stop, repeat, runAgain, editCopy});
@@ -265,7 +268,7 @@ std::vector<KeySheet::Group> Commands::groups() const {
   QList<QAction*> look{startPage};
   look.append(views);
   look.append(layouts->actions());
-  look.append({findings, verdict, lookFor, resetLayout, fit, undo, redo, copyJson});
+  look.append({findings, verdict, lookFor, resetLayout, fit, find, undo, redo, copyJson});
   std::vector<KeySheet::Group> all{
       {commandText("Runs"), {run, record, stop, repeat, runAgain, editCopy}},
       {commandText("Files"),

@@ -43,6 +43,7 @@ struct Commands {
   QAction* undo;
   QAction* redo;
   QAction* copyJson;
+  QAction* find;
 
   QAction* startPage;
   QList<QAction*> views;  ///< one a stage, in their order; data() is its name

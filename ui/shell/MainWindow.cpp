@@ -1,16 +1,19 @@
 #include "ui/shell/MainWindow.h"
 
+#include <QApplication>
 #include <QCloseEvent>
 #include <QDir>
 #include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QLineEdit>
 #include <QMenu>
 #include <QMessageBox>
 #include <QStatusBar>
 #include <algorithm>
 
+#include "ui/panels/Labels.h"
 #include "ui/panels/LocalFiles.h"
 #include "ui/panels/findings/FindingsList.h"
 #include "ui/shell/Appearance.h"
@@ -292,6 +295,7 @@ void MainWindow::wireView() {
   });
   connect(commands_.copyJson, &QAction::triggered, frame_.panels.inspector,
           &InspectorPanel::copyJson);
+  connect(commands_.find, &QAction::triggered, this, &MainWindow::find);
   connect(commands_.fit, &QAction::triggered, this, [this] {
     if (session() != nullptr && !session()->model()->extent().empty()) {
       session()->state()->setRange(session()->model()->extent());
@@ -313,6 +317,22 @@ void MainWindow::setLayout(const QString& name) {
   frame_.docks.setLayout(name);
   // The view that the layout is for.
   frame_.pages->showView(name == QStringLiteral("analyse") ? QStringLiteral("timeline") : name);
+}
+
+// A panel with a filter of its own is searched by that; all else is found on the timeline.
+void MainWindow::find() {
+  for (QWidget* of = QApplication::focusWidget(); of != nullptr; of = of->parentWidget()) {
+    const auto* dock = qobject_cast<QDockWidget*>(of);
+    if (QLineEdit* line = dock == nullptr ? nullptr : filterLineIn(*dock); line != nullptr) {
+      line->setFocus(Qt::ShortcutFocusReason);
+      line->selectAll();
+      return;
+    }
+  }
+  if (session() != nullptr) {
+    frame_.pages->showView(QStringLiteral("timeline"));
+    frame_.views.timeline->find();
+  }
 }
 
 // --- menus

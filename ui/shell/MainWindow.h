@@ -71,6 +71,7 @@ class MainWindow : public QMainWindow {
   void runFirst();
   void chooseRunFile();
   void setLayout(const QString& name);
+  void find();
   void showPalette();
   void showAbout();
   void takePrograms();

@@ -70,6 +70,25 @@ TEST_F(TablesTest, ARowOfTheStatisticsListsItsEvents) {
   keep(input_.screenshot(), "statistics");
 }
 
+TEST_F(TablesTest, CtrlFFiltersThePanelThatHasTheFocusAndFindsOnTheTimelineFromAnyView) {
+  open("eventsDock");
+  rowOf(find<QTableView>("eventsTable"), 0);
+  find<QTableView>("eventsTable")->setFocus();
+  input_.key('f', {kKeyControl});
+  EXPECT_TRUE(waitUntil([&] { return find<QLineEdit>("eventsFilter")->hasFocus(); }));
+  auto* line = find<QLineEdit>("findText");
+  EXPECT_FALSE(line->isVisible());
+  for (const char* view : {"view.overlap", "view.whatif", "view.timeline"}) {
+    find<QAction>(view)->trigger();
+    input_.key('f', {kKeyControl});
+    EXPECT_TRUE(waitUntil([&] { return line->hasFocus(); })) << view;
+    EXPECT_TRUE(window().findChild<ui::TimelineView*>()->isVisible()) << view;
+    input_.key(kKeyEscape);
+    EXPECT_TRUE(waitUntil([&] { return !line->isVisible(); })) << view;
+  }
+  EXPECT_EQ(find<QAction>("find")->text().remove('&'), "Find on the timeline, or filter the panel");
+}
+
 TEST_F(TablesTest, TheDocksBelowAreClosedUntilTheirButtonsArePressed) {
   window().openRun(finishedRun());
   ASSERT_TRUE(waitForState(trace::RunState::kFinished));

@@ -361,14 +361,6 @@ void EventsPanel::buildActions() {
   add(tr("Copy"), QKeySequence::Copy, &EventsPanel::copy);
   add(tr("Export CSV…"), QKeySequence(), &EventsPanel::chooseFile);
   table_->setContextMenuPolicy(Qt::ActionsContextMenu);
-  auto* find = new QAction(tr("Filter events"), this);
-  find->setShortcut(QKeySequence::Find);
-  find->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-  connect(find, &QAction::triggered, this, [this] {
-    filter_->setFocus(Qt::ShortcutFocusReason);
-    filter_->selectAll();
-  });
-  addAction(find);
 }
 
 // As wide as titles and the first rows are; the user may change it.

@@ -56,8 +56,11 @@ ParameterTab::ParameterTab(QWidget* parent)
   tables_->addTab(values_, tr("Values"));
   details_->setOpenLinks(false);
   details_->setFrameShape(QFrame::NoFrame);
-  setBelow(split(Qt::Horizontal, {{tables_, 3}, {details_, 2}}), {420, 190}, 3);
+  below_ = split(Qt::Horizontal, {{tables_, 3}, {details_, 2}});
+  setBelow(below_, {420, 190}, 3);
+  shareBelow();
 
+  connect(below_, &QSplitter::splitterMoved, this, [this] { sharedByHand_ = true; });
   connect(measure_, &QComboBox::currentIndexChanged, this, [this] { repaintSoon(); });
   connect(first_, &QPushButton::clicked, this, &ParameterTab::showFirstDifference);
   connect(copySetting_, &QPushButton::clicked, this,
@@ -266,7 +269,17 @@ QString ParameterTab::callsBefore(std::uint32_t step) const {
                               .arg(html);
 }
 
+// Columns need more room than a sentence about cells that are not selected yet.
+void ParameterTab::shareBelow() {
+  const bool sentence =
+      facts_ != nullptr && !selected_ && !facts_->divergence.replicas.steps.empty();
+  if (!sharedByHand_) {
+    below_->setSizes(sentence ? QList<int>{800, 170} : QList<int>{600, 370});
+  }
+}
+
 void ParameterTab::explain() {
+  shareBelow();
   if (!selected_) {
     details_->setHtml(
         facts_->divergence.replicas.steps.empty()

@@ -55,6 +55,7 @@ class ParameterTab : public PlacesTab<ParameterScene, ParameterFrame, ReplicaPla
   void choose(const ReplicaPlace& place);
   void chooseFinding(std::size_t finding);
   void explain();
+  void shareBelow();
   void tellKeys();
   [[nodiscard]] QString callsBefore(std::uint32_t step) const;
 
@@ -70,6 +71,8 @@ class ParameterTab : public PlacesTab<ParameterScene, ParameterFrame, ReplicaPla
   TableView* findings_;
   TableView* values_;
   QTextBrowser* details_;
+  QSplitter* below_;
+  bool sharedByHand_ = false;
 };
 
 }  // namespace lockstep::ui

@@ -428,6 +428,7 @@ LiveContent liveContent(const RunModel& model, const LiveFeed& feed, double nowN
     of.cpuPercent = latest(model, "cpu_percent", rank.rank);
     of.residentBytes = latest(model, "resident_bytes", rank.rank);
   }
+  content.unlike = feed.unlike();
   fillIterations(model, feed, content);
   return content;
 }

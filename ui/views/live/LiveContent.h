@@ -68,6 +68,7 @@ struct LiveContent {
   std::uint32_t firstIteration = 0;
   std::uint32_t lastIteration = 0;
   std::vector<LiveRank> ranks;
+  std::vector<int> unlike;  ///< ranks that are unlike the rest, the first of them most
 
   [[nodiscard]] const LiveTile& tile(LiveFigure figure) const {
     return tiles[static_cast<std::size_t>(figure)];

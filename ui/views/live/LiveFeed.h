@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ui/model/RunAnalyser.h"
@@ -24,6 +25,10 @@ class LiveFeed {
   void setModel(const RunModel* model);
   /// Takes what has come since the last call; `analysed` may be null.
   void update(std::shared_ptr<const AnalysedRun> analysed);
+
+  /// Ranks that are unlike the rest, as an analysis has it, the first of them most.
+  void setUnlike(std::vector<int> ranks) { unlike_ = std::move(ranks); }
+  [[nodiscard]] const std::vector<int>& unlike() const { return unlike_; }
 
   [[nodiscard]] const std::vector<Rank>& ranks() const { return ranks_; }
   /// From the start of the first iteration that is known to the end of the last; empty without.
@@ -48,6 +53,7 @@ class LiveFeed {
 
   const RunModel* model_ = nullptr;
   std::vector<Rank> ranks_;
+  std::vector<int> unlike_;
   std::shared_ptr<const AnalysedRun> analysed_;
   std::string experiment_;  // that samplesAStep_ was read from
   std::optional<double> samplesAStep_;

@@ -17,6 +17,9 @@ Picture livePicture(const RunModel& model, std::shared_ptr<const AnalysedRun> ru
                     Theme theme) {
   LiveFeed feed;
   feed.setModel(&model);
+  if (run != nullptr) {
+    feed.setUnlike(run->likeness().outliers());
+  }
   feed.update(std::move(run));
   const LiveContent content = liveContent(model, feed, presentOf(model));
   Picture picture;

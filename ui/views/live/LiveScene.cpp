@@ -1,6 +1,7 @@
 #include "ui/views/live/LiveScene.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "ui/canvas/TextMetrics.h"
@@ -8,6 +9,7 @@
 #include "ui/chart/LineChart.h"
 #include "ui/model/Format.h"
 #include "ui/model/ViewState.h"
+#include "ui/views/timeline/TimelineRoom.h"
 #include "ui/views/timeline/TimelineScene.h"
 
 namespace lockstep::ui {
@@ -26,6 +28,7 @@ constexpr double kRankName = 64;
 constexpr double kLeastCharts = 150;
 constexpr double kLeastTimeline = 130;
 constexpr double kLeastLines = 60;
+constexpr double kNamedLine = 14;  // a line of a rank
 constexpr double kLowestCharts = 90;  // lower ones have no room for axes
 constexpr std::size_t kBucketRows = 4;
 
@@ -66,10 +69,9 @@ void LiveScene::layOut() {
                tile, kTileHeight);
   }
   top += (kTileHeight + kGap) * (kLiveFigures / inRow);
-  const std::size_t rows = std::min(content_.ranks.size(), kBucketRows);
-  rowsLeftOut_ = content_.ranks.size() - rows;
+  layOutRows();
   const double buckets =
-      kCaption + kBucketRow * static_cast<double>(std::max<std::size_t>(1, rows));
+      kCaption + kBucketRow * static_cast<double>(std::max<std::size_t>(1, rows_.size()));
   // A low frame keeps its charts, also when a problem takes room above them: first the lanes give
   // way, which the timeline shows as well, then the buckets.
   double below = frame_.size.height() - top - kMargin;
@@ -77,13 +79,18 @@ void LiveScene::layOut() {
   below -= showsBuckets ? buckets + kGap : 0;
   if (below >= kLeastTimeline + kGap + kLowestCharts) {
     // Charts get 150 px or 45 % of the rest, whichever is more; the timeline gets what they leave,
-    // and 130 px at least.
+    // and at least 130 px, or what the lines of all ranks need while the charts keep theirs.
     const double rest = below - 2 * kGap;
-    const double share = std::max(kLeastTimeline, rest - std::max(kLeastCharts, rest * 0.45));
-    layOutLanes(share - kCaption - timeline_metrics::kRulerHeight);
+    const double above = kCaption + timeline_metrics::kRulerHeight;
+    const double lines = static_cast<std::size_t>(model_.rankCount()) <= kFewRanks
+                             ? kNamedLine * model_.rankCount()
+                             : timeline_metrics::kRankHeader + kLeastLines;
+    const double share = std::max({kLeastTimeline, std::min(above + lines, rest - kLowestCharts),
+                                   rest - std::max(kLeastCharts, rest * 0.45)});
+    layOutLanes(share - above);
     // What the lanes leave is the charts'.
-    const double timeline = std::clamp(kCaption + timeline_metrics::kRulerHeight + lanes_.height(),
-                                       kLeastTimeline, share);
+    const double timeline =
+        std::clamp(above + lanes_.height() - lanesFrom_, kLeastTimeline, share);
     timeline_ = QRectF(kMargin, top, width, timeline);
     top = timeline_.bottom() + kGap;
   }
@@ -98,33 +105,66 @@ void LiveScene::layOut() {
   layOutCells();
 }
 
-// All lanes where they fit, else a thin strip of phases and communication a rank; of many ranks
-// their lines.
+// All ranks are in sight: with all lanes, as dense as that needs; else with a strip of phases and
+// communication each, without World where that does not fit; else with a line each, as many have.
 void LiveScene::layOutLanes(double room) {
-  // Start-up is long over and would only take room.
-  lanes_ = TimelineLayout(model_, {}, {.startUp = false});
-  if (!lanes_.lines().empty()) {
-    const double tooHigh = std::max(0.0, lanes_.height() - room);
-    const double lines = std::max(kLeastLines, timeline_metrics::kLinesRoom - tooHigh);
-    lanes_ = TimelineLayout(model_, {}, {.linesRoom = lines, .startUp = false});
+  if (static_cast<std::size_t>(model_.rankCount()) > kFewRanks) {
+    layOutLines(room);
     return;
   }
-  if (lanes_.height() > room) {
-    std::set<int> collapsed;
-    for (int rank = 0; rank < model_.rankCount(); ++rank) {
-      collapsed.insert(rank);
-    }
-    lanes_ = TimelineLayout(model_, collapsed, {.startUp = false});
+  // Start-up is long over and would only take room.
+  TimelineLayout::Options options{.startUp = false};
+  lanes_ = fittedLayout(model_, {}, options, room);
+  if (lanes_.height() <= room || lanes_.ranks().empty()) {
+    return;
   }
+  std::set<int> collapsed;
+  for (int rank = 0; rank < model_.rankCount(); ++rank) {
+    collapsed.insert(rank);
+  }
+  lanes_ = TimelineLayout(model_, collapsed, {.startUp = false});
+  lanesFrom_ = lanes_.height() > room ? lanes_.ranks().front().top : 0;
+  if (lanes_.height() - lanesFrom_ > room) {
+    layOutLines(room);
+  }
+}
+
+void LiveScene::layOutLines(double room) {
+  TimelineLayout::Options options{.unlike = content_.unlike, .lined = true, .startUp = false};
+  lanes_ = TimelineLayout(model_, {}, options);
+  lanesFrom_ = 0;
+  if (lanes_.height() <= room || lanes_.lines().empty()) {
+    return;
+  }
+  // World and what is said of all give way to the ranks.
+  const double lines = lanes_.lines().height() - timeline_metrics::kRankHeader;
+  const double beside = lanes_.height() - lines;
+  const bool all = room - beside >= std::min(lines, kLeastLines);
+  options.linesRoom = all ? room - beside : room;
+  lanes_ = TimelineLayout(model_, {}, options);
+  lanesFrom_ = all ? 0 : lanes_.lines().topOf(0);
+}
+
+// All where they fit, else those first that are unlike the rest.
+void LiveScene::layOutRows() {
+  rows_.resize(content_.ranks.size());
+  std::iota(rows_.begin(), rows_.end(), std::size_t{0});
+  if (rows_.size() > kBucketRows) {
+    std::ranges::stable_sort(rows_, {}, [this](std::size_t at) {
+      return std::ranges::find(content_.unlike, content_.ranks[at].rank) - content_.unlike.begin();
+    });
+    rows_.resize(kBucketRows);
+  }
+  rowsLeftOut_ = content_.ranks.size() - rows_.size();
 }
 
 // As wide as they have bytes, yet never too narrow to see.
 void LiveScene::layOutCells() {
   constexpr double kNarrowest = 18;
   constexpr double kBetween = 3;
-  const std::size_t rows = buckets_.isEmpty() ? 0 : content_.ranks.size() - rowsLeftOut_;
+  const std::size_t rows = buckets_.isEmpty() ? 0 : rows_.size();
   for (std::size_t r = 0; r < rows; ++r) {
-    const std::vector<LiveBucket>& buckets = content_.ranks[r].buckets;
+    const std::vector<LiveBucket>& buckets = content_.ranks[rows_[r]].buckets;
     if (buckets.empty()) {
       continue;
     }
@@ -141,7 +181,7 @@ void LiveScene::layOutCells() {
     for (std::size_t b = 0; b < buckets.size(); ++b) {
       const double share = bytes > 0 ? static_cast<double>(buckets[b].bytes) / bytes : 1 / count;
       const double width = least + (room - least * count) * share;
-      cells_.push_back({r, b, QRectF(left, top + 2, width, kBucketRow - 4)});
+      cells_.push_back({rows_[r], b, QRectF(left, top + 2, width, kBucketRow - 4)});
       left += width + kBetween;
     }
   }
@@ -231,11 +271,7 @@ void LiveScene::drawTimeline(DisplayList& list) const {
     TimelineFrame frame;
     frame.size = body.size();
     frame.range = *content_.iterations;
-    // Where there is no room for all, the ranks are worth more than what joins them.
-    if (lanes_.height() > body.height() - timeline_metrics::kRulerHeight &&
-        !lanes_.ranks().empty()) {
-      frame.scrollY = lanes_.ranks().front().top;
-    }
+    frame.scrollY = lanesFrom_;
     list.clip(body);
     list.append(drawn(TimelineScene(model_, lanes_, palette_, frame)), body.topLeft());
     list.unclip();
@@ -263,8 +299,10 @@ void LiveScene::drawBuckets(DisplayList& list) const {
     if (cell.rank != named) {
       named = cell.rank;
       const LiveRank& rank = content_.ranks[cell.rank];
-      list.note(QRectF(buckets_.left(), cell.rect.top(), kRankName - 6, cell.rect.height()),
-                QStringLiteral("rank %1").arg(rank.rank), palette_);
+      const bool unlike = std::ranges::find(content_.unlike, rank.rank) != content_.unlike.end();
+      list.text(QRectF(buckets_.left(), cell.rect.top(), kRankName - 6, cell.rect.height()),
+                QStringLiteral("rank %1").arg(rank.rank),
+                unlike ? palette_.warning : palette_.textMuted, FontRole::kSmall);
     }
     drawCell(list, cell);
   }

@@ -41,6 +41,9 @@ class LiveScene {
     return tiles_[static_cast<std::size_t>(figure)];
   }
   [[nodiscard]] const QRectF& timeline() const { return timeline_; }
+  /// What stands in it below its ruler, and from which height on.
+  [[nodiscard]] const TimelineLayout& lanes() const { return lanes_; }
+  [[nodiscard]] double lanesFrom() const { return lanesFrom_; }
   [[nodiscard]] const QRectF& buckets() const { return buckets_; }
   [[nodiscard]] const std::vector<Cell>& cells() const { return cells_; }
   [[nodiscard]] const QRectF& lossChart() const { return loss_; }
@@ -48,6 +51,8 @@ class LiveScene {
  private:
   void layOut();
   void layOutLanes(double room);
+  void layOutLines(double room);
+  void layOutRows();
   void layOutCells();
   void drawTile(DisplayList& list, LiveFigure figure) const;
   void drawTimeline(DisplayList& list) const;
@@ -67,6 +72,8 @@ class LiveScene {
   QRectF loss_;
   QRectF throughput_;
   TimelineLayout lanes_;
+  double lanesFrom_ = 0;  // what is above does not fit
+  std::vector<std::size_t> rows_;  // of LiveContent::ranks, those whose buckets are shown
   std::vector<Cell> cells_;
   std::size_t rowsLeftOut_ = 0;
 };

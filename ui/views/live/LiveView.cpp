@@ -34,6 +34,8 @@ LiveView::LiveView(QWidget* parent)
 
 void LiveView::runChanged() {
   content_ = nullptr;
+  unlikeJob_.drop();
+  compared_ = nullptr;
   feed_.setModel(model_);
   table_->setRows(liveRows(nullptr, nullptr));
   // Several signals come at once; refreshSoon() makes one look of them.
@@ -57,6 +59,7 @@ void LiveView::refresh() {
     analyser_->want();
   }
   feed_.update(analyser_ == nullptr ? nullptr : analyser_->latest());
+  lookForUnlike();
   content_ = std::make_shared<LiveContent>(liveContent(*model_, feed_, presentOf(*model_)));
   table_->setRows(liveRows(content_, feed_.analysed()));
   describe();
@@ -64,6 +67,20 @@ void LiveView::refresh() {
   if (model_->isLive()) {
     refreshIn(kLookAnywayMs);
   }
+}
+
+// On a thread of the pool: a thousand ranks are compared for a while.
+void LiveView::lookForUnlike() {
+  const auto latest = feed_.analysed();
+  if (latest == nullptr || latest == compared_ || unlikeJob_.busy()) {
+    return;
+  }
+  compared_ = latest;
+  unlikeJob_.start([latest] { return latest->likeness().outliers(); },
+                   [this](std::vector<int> unlike) {
+                     feed_.setUnlike(std::move(unlike));
+                     refreshSoon(kLookEveryMs);
+                   });
 }
 
 LiveScene LiveView::scene() const {

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "ui/model/BackgroundJob.h"
 #include "ui/stage/RunView.h"
 #include "ui/table/TableView.h"
 #include "ui/views/live/LiveContent.h"
@@ -45,8 +46,11 @@ class LiveView : public RunView {
   [[nodiscard]] Way wayFrom(QPointF position) const;
   void openTimeline();
   void describe();
+  void lookForUnlike();
 
   LiveFeed feed_;
+  std::shared_ptr<const AnalysedRun> compared_;  // whose ranks are
+  BackgroundJob unlikeJob_{this};
   std::shared_ptr<const LiveContent> content_;
   bool pressed_ = false;
   TableView* table_;

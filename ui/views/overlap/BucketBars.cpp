@@ -19,7 +19,8 @@ constexpr double kWords = 44;  // above the plot
 constexpr double kScale = 64;  // left of it
 constexpr double kBelow = 18;  // the first and the last iteration
 constexpr double kNarrowest = 3;
-constexpr double kWidest = 26;
+constexpr double kWidest = 96;
+constexpr double kIterations = 160;  // room for the numbers of the first and the last
 constexpr double kAboveMost = 1.1;
 
 }  // namespace
@@ -109,7 +110,9 @@ void BucketBars::draw(DisplayList& list, std::optional<std::uint32_t> marked) co
   }
   list.unclip();
   const auto& samples = content_.delays.cell(rank_, bucket_).samples;
-  const QRectF below(plot_.left(), plot_.bottom() + 1, plot_.width(), kBelow - 2);
+  // Under the first and the last bar, however few there are.
+  const double across = std::max(width_ * static_cast<double>(bars()), kIterations);
+  const QRectF below(plot_.left(), plot_.bottom() + 1, std::min(across, plot_.width()), kBelow - 2);
   list.note(below, QStringLiteral("iteration %1").arg(formatCount(samples[0].step)), palette_);
   list.note(below, formatCount(samples[samples.size() - 1].step), palette_, kToTheRight);
 }

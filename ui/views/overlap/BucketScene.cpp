@@ -19,12 +19,12 @@ constexpr double kNote = 15;
 constexpr double kGutter = 76;
 constexpr double kGutterOfMany = 128;  // "1,023 ranks alike"
 constexpr double kLegend = 34;
-constexpr double kWidestCell = 170;
 constexpr double kHighestCell = 64;
 constexpr double kUsualCell = 40;
 constexpr double kBarsFrom = 320;    // px of a frame
 constexpr double kBarsShare = 0.36;  // of it
 constexpr double kHighestBars = 220;
+constexpr double kMostBarsShare = 0.55;  // where the cells leave it to them
 constexpr std::size_t kComfortableRows = 12;  // that a comfortable height has room for
 
 QString scopeOf(const CellChoice& choice, std::uint32_t firstMeasured) {
@@ -86,13 +86,18 @@ void BucketScene::layOut() {
   barsArea_ = QRectF(0, frame_.size.height() - bars, frame_.size.width(), bars);
   const double down = std::max(8.0, frame_.size.height() - bars - top - kLegend - kEdge - kEdgeGap);
   const double across = std::max(8.0, frame_.size.width() - gutter_ - kMargin - kEdgeGap);
-  // Cells are no larger than can be compared at a glance, however few there are; a column more for
-  // the sums.
-  const double width = std::min(kWidestCell, across / (content_.delays.buckets + 1));
+  // As wide as there is room, with a column more for the sums; no higher than can be compared at a
+  // glance, however few there are.
+  const double width = across / (content_.delays.buckets + 1);
   const double height =
       std::min(kHighestCell, down / static_cast<double>(std::max<std::size_t>(1, rows_.size())));
   cells_ = QRectF(gutter_, top, width * content_.delays.buckets,
                   height * static_cast<double>(rows_.size()));
+  if (bars > 0) {
+    const double free = cells_.bottom() + kEdgeGap + kEdge + kLegend;
+    const double highest = frame_.size.height() * (1 - kMostBarsShare);
+    barsArea_.setTop(std::min(barsArea_.top(), std::max(free, highest)));
+  }
 }
 
 double BucketScene::comfortableHeight(const BucketContent& content) {

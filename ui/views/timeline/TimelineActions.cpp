@@ -93,7 +93,7 @@ void TimelineView::makeMoreActions() {
   setTip(ribbons_, tr("Join each collective in sight across the ranks; ▲ marks the late rank"));
   QAction* colour =
       makeAction(tr("Colour by something else"), {Qt::Key_C}, [this] { nextColouring(); });
-  QAction* search = makeAction(tr("Find"), {QKeySequence::Find}, [this] { find(); });
+  QAction* search = makeAction(tr("Find"), {Qt::Key_Slash}, [this] { find(); });
   setTip(search, tr("Find spans"));
   QAction* next = makeAction(tr("Next match"), {Qt::Key_F3}, [this] { goToMatch(1); });
   QAction* previous =

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ui/views/timeline/LastIterations.h"
 #include "ui/views/timeline/TimelineRoom.h"
 #include "ui/views/timeline/layers/CountersLayer.h"
 #include "ui/views/timeline/layers/LanesLayer.h"
@@ -18,16 +19,12 @@ namespace {
 
 using namespace timeline_metrics;
 
-constexpr double kIterationsFollowed = 3;
-constexpr int kStepsAveraged = 5;
 constexpr double kFocusMargin = 0.25;  // beside a span that is zoomed to
-constexpr double kRightMargin = 0.04;  // of a followed run
 constexpr double kScaleAStep = 1.15;
 constexpr double kLowestRows = 0.7;
 constexpr double kHighestRows = 3;
 constexpr double kCloser = 0.25;    // of the visible length
 constexpr double kLinesPart = 0.4;  // of the height: the lanes of a rank have room below
-constexpr double kLeastLines = 120;
 
 }  // namespace
 
@@ -46,6 +43,7 @@ void TimelineController::setModel(const RunModel* model) {
 // Other things are to be shown: Note [Room for rows].
 void TimelineController::relayout() {
   density_ = Density::kUsual;
+  linesRoom_.reset();
   relayoutAsBefore();
 }
 
@@ -61,13 +59,14 @@ void TimelineController::relayoutAsBefore() {
         .pinned = many_.pinned(),
         .unlike = many_.unlike(),
         .listed = many_.listed(),
-        .linesRoom = linesRoom(),
+        .linesRoom = linesRoom_.value_or(linesRoom()),
         .startUp = laidOutStartUp_,
         .forecastRows = forecast == nullptr ? 0 : forecast->rows,
         .counters = counterNames(),
         .density = density_};
     layout_ = fittedLayout(*model_, collapsed_, options, size_.height() - kRulerHeight);
     density_ = options.density;
+    linesRoom_ = options.linesRoom;
   }
   setScroll(scrollY_);
 }
@@ -87,8 +86,8 @@ std::vector<std::string> TimelineController::counterNames() const {
 }
 
 double TimelineController::linesRoom() const {
-  return std::clamp(std::floor((size_.height() - kRulerHeight) * kLinesPart), kLeastLines,
-                    kLinesRoom);
+  return std::clamp(std::floor((size_.height() - kRulerHeight) * kLinesPart),
+                    kLeastLinesRoom, kLinesRoom);
 }
 
 void TimelineController::placesChanged() {
@@ -208,40 +207,9 @@ void TimelineController::show(TimeRange range, ViewState::RangeChange change) {
   state_->setRange({clamped.startNs(), clamped.endNs()}, change);
 }
 
-TimeRange TimelineController::lastIterations() const {
-  const TimeRange all = model_->extent();
-  double length = all.lengthNs();
-  // By the mean length of a few, so that the scale does not jump while the run goes on.
-  for (int rank = 0; rank < model_->rankCount(); ++rank) {
-    const std::size_t count = model_->stepCount(rank);
-    if (count == 0) {
-      continue;
-    }
-    const int id = laneId(rank, LaneRole::kPhases);
-    const std::size_t from = count - std::min<std::size_t>(count, kStepsAveraged);
-    const double each =
-        (model_->spanAt(id, 0, count - 1).endNs() - model_->spanAt(id, 0, from).startNs) /
-        static_cast<double>(count - from);
-    length = std::min(length, each * kIterationsFollowed);
-    break;
-  }
-  // A run that is through ends with an evaluation that may be longer than the view: what is
-  // worth a look is the iterations before it.
-  std::optional<double> lastNs;
-  for (int rank = 0; rank < model_->rankCount(); ++rank) {
-    const auto last = model_->lastStep(rank);
-    const trace::RunState state = model_->info().state;
-    if (last && (state == trace::RunState::kFinished || state == trace::RunState::kDiverged)) {
-      lastNs = std::max(lastNs.value_or(last->endNs), last->endNs);
-    }
-  }
-  const double end = lastNs.value_or(all.endNs) + length * kRightMargin;
-  return {end - length * (1 + kRightMargin), end};
-}
-
 void TimelineController::follow() {
   if (!model_->extent().empty()) {
-    state_->setRange(lastIterations(), ViewState::RangeChange::kSilent);
+    state_->setRange(lastIterations(*model_), ViewState::RangeChange::kSilent);
   }
 }
 

@@ -42,10 +42,6 @@ class TimelineController {
   /// Ranks that are unlike the rest, the first of them most; each with those to set it against.
   void setUnlike(std::vector<std::vector<int>> ranks);
 
-  /// The last iterations that were recorded; an evaluation after them left out. Needs a model
-  /// with spans.
-  [[nodiscard]] TimeRange lastIterations() const;
-
   /// How long a jump to another time glides there; 0: it does not.
   void setGlideMs(int ms) { glideMs_ = ms; }
   /// Goes on with a glide, before a frame is drawn; whether there will be more of it.
@@ -154,6 +150,7 @@ class TimelineController {
   bool laidOutStartUp_ = true;
   std::optional<TimeRange> laidOutAround_;  // aroundSight() then
   Density density_ = Density::kUsual;
+  std::optional<double> linesRoom_;  // that they have; none: to be found
   TimelineMouse mouse_{*this};
 };
 

@@ -150,7 +150,7 @@ TimelineLayout::TimelineLayout(const RunModel& model, const std::set<int>& colla
   boxOf_.assign(static_cast<std::size_t>(model.rankCount()), -1);
   std::vector<int> withLanes = knownOf(model, options.pinned);
   const std::vector<int> shown = ranksOf(model, options.shown);
-  if (lines_.empty() || shown.size() <= kFewRanks) {
+  if (lines_.empty() || (shown.size() <= kFewRanks && !options.lined)) {
     withLanes.insert(withLanes.end(), shown.begin(), shown.end());
   }
   for (const int rank : withLanes) {
@@ -161,11 +161,13 @@ TimelineLayout::TimelineLayout(const RunModel& model, const std::set<int>& colla
 }
 
 void TimelineLayout::placeLines(const RunModel& model, const Options& options) {
-  if (options.listed || static_cast<std::size_t>(model.rankCount()) <= kFewRanks) {
+  const bool few = static_cast<std::size_t>(model.rankCount()) <= kFewRanks;
+  if (options.listed || model.rankCount() == 0 || (few && !options.lined)) {
     return;
   }
   const std::vector<int> shown = ranksOf(model, options.shown);
-  lines_ = RankLines(shown.size() > kFewRanks ? shown : ranksOf(model, {}), options.unlike, height_,
+  const bool ofShown = options.lined || shown.size() > kFewRanks;
+  lines_ = RankLines(ofShown ? shown : ranksOf(model, {}), options.unlike, height_,
                      options.linesRoom * options.scale);
   height_ += lines_.height() + kRankGap;
 }

@@ -26,6 +26,7 @@ inline constexpr double kCounterRow = 34;
 inline constexpr double kCounterStrip = 15;  ///< the same where room is short
 inline constexpr double kWordsFrom = 14;     ///< height of a bar that has words in it
 inline constexpr double kLinesRoom = 336;  ///< for the ranks of a run of many, a line each
+inline constexpr double kLeastLinesRoom = 120;
 inline constexpr double kOutside = 4;      ///< beyond the axis: a bar's edge there is not seen
 }  // namespace timeline_metrics
 
@@ -100,6 +101,7 @@ class TimelineLayout {
     std::vector<int> shown = {};   ///< leaves out all others, in this order; empty: all
     std::vector<int> pinned = {};  ///< shown first, whatever else is
     std::vector<int> unlike = {};  ///< of a run of many those that are worth a look
+    bool lined = false;            ///< of few ranks, too, lines in place of lanes
     bool listed = false;           ///< lanes of all that are shown, however many they are
     double linesRoom = timeline_metrics::kLinesRoom;
     bool startUp = true;  ///< false: no room for groups that met only before the first iteration

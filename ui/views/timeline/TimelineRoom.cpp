@@ -8,6 +8,11 @@ namespace {
 
 constexpr std::size_t kStepsAround = 8;
 
+/// Of a layout with lines, all but these.
+double besideLines(const TimelineLayout& layout) {
+  return layout.height() - (layout.lines().height() - timeline_metrics::kRankHeader);
+}
+
 }  // namespace
 
 std::optional<TimeRange> stepsAround(const RunModel& model, const TimeRange& sight) {
@@ -34,6 +39,11 @@ TimelineLayout fittedLayout(const RunModel& model, const std::set<int>& collapse
   const auto fits = [room](const TimelineLayout& layout) {
     return room <= 0 || layout.height() <= room;
   };
+  const bool lines = room > 0 && options.scale == 1 && !usual.lines().empty();
+  if (lines && usual.ranks().empty()) {
+    options.linesRoom = std::max(timeline_metrics::kLeastLinesRoom, room - besideLines(usual));
+    return {model, collapsed, options};
+  }
   if (fits(usual)) {
     return usual;
   }
@@ -44,6 +54,13 @@ TimelineLayout fittedLayout(const RunModel& model, const std::set<int>& collapse
     TimelineLayout denser(model, collapsed, options);
     if (fits(denser)) {
       return denser;
+    }
+  }
+  if (lines) {
+    options.linesRoom = std::min(options.linesRoom, timeline_metrics::kLeastLinesRoom);
+    TimelineLayout fewer(model, collapsed, options);
+    if (fits(fewer)) {
+      return fewer;
     }
   }
   options.density = std::max(before, Density::kStrips);

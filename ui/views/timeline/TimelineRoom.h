@@ -16,6 +16,8 @@ namespace lockstep::ui {
 //
 // Rows are as high as usual where all ranks that are shown are in sight at once, else as dense as
 // that needs. Where nothing helps, or somebody has chosen another height, counters alone are low.
+// The lines of many ranks have all the room that there is as long as no rank has lanes. With lanes
+// below they have a part of it, and where the densest rows do not fit, as little as they need.
 // What is dense stays so until something else is to be shown: else a row that comes and goes would
 // change the height of all others.
 
@@ -24,7 +26,7 @@ namespace lockstep::ui {
 std::optional<TimeRange> stepsAround(const RunModel& model, const TimeRange& sight);
 
 /// Returns a layout that is no higher than `room`, 0 being none, if any density of rows from
-/// `options.density` on is dense enough; that is then in `options`.
+/// `options.density` on is dense enough; that is then in `options`, with the room of the lines.
 TimelineLayout fittedLayout(const RunModel& model, const std::set<int>& collapsed,
                             TimelineLayout::Options& options, double room);
 

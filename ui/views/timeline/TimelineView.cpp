@@ -12,6 +12,7 @@
 #include "ui/views/timeline/CounterTable.h"
 #include "ui/views/timeline/FindLine.h"
 #include "ui/views/timeline/FirstLook.h"
+#include "ui/views/timeline/LastIterations.h"
 #include "ui/views/timeline/TimelineBar.h"
 #include "ui/views/timeline/TimelineMenu.h"
 #include "ui/views/timeline/TimelineOverview.h"
@@ -248,7 +249,7 @@ TimeRange TimelineView::firstLook() const {
   const trace::RunState state = model_->info().state;
   const bool broken = state == trace::RunState::kFailed || state == trace::RunState::kRecorderDied;
   const bool struck = model_->holds(trace::EventKind::kFault);
-  return broken && !struck && model_->spanCount() > 0 ? controller_.lastIterations()
+  return broken && !struck && model_->spanCount() > 0 ? lastIterations(*model_)
                                                       : ui::firstLook(*model_);
 }
 

@@ -10,6 +10,7 @@
 #include "engine/experiment/Schema.h"
 #include "ui/chart/Card.h"
 #include "ui/model/Format.h"
+#include "ui/panels/EmptyState.h"
 #include "ui/table/TableText.h"
 #include "ui/table/TableView.h"
 #include "ui/views/whatif/HistoryTable.h"
@@ -53,6 +54,7 @@ WhatIfView::WhatIfView(const QString& history, QWidget* parent)
       ranks_(words("whatIfRankWords")),
       scaling_(words("whatIfScaling")),
       past_(words("whatIfPast")),
+      cannot_(named(new EmptyState({}, {}), "whatIfCannot")),
       tabs_(named(new QTabWidget, "whatIfTabs")),
       buckets_(named(new TableView(tr("Buckets of the forecast")), "whatIfBuckets")),
       byRanks_(named(new TableView(tr("Forecasts by number of ranks")), "whatIfByRanks")),
@@ -75,7 +77,9 @@ WhatIfView::WhatIfView(const QString& history, QWidget* parent)
                                                        assumptions_, scaling_, past_, Part::rest()},
                                                       2)));
   QSplitter* upper = split(Qt::Horizontal, {{said, 2}, {canvas_, 3}});
-  QSplitter* content = split(Qt::Vertical, {{upper, 3}, {tabs_, 1}});
+  forecast_ = new ViewOrEmpty(upper, cannot_);
+  forecast_->setEmpty(false);
+  QSplitter* content = split(Qt::Vertical, {{forecast_, 3}, {tabs_, 1}});
   upper->setSizes({480, 720});
   content->setSizes({600, 180});
   fill(page, inColumn({controls_, {content, 1}}, 2));
@@ -233,6 +237,7 @@ void WhatIfView::showTold() {
   buckets_->setRows(whatIfRows(told_));
   sayScaling();
   sayPast();
+  showWhetherItCan();
   showInTimeline();
   canvas_->setAccessibleDescription(told_ == nullptr ? QString() : spokenSummary(*told_));
   controls_->blockRun(reasonAgainstRun());
@@ -253,6 +258,42 @@ const ScalingCurve* WhatIfView::shownCurve() const {
   return isSaid ? nullptr : curve_.get();
 }
 
+bool WhatIfView::cannotTell() const {
+  const bool ofAny = run_ != nullptr && (!run_->refused.isEmpty() || !run_->forecaster.ok());
+  return ofAny && failure_.isEmpty() && told_ != nullptr && !told_->known() &&
+         !scalingJob_.busy() && shownCurve() == nullptr;
+}
+
+// Choices, an empty picture and empty tables would only ask to be tried. What earlier forecasts came
+// to is there all the same.
+void WhatIfView::showWhetherItCan() {
+  const bool cannot = cannotTell();
+  if (cannot) {
+    QStringList all{told_->whyNot};
+    if (model_->isLive()) {
+      all << tr("It is asked again as the run goes on.");
+    } else if (run_->refused.isEmpty()) {
+      all << tr("Run it again, for more iterations and with nothing else on the machine, and ask "
+                "that run what if.");
+    }
+    if (!beside_->text().isEmpty()) {
+      all << beside_->text();
+    }
+    cannot_->setSentence(all.join(QLatin1Char(' ')));
+  }
+  const bool anyPast = !history_.forecasts().empty();
+  tabs_->setVisible(!cannot || anyPast);
+  if (cannot == std::exchange(saysCannot_, cannot)) {
+    return;
+  }
+  forecast_->setEmpty(cannot);
+  controls_->setVisible(!cannot);
+  for (QWidget* of : {static_cast<QWidget*>(buckets_), static_cast<QWidget*>(byRanks_)}) {
+    tabs_->setTabVisible(tabs_->indexOf(of), !cannot);
+  }
+  tabs_->setCurrentIndex(cannot ? tabs_->indexOf(pastForecasts_) : 0);
+}
+
 void WhatIfView::sayScaling() {
   const bool live = model_ != nullptr && model_->isLive();
   say(scaling_, live                      ? tr("More ranks are simulated when the run has ended.")
@@ -266,6 +307,7 @@ void WhatIfView::showCurve() {
   const int ranks = controls_->ranks();
   say(ranks_, ranks > 0 && curve_ != nullptr ? rankWords(*curve_, ranks) : QString());
   byRanks_->setRows(scalingRows(curve_));
+  showWhetherItCan();
   controls_->blockRun(reasonAgainstRun());
   repaintSoon();
 }
@@ -283,6 +325,7 @@ void WhatIfView::showHistory() {
       model_ == nullptr ? nullptr : history_.of(QString::fromStdString(model_->path().string()));
   say(beside_, own == nullptr ? QString() : besideWords(*own));
   pastForecasts_->setRows(historyRows(history_.forecasts()));
+  showWhetherItCan();
 }
 
 void WhatIfView::setOtherRuns(const QStringList& paths) {

@@ -16,7 +16,9 @@ class QTabWidget;
 
 namespace lockstep::ui {
 
+class EmptyState;
 class TableView;
+class ViewOrEmpty;
 class WhatIfControls;
 
 /// What the open run would have been with something changed, and on more ranks: choices, figures
@@ -66,6 +68,9 @@ class WhatIfView : public RunView {
   void sayPast();
   /// Null: there is none, or it cannot tell for what the forecast says already.
   [[nodiscard]] const ScalingCurve* shownCurve() const;
+  /// Whether there is nothing of this run that could be forecast, whatever is chosen.
+  [[nodiscard]] bool cannotTell() const;
+  void showWhetherItCan();
   void showHistory();
   void fillHooks();
   void exportShown();
@@ -80,6 +85,8 @@ class WhatIfView : public RunView {
   QLabel* ranks_;
   QLabel* scaling_;
   QLabel* past_;
+  EmptyState* cannot_;
+  ViewOrEmpty* forecast_;  // or why there can be none
   QTabWidget* tabs_;
   TableView* buckets_;
   TableView* byRanks_;
@@ -94,6 +101,7 @@ class WhatIfView : public RunView {
   std::shared_ptr<const ScalingCurve> curve_;
   bool askAgain_ = false;  // something else was chosen while an answer was worked out
   bool scaleAgain_ = false;
+  bool saysCannot_ = false;
   diagnosis::WantedChange scaled_;  // that curve_ is of, or is going to be
   simulate::Algorithm scaledBy_ = simulate::Algorithm::kFastest;
   BackgroundJob runJob_{this};

@@ -10,6 +10,7 @@
 #include <QScrollBar>
 #include <QSignalSpy>
 #include <QTableView>
+#include <QTextBrowser>
 #include <QTest>
 #include <QWheelEvent>
 #include <algorithm>
@@ -123,6 +124,21 @@ TEST_P(DivergenceViewTest, ShowsTheFirstDifferenceAndAClickExplainsACell) {
       << "the table shows the same";
   trigger("M");
   EXPECT_EQ(view_->parameters()->selected(), (ReplicaPlace{3, test::kFlippedParameter}));
+}
+
+TEST_P(DivergenceViewTest, TheTableHasTheRoomUntilACellIsSelected) {
+  open(false);
+  QApplication::processEvents();
+  const auto* table = view_->findChild<TableView*>("parameterTable");
+  const auto* details = view_->findChild<QTextBrowser*>("replicaDetails");
+  EXPECT_FALSE(view_->parameters()->selected().has_value());
+  EXPECT_TRUE(details->toPlainText().startsWith("Click a cell to see its parameter"));
+  EXPECT_GT(table->width(), 3 * details->width());
+  const int before = details->width();
+  const auto rect = view_->parameters()->rectOf({2, 1});
+  ASSERT_TRUE(rect.has_value());
+  click(view_->parameters(), rect->center());
+  EXPECT_GT(details->width(), before);
 }
 
 TEST_P(DivergenceViewTest, ATableRowSelectsItsFirstBadCell) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/model/Feed.h"
@@ -587,6 +588,50 @@ TEST(LiveSceneTest, HowARunEndedIsSaidInAPictureAloneAndThereInFull) {
   const QStringList alone = texts(true);
   EXPECT_TRUE(alone.join(' ').contains(content.problem)) << "on several lines";
   EXPECT_FALSE(alone.contains(content.problem)) << "which are as wide as the picture";
+}
+
+// The windows of 1,280x800 and of a screen at 200 % leave this to the view.
+TEST(LiveSceneTest, EachOfAFewRanksIsInSight) {
+  constexpr double kAboveLanes = 24 + timeline_metrics::kRulerHeight;
+  for (const int ranks : {2, 3, 8}) {
+    RunModel model;
+    model.applyUpdate(test::demoRun({.ranks = ranks, .steps = 10}));
+    const LiveContent content = look(model);
+    for (const QSizeF size : {QSizeF(970, 540), QSizeF(970, 475), QSizeF(1150, 640),
+                              QSizeF(2200, 1200)}) {
+      const LiveScene scene(model, content, Palette::of(Theme::kLight), {size, std::nullopt});
+      const TimelineLayout& lanes = scene.lanes();
+      EXPECT_LE(scene.lossChart().bottom(), size.height());
+      if (scene.timeline().isEmpty()) {
+        EXPECT_LE(size.height(), 475);
+        continue;
+      }
+      const std::size_t shown =
+          lanes.lines().empty() ? lanes.ranks().size() : lanes.lines().lines().size();
+      EXPECT_EQ(shown, static_cast<std::size_t>(ranks)) << size.height();
+      EXPECT_LE(lanes.height() - timeline_metrics::kRankGap - scene.lanesFrom(),
+                scene.timeline().height() - kAboveLanes)
+          << ranks << " ranks in " << size.height();
+    }
+  }
+}
+
+TEST(LiveSceneTest, RanksThatAreUnlikeTheRestShowTheirBucketsFirst) {
+  RunModel model;
+  model.applyUpdate(test::demoRun({.ranks = 9, .steps = 10}));
+  LiveContent content = look(model);
+  content.unlike = {7, 4};
+  const LiveScene scene(model, content, Palette::of(Theme::kLight),
+                        {QSizeF(1200, 760), std::nullopt});
+  std::vector<int> shown;
+  for (const LiveScene::Cell& cell : scene.cells()) {
+    const int rank = content.ranks[cell.rank].rank;
+    if (shown.empty() || shown.back() != rank) {
+      shown.push_back(rank);
+    }
+  }
+  EXPECT_EQ(shown, (std::vector<int>{7, 4, 0, 1}));
+  EXPECT_TRUE(scene.lanes().lines().isUnlike(7)) << "its line is marked, too";
 }
 
 // As when the run has failed and its reason takes a line.

@@ -202,6 +202,42 @@ TEST(BucketSceneTest, ACellIsShownIterationByIteration) {
   EXPECT_EQ(bars->positionOf(99), std::nullopt);
 }
 
+// On a wide screen, too: 29 iterations on 2,300 pixels.
+TEST(BucketSceneTest, CellsAndBarsUseTheWidthThatThereIs) {
+  const auto content = cellsOf(lateRun(mostlyLate()));
+  for (const double width : {1000.0, 2300.0}) {
+    BucketFrame frame = cellFrame();
+    frame.size = {width, 1000};
+    const BucketScene scene(*content, lightCells(), frame);
+    const QRectF last = scene.rectOf({0, content->delays.buckets - 1});
+    EXPECT_GT(last.right() + last.width(), width - 24) << "with the column of the sums";
+    EXPECT_LT(last.right() + last.width(), width);
+    const auto foot = scene.bars()->positionOf(28);
+    ASSERT_TRUE(foot.has_value());
+    EXPECT_GT(foot->x(), 0.95 * width);
+    EXPECT_LT(foot->x(), width);
+  }
+}
+
+// Of few iterations bars are no walls, and the number of the last stands under it.
+TEST(BucketSceneTest, TheNumberOfTheLastIterationStandsUnderItsBar) {
+  const auto content = cellsOf(lateRun({0, 3, 3}));
+  BucketFrame frame = cellFrame();
+  frame.size = {2300, 1000};
+  frame.selected = BucketPlace{0, 3};
+  const BucketScene scene(*content, lightCells(), frame);
+  const auto foot = scene.bars()->positionOf(2);
+  ASSERT_TRUE(foot.has_value());
+  EXPECT_LT(foot->x(), 500);
+  const DisplayList list = cellsDrawn(*content, frame);
+  const auto number = std::ranges::find_if(list.commands(), [&](const DisplayList::Command& of) {
+    return of.op == DisplayList::Op::kText && list.textOf(of) == QLatin1String("2") &&
+           of.rect.top() > foot->y();
+  });
+  ASSERT_NE(number, list.commands().end());
+  EXPECT_NEAR(number->rect.right(), foot->x(), 60);
+}
+
 TEST(BucketSceneTest, WhereIterationsShareABarTheCostliestStands) {
   std::vector<double> late(4000, 0);
   late[2001] = 30;

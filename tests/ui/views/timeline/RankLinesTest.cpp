@@ -12,6 +12,7 @@
 #include "ui/canvas/DisplayList.h"
 #include "ui/canvas/Palette.h"
 #include "ui/views/timeline/TimelineController.h"
+#include "ui/views/timeline/TimelineRoom.h"
 #include "ui/views/timeline/TimelineScene.h"
 
 namespace lockstep::ui {
@@ -133,6 +134,25 @@ TEST_F(ManyRanks, BeginAsLinesThatFitAWindow) {
   EXPECT_EQ(controller_.layout().lines().of().size(), 64u);
   EXPECT_EQ(controller_.maximumScroll(), 0);
   EXPECT_THAT(frame().texts(), Contains(QStringLiteral("All 64 ranks")));
+}
+
+// On a large screen lines are as high as can be, on a small one they give way to lanes.
+TEST_F(ManyRanks, HaveTheRoomThatThereIs) {
+  controller_.setSize({2000, 1200});
+  EXPECT_EQ(controller_.layout().lines().lineHeight(), 14);
+  EXPECT_EQ(controller_.maximumScroll(), 0);
+  controller_.setSize({1000, 700});
+  EXPECT_EQ(controller_.maximumScroll(), 0);
+  EXPECT_GT(controller_.layout().height(), 580) << "little is left empty";
+  // Where the densest rows of three ranks need it, lines take less.
+  TimelineLayout::Options least{.shown = {40, 39, 3}};
+  least.linesRoom = timeline_metrics::kLeastLinesRoom;
+  least.density = Density::kThin;
+  const double room = TimelineLayout(model_, {}, least).height();
+  TimelineLayout::Options options{.shown = {40, 39, 3}};
+  EXPECT_EQ(fittedLayout(model_, {}, options, room).height(), room) << "the third is in sight";
+  EXPECT_EQ(options.linesRoom, least.linesRoom);
+  EXPECT_EQ(options.density, Density::kThin);
 }
 
 TEST_F(ManyRanks, ALineShowsWhatItsRankDoesAndWaitsFor) {

@@ -254,7 +254,7 @@ TEST_P(TimelineInteraction, ANoteIsWrittenOnASpanAndChangedByADoubleClickOnItsFl
 
 TEST_P(TimelineInteraction, FindsCountsAndGoesThroughMatches) {
   open();
-  trigger("Ctrl+F");
+  trigger("/");
   auto* line = view_->findChild<QLineEdit*>("findText");
   ASSERT_TRUE(line->isVisible());
   QTest::keyClicks(line, "kind:optimizer rank:1");

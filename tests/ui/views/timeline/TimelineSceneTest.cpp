@@ -10,8 +10,8 @@
 
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/model/Feed.h"
+#include "tests/ui/views/timeline/TimelineSceneFixture.h"
 #include "ui/canvas/TextMetrics.h"
-#include "ui/views/timeline/FirstLook.h"
 #include "ui/views/timeline/SpanStyle.h"
 
 namespace lockstep::ui {
@@ -22,81 +22,7 @@ using testing::Not;
 using trace::EventKind;
 using Op = DisplayList::Op;
 
-class TimelineSceneTest : public testing::Test {
- protected:
-  void load(const test::DemoOptions& options = {}) {
-    model_.applyUpdate(test::demoRun(options));
-    layout_ = TimelineLayout(model_, {});
-    frame_.size = QSizeF(1400, layout_.height() + 60);
-    frame_.range = typicalRange(model_);
-  }
-
-  DisplayList draw(Theme theme = Theme::kLight) {
-    DisplayList list;
-    scene(theme).draw(list);
-    return list;
-  }
-
-  TimelineScene scene(Theme theme = Theme::kLight) {
-    return {model_, layout_, Palette::of(theme), frame_};
-  }
-
-  void showStep(std::uint32_t number) {
-    const auto step = model_.step(0, number);
-    frame_.range = {step->startNs, step->endNs};
-  }
-
-  Span first(EventKind kind, std::uint32_t step, int rank = 0) {
-    const int lane = laneId(rank, laneRoleOf(kind));
-    const auto& rows = model_.lane(lane)->rows;
-    for (int row = 0; row < static_cast<int>(rows.size()); ++row) {
-      for (std::size_t i = 0; i < rows[static_cast<std::size_t>(row)].size(); ++i) {
-        const Span span = model_.spanAt(lane, row, i);
-        if (span.kind == kind && span.step == step) {
-          return span;
-        }
-      }
-    }
-    return {};
-  }
-
-  // The rectangle that holds a text.
-  static std::optional<QRectF> placeOf(const DisplayList& list, const QString& text) {
-    for (const auto& command : list.commands()) {
-      if (command.op == Op::kText && list.textOf(command) == text) {
-        return command.rect;
-      }
-    }
-    return std::nullopt;
-  }
-
-  // Whether a text of the frame begins so.
-  bool saysBeside(const QString& opening) {
-    const DisplayList list = draw();
-    return std::any_of(list.commands().begin(), list.commands().end(), [&](const auto& command) {
-      return command.op == Op::kText && list.textOf(command).startsWith(opening);
-    });
-  }
-
-  static bool fills(const DisplayList& list, const QRectF& rect, const QColor& colour) {
-    return std::any_of(list.commands().begin(), list.commands().end(), [&](const auto& command) {
-      return command.op == Op::kFill && command.colour == colour.rgba() &&
-             std::abs(command.rect.left() - rect.left()) < 0.01 &&
-             std::abs(command.rect.top() - rect.top()) < 0.01 &&
-             std::abs(command.rect.right() - rect.right()) < 1.01;
-    });
-  }
-
-  static int count(const DisplayList& list, Op op) {
-    return static_cast<int>(
-        std::count_if(list.commands().begin(), list.commands().end(),
-                      [op](const auto& command) { return command.op == op; }));
-  }
-
-  RunModel model_;
-  TimelineLayout layout_;
-  TimelineFrame frame_;
-};
+class TimelineSceneTest : public TimelineSceneFixture {};
 
 TEST_F(TimelineSceneTest, PutsABarWhereItsTimeIs) {
   load();
@@ -121,35 +47,6 @@ TEST_F(TimelineSceneTest, NamesRanksLanesIterationsAndTimes) {
   }));
   EXPECT_TRUE(std::any_of(texts.begin(), texts.end(),
                           [](const QString& text) { return text.endsWith(QLatin1String(" ms")); }));
-}
-
-TEST_F(TimelineSceneTest, GivesTheLastWordsOfARankThatDied) {
-  load();
-  trace::RunUpdate end;
-  end.info = model_.info();
-  end.info->state = trace::RunState::kFailed;
-  end.ranks = model_.ranks();
-  ASSERT_GE(end.ranks->size(), 2u);
-  (*end.ranks)[1].state = "killed";
-  (*end.ranks)[1].signal = 9;
-  (*end.ranks)[1].lastWords = "rank 1 was ended by SIGKILL in iteration 50, in forward for 3 ms";
-  model_.applyUpdate(end);
-  EXPECT_TRUE(saysBeside("ended by SIGKILL in iteration 50, in forward for 3 ms · 50 iterations"));
-}
-
-TEST_F(TimelineSceneTest, ARankWhoseRecorderDiedIsNotSaidToRun) {
-  load();
-  trace::RunUpdate end;
-  end.info = model_.info();
-  end.info->state = trace::RunState::kRecorderDied;
-  end.ranks = model_.ranks();
-  for (trace::RankInfo& rank : *end.ranks) {
-    rank.state = "running";
-    rank.exitCode.reset();
-  }
-  model_.applyUpdate(end);
-  EXPECT_TRUE(saysBeside("its end was not recorded · 50 iterations"));
-  EXPECT_FALSE(saysBeside("running"));
 }
 
 TEST_F(TimelineSceneTest, LabelsOfTheRulerNeverTouch) {
@@ -319,20 +216,6 @@ TEST_F(TimelineSceneTest, NamesNobodyLastWhomTheClocksOfTwoHostsCannotTell) {
   EXPECT_EQ(clear.hatched, unclear.hatched + 1) << "rank 0 is drawn to wait only where it did";
 }
 
-TEST_F(TimelineSceneTest, SaysWhichHostARankIsOnWhereThereAreSeveral) {
-  load();
-  EXPECT_FALSE(saysBeside("finished · 50 iterations · on "));
-  trace::RunUpdate moved = test::Feed().onTwoHosts(31'000).take();
-  for (trace::RankInfo& rank : *moved.ranks) {
-    rank.state = "finished";
-  }
-  moved.tracks.reset();
-  moved.clock.reset();
-  model_.applyUpdate(moved);
-  EXPECT_TRUE(saysBeside("finished · 50 iterations · on alpha, which recorded the run"));
-  EXPECT_TRUE(saysBeside("finished · 50 iterations · on beta, clock ± 31.0 µs"));
-}
-
 TEST_F(TimelineSceneTest, ShowsFactsInATooltipThatStaysInside) {
   load();
   showStep(20);
@@ -399,17 +282,6 @@ TEST_F(TimelineSceneTest, DrawsNoMoreWhenARunIsLongButLooksFromFar) {
   EXPECT_TRUE(std::any_of(texts.begin(), texts.end(), [](const QString& text) {
     return text.endsWith(QLatin1String(" spans"));
   })) << "folds say how many they hold";
-}
-
-TEST_F(TimelineSceneTest, KeepsAThinStripOfACollapsedRank) {
-  load();
-  const double whole = layout_.height();
-  layout_ = TimelineLayout(model_, {0});
-  EXPECT_LT(layout_.height(), whole - 80);
-  showStep(20);
-  EXPECT_TRUE(scene().rectOf(first(EventKind::kForward, 20)).has_value());
-  EXPECT_FALSE(scene().rectOf(first(EventKind::kWait, 20)).has_value());
-  EXPECT_TRUE(scene().rectOf(first(EventKind::kWait, 20, 1)).has_value());
 }
 
 TEST_F(TimelineSceneTest, NeverOverlapsRowsLanesOrRanks) {

@@ -4,6 +4,7 @@
 
 #include <QAction>
 #include <QComboBox>
+#include <QCoreApplication>
 #include <QLabel>
 #include <QPushButton>
 #include <QSignalSpy>
@@ -15,6 +16,7 @@
 #include <memory>
 
 #include "tests/support/TemporaryFolder.h"
+#include "tests/ui/views/EmptySentence.h"
 #include "tests/ui/views/FileDialog.h"
 #include "tests/ui/views/whatif/WhatIfRuns.h"
 #include "ui/table/TableView.h"
@@ -39,9 +41,13 @@ class WhatIfViewTest : public testing::Test {
     show(steps, name);
     ASSERT_TRUE(wait([this] { return view_.told() != nullptr && view_.told()->known(); }));
   }
-  void show(std::uint32_t steps, const char* name = "run.lockstep") {
+  void show(std::uint32_t steps, const char* name = "run.lockstep",
+            trace::RunState state = trace::RunState::kFinished) {
     ASSERT_TRUE(QTest::qWaitForWindowExposed(&view_));
-    ASSERT_TRUE(test::writeRun(folder_ / name, test::whatIfSteps(steps).update).ok());
+    trace::RunUpdate update = test::whatIfSteps(steps).update;
+    update.info->state = state;
+    update.info->supervisorPid = QCoreApplication::applicationPid();  // else a live one has died
+    ASSERT_TRUE(test::writeRun(folder_ / name, update).ok());
     view_.setRun({});
     analyser_.reset();
     model_ = std::make_unique<RunModel>(folder_ / name);
@@ -214,6 +220,43 @@ TEST_F(WhatIfViewTest, WhatARunCannotTellIsSaidOnce) {
   ASSERT_FALSE(view_.curve()->known());
   EXPECT_TRUE(said("whatIfScaling").isEmpty()) << said("whatIfScaling").toStdString();
   EXPECT_TRUE(said("whatIfPast").isEmpty()) << "no word of a button that cannot be pressed";
+}
+
+// In place of choices, of an empty picture and of empty tables.
+TEST_F(WhatIfViewTest, ARunThatCannotTellSaysSoOverTheWholeViewAndWhatToDo) {
+  open();
+  auto* cannot = view_.findChild<QWidget*>("whatIfCannot");
+  auto* tabs = view_.findChild<QTabWidget*>("whatIfTabs");
+  EXPECT_FALSE(cannot->isVisible());
+  EXPECT_TRUE(tabs->isVisible());
+  show(5, "short.lockstep");
+  ASSERT_TRUE(wait([&] { return cannot->isVisible(); }));
+  EXPECT_TRUE(test::says(*cannot, "This run cannot tell, because only 4 of its"));
+  EXPECT_TRUE(test::says(*cannot,
+                         "Run it again, for more iterations and with nothing else on the machine, "
+                         "and ask that run what if."));
+  EXPECT_FALSE(controls().isVisible());
+  EXPECT_FALSE(view_.canvas()->isVisible());
+  EXPECT_FALSE(tabs->isVisible());
+  // What was tried stays to be read.
+  PastForecast forecast;
+  forecast.run = QString::fromStdString((folder_ / "tried.lockstep").string());
+  view_.history().begin(forecast);
+  EXPECT_TRUE(tabs->isVisible());
+  EXPECT_FALSE(tabs->isTabVisible(0));
+  EXPECT_EQ(tabs->currentWidget(), view_.findChild<TableView*>("whatIfPastForecasts"));
+  open(9, "longer.lockstep");
+  EXPECT_FALSE(cannot->isVisible());
+  EXPECT_TRUE(controls().isVisible());
+  EXPECT_EQ(tabs->currentIndex(), 0);
+}
+
+// A run that goes on may tell later.
+TEST_F(WhatIfViewTest, OfALiveRunItIsAskedAgain) {
+  show(5, "live.lockstep", trace::RunState::kRunning);
+  auto* cannot = view_.findChild<QWidget*>("whatIfCannot");
+  ASSERT_TRUE(wait([&] { return cannot->isVisible(); }));
+  EXPECT_TRUE(test::says(*cannot, "It is asked again as the run goes on."));
 }
 
 TEST_F(WhatIfViewTest, WithoutProgramsTheReasonStandsAtTheButton) {

@@ -8,6 +8,7 @@
 #include "ui/model/SpanFacts.h"
 #include "ui/views/timeline/SpanStyle.h"
 #include "ui/views/timeline/layers/CountersLayer.h"
+#include "ui/views/timeline/layers/RanksLayer.h"
 #include "ui/views/timeline/layers/TimeMarks.h"
 
 namespace lockstep::ui {
@@ -26,8 +27,9 @@ void PointerLayer::draw(DisplayList& list) const {
                  colourOf(*frame_.hovered, frame_.colourBy, palette_),
                  factsOf(model_, *frame_.hovered), palette_);
   } else if (!frame_.measured) {
-    // The layer of counters lies far below; its card must not.
+    // The layers of counters and of headers lie far below; their cards must not.
     CountersLayer(sight_, palette_).drawCard(list, *frame_.pointer);
+    RanksLayer(sight_, palette_).drawCard(list, *frame_.pointer);
   }
 }
 

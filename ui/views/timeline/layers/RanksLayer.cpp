@@ -1,5 +1,7 @@
 #include "ui/views/timeline/layers/RanksLayer.h"
 
+#include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Card.h"
 #include "ui/model/Format.h"
 #include "ui/model/HostWords.h"
 #include "ui/model/SpanFacts.h"
@@ -8,6 +10,8 @@ namespace lockstep::ui {
 namespace {
 
 using namespace timeline_metrics;
+
+const QString kBetweenFacts = QStringLiteral(" · ");
 
 // What became of a rank. Nobody was left to write that down when the recorder died, and one that
 // died is worth its last words: "ended by SIGKILL in iteration 70, 81.3 ms into forward".
@@ -77,8 +81,30 @@ void RanksLayer::drawHeader(DisplayList& list, const TimelineLayout::RankBox& ra
              rank.pinned ? QStringLiteral("Rank %1, pinned").arg(rank.rank)
                          : QStringLiteral("Rank %1").arg(rank.rank),
              palette_);
+  QStringList facts = factsOf(rank.rank);
+  facts.resize(fitting(facts));
   list.note(QRectF(kLabelWidth + 8, header.top(), axis_.width() - 16, header.height()),
-            factsOf(rank.rank).join(QStringLiteral(" · ")), palette_);
+            facts.join(kBetweenFacts), palette_);
+}
+
+qsizetype RanksLayer::fitting(const QStringList& facts) const {
+  qsizetype count = facts.size();
+  while (count > 1 && textWidth(facts.first(count).join(kBetweenFacts), FontRole::kSmall) >
+                          axis_.width() - 16) {
+    --count;
+  }
+  return count;
+}
+
+void RanksLayer::drawCard(DisplayList& list, QPointF pointer) const {
+  const std::optional<int> rank = headerAt(sight_, pointer);
+  const QStringList facts = rank ? factsOf(*rank) : QStringList();
+  const bool all = facts.isEmpty() ||
+                   textWidth(facts.join(kBetweenFacts), FontRole::kSmall) <= axis_.width() - 16;
+  if (!all) {
+    ui::drawCard(list, frame_.size, pointer, {QStringLiteral("Rank %1").arg(*rank), {}, {}, facts},
+                 palette_);
+  }
 }
 
 QStringList RanksLayer::factsOf(int rank) const {

@@ -13,6 +13,9 @@ class RanksLayer : public TimelineLayer {
   using TimelineLayer::TimelineLayer;
   void draw(DisplayList& list) const;
 
+  /// What a header has no room for, beside a point in it.
+  void drawCard(DisplayList& list, QPointF pointer) const;
+
   /// The rank whose header is at a point.
   static std::optional<int> headerAt(const TimelineSight& sight, QPointF position) {
     return position.y() < timeline_metrics::kRulerHeight
@@ -24,6 +27,8 @@ class RanksLayer : public TimelineLayer {
   void drawNames(DisplayList& list, const TimelineLayout::RankBox& rank) const;
   void drawHeader(DisplayList& list, const TimelineLayout::RankBox& rank, double top) const;
   [[nodiscard]] QStringList factsOf(int rank) const;
+  /// How many of them the header has room for, the first at least; that may be cut.
+  [[nodiscard]] qsizetype fitting(const QStringList& facts) const;
 };
 
 }  // namespace lockstep::ui

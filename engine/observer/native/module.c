@@ -1,6 +1,8 @@
 /* lockstep._native: observer.h for Python, by the stable ABI of 3.9, so that one build serves every
  * Python since. A step costs a handful of calls: each does all that it can in one go. */
 
+#include <string.h>
+
 #include "core_wait.h"
 #include "flights.h"
 #include "nccl_link.h"
@@ -193,19 +195,64 @@ static PyObject* memory_send(Memory* self, PyObject* args) {
   return PyBool_FromLong(lk_observer_send(self->observer, text, (size_t)bytes));
 }
 
-static PyObject* memory_phase(Memory* self, PyObject* args) {
+/* The thread is in a phase of an iteration from now on; returns when that is. */
+static uint64_t enter(Memory* self, unsigned phase, unsigned step) {
+  const uint64_t now = lk_observer_ticks(self->observer);
+  lk_observer_phase(self->observer, (uint16_t)phase, step, now);
+  lk_core_wait_enter(&self->core_wait, step);
+  return now;
+}
+
+static PyObject* memory_enter(Memory* self, PyObject* args) {
   unsigned phase = 0;
   unsigned step = 0;
-  unsigned long long since = 0;
-  if (!PyArg_ParseTuple(args, "IIK", &phase, &step, &since)) {
+  if (!PyArg_ParseTuple(args, "II", &phase, &step)) {
     return NULL;
   }
-  lk_observer_phase(self->observer, (uint16_t)phase, step, since);
-  lk_core_wait_enter(&self->core_wait, step);
+  return PyLong_FromUnsignedLongLong(enter(self, phase, step));
+}
+
+/* turn(lane, kind, start, step, phase, its step) -> now: a span that ends as a phase begins */
+static PyObject* memory_turn(Memory* self, PyObject* args) {
+  unsigned lane = 0;
+  unsigned kind = 0;
+  unsigned long long start = 0;
+  unsigned step = 0;
+  unsigned phase = 0;
+  unsigned next_step = 0;
+  if (!PyArg_ParseTuple(args, "IIKIII", &lane, &kind, &start, &step, &phase, &next_step)) {
+    return NULL;
+  }
+  lk_lane* into = lane_of(self, lane);
+  if (into == NULL) {
+    return NULL;
+  }
+  const uint64_t now = enter(self, phase, next_step);
+  lk_lane_span(into, (uint16_t)kind, start, now, step, LK_NO_BUCKET, 0, 0);
+  return PyLong_FromUnsignedLongLong(now);
+}
+
+/* number(lane, kind, step, value): one that stands from now on */
+static PyObject* memory_number(Memory* self, PyObject* args) {
+  unsigned lane = 0;
+  unsigned kind = 0;
+  unsigned step = 0;
+  double value = 0;
+  if (!PyArg_ParseTuple(args, "IIId", &lane, &kind, &step, &value)) {
+    return NULL;
+  }
+  lk_lane* into = lane_of(self, lane);
+  if (into == NULL) {
+    return NULL;
+  }
+  const uint64_t now = lk_observer_ticks(self->observer);
+  uint64_t bits = 0;
+  memcpy(&bits, &value, sizeof(bits));
+  lk_lane_span(into, (uint16_t)kind, now, now, step, LK_NO_BUCKET, bits, 0);
   Py_RETURN_NONE;
 }
 
-/* tell_cores(lane): where the calls of phase() tell how long their thread waited for a core */
+/* tell_cores(lane): where who enters a phase tells how long its thread waited for a core */
 static PyObject* memory_tell_cores(Memory* self, PyObject* args) {
   unsigned number = 0;
   if (!PyArg_ParseTuple(args, "I", &number)) {
@@ -284,7 +331,10 @@ static PyMethodDef memory_methods[] = {
     {"offsets", (PyCFunction)memory_offsets, METH_VARARGS,
      "offsets(lane, kind, origin, step, ns, buckets)"},
     {"send", (PyCFunction)memory_send, METH_VARARGS, "send(json) -> whether it fitted"},
-    {"phase", (PyCFunction)memory_phase, METH_VARARGS, "phase(kind, step, since)"},
+    {"enter", (PyCFunction)memory_enter, METH_VARARGS, "enter(phase, step) -> now"},
+    {"turn", (PyCFunction)memory_turn, METH_VARARGS,
+     "turn(lane, kind, start, step, phase, its step) -> now"},
+    {"number", (PyCFunction)memory_number, METH_VARARGS, "number(lane, kind, step, value)"},
     {"tell_cores", (PyCFunction)memory_tell_cores, METH_VARARGS, "tell_cores(lane)"},
     {"hook", (PyCFunction)memory_hook, METH_VARARGS, "hook(name)"},
     {"error", (PyCFunction)memory_error, METH_VARARGS, "error(text)"},

@@ -14,9 +14,8 @@ _in_backward = False
 def follow(watcher: Any) -> None:
     """Tells a watcher of each backward.
 
-    The watchers are asked in their order whether the backward is theirs (``wants_backward()``); the
-    first that says so is told ``backward_begins()``, which returns what ``backward_ends(began,
-    tensors)`` is given.
+    The watchers are told in their order, until one says that the backward is its own:
+    ``backward_begins()`` returns what its ``backward_ends(began, tensors)`` is given, or None.
     """
     if not _watchers:
         _wrap()
@@ -30,43 +29,34 @@ def _wrap() -> None:
 
     @functools.wraps(backward)
     def watched(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-        if _in_backward:  # a backward within one, as of activation checkpoints
-            return backward(tensors, *args, **kwargs)
-        began = _begins()
+        global _in_backward
+        # A backward may be within one, as of activation checkpoints.
+        began = None if _in_backward else _begins()
         if began is None:
             return backward(tensors, *args, **kwargs)
-        ended = False
+        _in_backward = True
         try:
             result = backward(tensors, *args, **kwargs)
-            ended = True
-            return result
         finally:
-            _ends(began, tensors if ended else None)
+            _in_backward = False
+        _ends(*began, tensors)  # of one that failed nothing is known
+        return result
 
     torch.autograd.backward = watched
 
 
 @guarded
 def _begins() -> Any:
-    global _in_backward
     for watcher in _watchers:
-        if watcher.wants_backward():
-            _in_backward = True
-            return watcher, watcher.backward_begins()
+        began = watcher.backward_begins()
+        if began is not None:
+            return watcher, began
     return None
 
 
-def _ends(began: Any, tensors: Any) -> None:
-    global _in_backward
-    _in_backward = False
-    if tensors is not None:  # of one that failed nothing is known
-        _tell_end(began, tensors)
-
-
 @guarded
-def _tell_end(began: Any, tensors: Any) -> None:
-    watcher, at = began
-    watcher.backward_ends(at, tensors)
+def _ends(watcher: Any, began: Any, tensors: Any) -> None:
+    watcher.backward_ends(began, tensors)
 
 
 def loss_of(tensors: Any) -> Any:

@@ -58,7 +58,8 @@ class Watch:
         self._logging.tell(steps.number)
         steps.computes_on(model)
         steps.ends_with_optimizer = False  # DDP itself says which backward synchronises
-        forward_hooks(model, self._forward_begins, self._forward_ends)
+        begins = guarded(steps.forward_begins) if self._comm_hook is None else self._forward_begins
+        forward_hooks(model, begins, self._forward_ends)
         _backward.follow(self)
 
     # -- the user's communication hook ----------------------------------------------------------
@@ -145,8 +146,7 @@ class Watch:
 
     @guarded
     def _forward_begins(self, *_: Any) -> None:
-        if self._comm_hook is not None:
-            self._comm_hook.forward_begins()
+        self._comm_hook.forward_begins()
         self.steps.forward_begins(self.model)
 
     @guarded
@@ -155,10 +155,9 @@ class Watch:
             # DDP prepared its backward just now: what it times is counted from here.
             self._origin = self.memory.ticks()
 
-    def wants_backward(self) -> bool:
-        return self._origin != 0
-
     def backward_begins(self) -> Any:
+        if self._origin == 0:
+            return None
         if self._comm_hook is not None:
             self._comm_hook.backward_begins()
         if self._layout == 0 and self._synchronised == 1:  # DDP rebuilds behind its first backward
@@ -187,7 +186,7 @@ class Watch:
                 self._gradients.backward_ends()
             stats = self._backward_stats
             self.flights.tell_backward(self.lane, origin, end,
-                                       list(stats()) if stats is not None else [],
+                                       stats() if stats is not None else [],
                                        self._bucket_of, True)
             if self._logging.is_due(self._synchronised):
                 self._logging.tell(step)

@@ -49,7 +49,6 @@ class Groups:
 
         self._wrap_end(c10d, dist)
         self.seen = _collectives.has_hooks(c10d._get_default_group())
-        self._steps.follow(self._tell)
         if not self.seen:
             _group_methods.watch(self._flights_of_method)
             return
@@ -93,7 +92,7 @@ class Groups:
                 self.flights_of(group)
             except (KeyError, RuntimeError, ValueError):
                 return None
-            self._untold.append((self._number(group), group))
+            self._tell_later(group)
         return self._flights[self._number(group)]
 
     def check(self, gradients: Any, group: Any) -> None:
@@ -148,7 +147,7 @@ class Groups:
         if _collectives.has_hooks(group):
             flights = self.flights_of(group)
             self._hooks.append(_collectives.GroupHooks(flights, group))
-            self._untold.append((self._number(group), group))
+            self._tell_later(group)
             self._hear(flights, str(dist.get_backend(group)))
 
     def _hear(self, flights: Any, backend: str) -> None:
@@ -170,11 +169,15 @@ class Groups:
             self._numbers[name] = number
         return self._numbers[name]
 
-    @guarded
-    def _tell(self, _: int) -> None:
-        """What the job calls its groups. PyTorch knows a group's ranks a while after it made it."""
+    def _tell_later(self, group: Any) -> None:
+        """PyTorch knows a group's ranks a while after it made it."""
         if not self._untold:
-            return
+            self._steps.as_next_begins(self._tell)
+        self._untold.append((self._number(group), group))
+
+    @guarded
+    def _tell(self) -> None:
+        """What the job calls its groups."""
         import torch.distributed as dist
 
         values = {}

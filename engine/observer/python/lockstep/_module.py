@@ -25,11 +25,10 @@ class ModuleWatch:
     def __init__(self, recorder: Any, steps: Any, model: Any) -> None:
         self.recorder = recorder
         self.steps = steps
-        self.model = model
         self._forward_came = False
         steps.computes_on(model)
         steps.ends_with_optimizer = True
-        forward_hooks(model, self._forward_begins, self._forward_ends)
+        forward_hooks(model, guarded(steps.forward_begins), self._forward_ends)
         _backward.follow(self)
         units = _sharded_units(model)
         if units:
@@ -39,20 +38,13 @@ class ModuleWatch:
             f"the model of this job is no DistributedDataParallel ({kind}): it has no buckets")})
 
     @guarded
-    def _forward_begins(self, *_: Any) -> None:
-        self.steps.forward_begins(self.model)
-
-    @guarded
     def _forward_ends(self, *_: Any) -> None:
         if self.steps.forward_ends():
             self._forward_came = True
 
-    def wants_backward(self) -> bool:
-        return self._forward_came
-
     def backward_begins(self) -> Any:
-        self._forward_came = False
-        return self.steps.backward_begins()
+        came, self._forward_came = self._forward_came, False
+        return self.steps.backward_begins() if came else None
 
     def backward_ends(self, began: Any, tensors: Any) -> None:
         self.steps.backward_ends(began, not self.steps.sees_optimizer)
@@ -83,12 +75,9 @@ class OtherModelWatch:
             self._steps.named_span(f"forward of {self._name}", self._forward)
             self._forward_came = True
 
-    def wants_backward(self) -> bool:
-        return self._forward_came
-
     def backward_begins(self) -> Any:
-        self._forward_came = False
-        return self._steps.memory.ticks()
+        came, self._forward_came = self._forward_came, False
+        return self._steps.memory.ticks() if came else None
 
     def backward_ends(self, began: Any, _: Any) -> None:
         self._steps.named_span(f"backward of {self._name}", began)
@@ -150,10 +139,9 @@ class _JobWatch:
         self._groups = groups
         self._said = False
 
-    def wants_backward(self) -> bool:
-        return self._steps.model is None
-
     def backward_begins(self) -> Any:
+        if self._steps.model is not None:
+            return None
         if not self._said:
             self._said = True
             self._recorder.send("environment", values={"no_buckets": (

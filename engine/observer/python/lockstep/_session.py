@@ -122,7 +122,8 @@ def _watch(model: Any, optimizer: Any, check_replicas: int, check_gradients: int
     here.watch_module(model, check_replicas, check_gradients)
     if optimizer is not None:
         here.steps.sees_optimizer = True
-        _steps.watch_optimizer(optimizer, optimizer_begins, optimizer_ends)
+        _steps.watch_optimizer(optimizer, guarded(here.steps.optimizer_begins),
+                               guarded(here.steps.optimizer_ends))
 
 
 @guarded

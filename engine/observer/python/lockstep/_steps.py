@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 import types
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
@@ -22,11 +21,6 @@ def phase_number(name: str) -> int:
     for byte in name.encode("utf-8", "replace"):
         number = ((number ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
     return (number ^ number >> 48) & 0xFFFFFFFFFFFF
-
-
-def bits(number: float) -> int:
-    """A number as an event carries it."""
-    return struct.unpack("<Q", struct.pack("<d", number))[0]
 
 
 def watch_optimizer(optimizer: Any, before: Callable, after: Callable) -> None:
@@ -64,6 +58,9 @@ class Steps:
     """
 
     def __init__(self, recorder) -> None:
+        import torch
+
+        self._is_grad_enabled = torch.is_grad_enabled
         self.recorder = recorder
         self.memory = recorder.memory
         self.lane = self.memory.lane("step")
@@ -89,11 +86,16 @@ class Steps:
         self._device: Optional[_device.DeviceSpans] = None
         self._computes_there = False
         self._followers: List[Callable] = []
+        self._once: List[Callable] = []
 
     def follow(self, follower: Callable) -> None:
         """Calls it with the number of each iteration as it begins."""
         self._followers.append(follower)
         follower(self.number)
+
+    def as_next_begins(self, call: Callable) -> None:
+        """Calls it once, as the next iteration begins."""
+        self._once.append(call)
 
     # -- a device ---------------------------------------------------------------------------------
 
@@ -109,81 +111,69 @@ class Steps:
         first = next(iter(model.parameters()), None)
         self._computes_there = self.device_of(first) is not None
 
-    def _point(self) -> Point:
+    def _enter(self, phase: int, number: int) -> Point:
+        """From now on this thread is in a phase of an iteration."""
         there = self._device.now() if self._device is not None and self._computes_there else None
-        return self.memory.ticks(), there
+        return self.memory.enter(phase, number), there
 
-    def _span(self, kind: int, begin: Point, end: Point) -> None:
-        if self._device is not None and begin[1] is not None and end[1] is not None:
+    def _turn(self, kind: int, begin: Point, phase: int, number: int) -> Point:
+        """The same, as what began there ends."""
+        if begin[1] is None:
+            there = self._device.now() if self._device is not None and self._computes_there else None
+            return self.memory.turn(self.lane, kind, begin[0], self.number, phase, number), there
+        end = self._enter(phase, number)
+        if self._device is not None and end[1] is not None:
             self._device.add(self.lane, kind, begin[1], end[1], self.number)
         else:
             self.memory.span(self.lane, kind, begin[0], end[0], self.number)
+        return end
 
     # -- what comes from the model --------------------------------------------------------------
 
-    def forward_begins(self, model: Any) -> None:
+    def forward_begins(self, model: Any, *_: Any) -> None:
         """A forward of the model whose iterations these are: it trains, or it evaluates."""
-        import torch
-
-        if torch.is_grad_enabled() and model.training:
-            self._evaluating = None
-            self._training_begins()
-        else:
-            self._evaluating = self._evaluation_begins()
+        now = self.memory.ticks()
+        self._end_what_is_over(now)
+        if not (self._is_grad_enabled() and model.training):
+            self._evaluating = self.memory.enter(_kinds.EVALUATE, self.number)
+            return
+        self._evaluating = None
+        if not self._saw_forward:
+            self.memory.span(self.lane, _kinds.DATA, self._began, now, self.number)
+            self._saw_forward = True
+            for look in self.before_step:
+                look(self.number)
+        self._forward = self._enter(_kinds.FORWARD, self.number)
 
     def forward_ends(self) -> bool:
         """Returns whether it trains, so that a backward may follow."""
         began, self._evaluating = self._evaluating, None
         if began is None:
             return True
-        self._evaluation_ends(began)
-        return False
-
-    def _training_begins(self) -> None:
-        now = self.memory.ticks()
-        self._end_what_is_over(now)
-        if not self._saw_forward:
-            self.memory.span(self.lane, _kinds.DATA, self._began, now, self.number)
-            self._saw_forward = True
-            if self.before_step:
-                for look in self.before_step:
-                    look(self.number)
-        self._forward = self._point()
-        self.memory.phase(_kinds.FORWARD, self.number, self._forward[0])
-
-    def _evaluation_begins(self) -> int:
-        now = self.memory.ticks()
-        self._end_what_is_over(now)
-        self.memory.phase(_kinds.EVALUATE, self.number, now)
-        return now
-
-    def _evaluation_ends(self, began: int) -> None:
-        now = self.memory.ends(self.lane, _kinds.EVALUATE, began, self.number)
+        now = self.memory.turn(self.lane, _kinds.EVALUATE, began, self.number, _kinds.DATA,
+                               self.number)
         self.progress += 1
         if not self._saw_forward:
             self._began = now  # it is of no iteration
-        self.memory.phase(_kinds.DATA, self.number, now)
+        return False
 
     def backward_begins(self) -> Point:
-        now = self._point()
         if self.model is None:  # no forward is seen: what is over is known here
-            self._end_what_is_over(now[0])
-        if self._forward is not None:  # what computes the loss is of the forward
-            self._span(_kinds.FORWARD, self._forward, now)
-            self._forward = None
-        self.memory.phase(_kinds.BACKWARD, self.number, now[0])
-        return now
+            self._end_what_is_over(self.memory.ticks())
+        forward, self._forward = self._forward, None
+        if forward is None:
+            return self._enter(_kinds.BACKWARD, self.number)
+        # What computes the loss is of the forward.
+        return self._turn(_kinds.FORWARD, forward, _kinds.BACKWARD, self.number)
 
     def backward_ends(self, began: Point, synchronised: bool) -> int:
         """Returns when the host was through with it."""
-        now = self._point()
-        self._span(_kinds.BACKWARD, began, now)
+        phase = _kinds.STEP if self._optimizer is None else _kinds.OPTIMIZER
+        now = self._turn(_kinds.BACKWARD, began, phase, self.number)
         self._synchronised |= synchronised
         self.progress += 1
         if self._optimizer is not None:  # called with the closure that this is part of: Lightning
             self._optimizer = now
-        self.memory.phase(_kinds.STEP if self._optimizer is None else _kinds.OPTIMIZER, self.number,
-                          now[0])
         return now[0]
 
     def loss(self, value: float) -> None:
@@ -201,6 +191,8 @@ class Steps:
         self.number += 1
         for follower in self._followers:
             follower(self.number)
+        while self._once:
+            self._once.pop()()
         if self._device is not None:
             self._device.write()
         self._began = end
@@ -221,21 +213,17 @@ class Steps:
 
     def optimizer_begins(self, *_: Any) -> None:
         if self._optimizer is None:  # one that is seen twice, or steps another, is one phase
-            self._optimizer = self._point()
-            self.memory.phase(_kinds.OPTIMIZER, self.number, self._optimizer[0])
+            self._optimizer = self._enter(_kinds.OPTIMIZER, self.number)
         self._depth += 1
 
     def optimizer_ends(self, *_: Any) -> None:
         self._depth -= 1
         if self._depth == 0 and self._optimizer is not None:
-            now = self._point()
-            self._span(_kinds.OPTIMIZER, self._optimizer, now)
-            self._stepped = now[0]
-            self._optimizer = None
+            began, self._optimizer = self._optimizer, None
             self._synchronised |= self.ends_with_optimizer
             self.progress += 1
-            self.memory.phase(_kinds.DATA, self.number + (1 if self._synchronised else 0),
-                              self._stepped)
+            self._stepped = self._turn(_kinds.OPTIMIZER, began, _kinds.DATA,
+                                       self.number + (1 if self._synchronised else 0))[0]
 
     # -- what comes from the user ---------------------------------------------------------------
 
@@ -275,8 +263,7 @@ class Steps:
             self.recorder.send("ddp_logging", step=self.number, facts={}, numbers=numbers)
 
     def _number(self, kind: int, value: float) -> None:
-        now = self.memory.ticks()
-        self.memory.span(self.lane, kind, now, now, self.number, _kinds.NO_BUCKET, bits(value))
+        self.memory.number(self.lane, kind, self.number, value)
         if not math.isfinite(value):
             self.recorder.send("bad_loss", step=self.number, loss=str(value), before="nan",
                                least="nan", finite=0, hook="")

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/trace/Event.h"
 #include "ui/model/Follow.h"
 #include "ui/model/Format.h"
 #include "ui/model/SpanFacts.h"

@@ -28,7 +28,7 @@ constexpr double kRankName = 64;
 constexpr double kLeastCharts = 150;
 constexpr double kLeastTimeline = 130;
 constexpr double kLeastLines = 60;
-constexpr double kNamedLine = 14;  // a line of a rank
+constexpr double kNamedLine = 14;     // a line of a rank
 constexpr double kLowestCharts = 90;  // lower ones have no room for axes
 constexpr std::size_t kBucketRows = 4;
 
@@ -89,8 +89,7 @@ void LiveScene::layOut() {
                                    rest - std::max(kLeastCharts, rest * 0.45)});
     layOutLanes(share - above);
     // What the lanes leave is the charts'.
-    const double timeline =
-        std::clamp(above + lanes_.height() - lanesFrom_, kLeastTimeline, share);
+    const double timeline = std::clamp(above + lanes_.height() - lanesFrom_, kLeastTimeline, share);
     timeline_ = QRectF(kMargin, top, width, timeline);
     top = timeline_.bottom() + kGap;
   }

@@ -72,7 +72,7 @@ class LiveScene {
   QRectF loss_;
   QRectF throughput_;
   TimelineLayout lanes_;
-  double lanesFrom_ = 0;  // what is above does not fit
+  double lanesFrom_ = 0;           // what is above does not fit
   std::vector<std::size_t> rows_;  // of LiveContent::ranks, those whose buckets are shown
   std::vector<Cell> cells_;
   std::size_t rowsLeftOut_ = 0;

@@ -24,7 +24,7 @@ constexpr double kUsualCell = 40;
 constexpr double kBarsFrom = 320;    // px of a frame
 constexpr double kBarsShare = 0.36;  // of it
 constexpr double kHighestBars = 220;
-constexpr double kMostBarsShare = 0.55;  // where the cells leave it to them
+constexpr double kMostBarsShare = 0.55;       // where the cells leave it to them
 constexpr std::size_t kComfortableRows = 12;  // that a comfortable height has room for
 
 QString scopeOf(const CellChoice& choice, std::uint32_t firstMeasured) {

@@ -86,8 +86,8 @@ std::vector<std::string> TimelineController::counterNames() const {
 }
 
 double TimelineController::linesRoom() const {
-  return std::clamp(std::floor((size_.height() - kRulerHeight) * kLinesPart),
-                    kLeastLinesRoom, kLinesRoom);
+  return std::clamp(std::floor((size_.height() - kRulerHeight) * kLinesPart), kLeastLinesRoom,
+                    kLinesRoom);
 }
 
 void TimelineController::placesChanged() {

@@ -264,8 +264,8 @@ bool WhatIfView::cannotTell() const {
          !scalingJob_.busy() && shownCurve() == nullptr;
 }
 
-// Choices, an empty picture and empty tables would only ask to be tried. What earlier forecasts came
-// to is there all the same.
+// Choices, an empty picture and empty tables would only ask to be tried. What earlier forecasts
+// came to is there all the same.
 void WhatIfView::showWhetherItCan() {
   const bool cannot = cannotTell();
   if (cannot) {
@@ -273,8 +273,9 @@ void WhatIfView::showWhetherItCan() {
     if (model_->isLive()) {
       all << tr("It is asked again as the run goes on.");
     } else if (run_->refused.isEmpty()) {
-      all << tr("Run it again, for more iterations and with nothing else on the machine, and ask "
-                "that run what if.");
+      all << tr(
+          "Run it again, for more iterations and with nothing else on the machine, and ask "
+          "that run what if.");
     }
     if (!beside_->text().isEmpty()) {
       all << beside_->text();

@@ -10,8 +10,8 @@
 #include <QScrollBar>
 #include <QSignalSpy>
 #include <QTableView>
-#include <QTextBrowser>
 #include <QTest>
+#include <QTextBrowser>
 #include <QWheelEvent>
 #include <algorithm>
 #include <memory>

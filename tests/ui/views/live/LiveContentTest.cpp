@@ -597,8 +597,8 @@ TEST(LiveSceneTest, EachOfAFewRanksIsInSight) {
     RunModel model;
     model.applyUpdate(test::demoRun({.ranks = ranks, .steps = 10}));
     const LiveContent content = look(model);
-    for (const QSizeF size : {QSizeF(970, 540), QSizeF(970, 475), QSizeF(1150, 640),
-                              QSizeF(2200, 1200)}) {
+    for (const QSizeF size :
+         {QSizeF(970, 540), QSizeF(970, 475), QSizeF(1150, 640), QSizeF(2200, 1200)}) {
       const LiveScene scene(model, content, Palette::of(Theme::kLight), {size, std::nullopt});
       const TimelineLayout& lanes = scene.lanes();
       EXPECT_LE(scene.lossChart().bottom(), size.height());

@@ -81,9 +81,8 @@ class TimelineSceneFixture : public testing::Test {
   }
 
   static int count(const DisplayList& list, DisplayList::Op op) {
-    return static_cast<int>(
-        std::count_if(list.commands().begin(), list.commands().end(),
-                      [op](const auto& command) { return command.op == op; }));
+    return static_cast<int>(std::count_if(list.commands().begin(), list.commands().end(),
+                                          [op](const auto& command) { return command.op == op; }));
   }
 
   RunModel model_;

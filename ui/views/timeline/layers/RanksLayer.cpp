@@ -89,8 +89,8 @@ void RanksLayer::drawHeader(DisplayList& list, const TimelineLayout::RankBox& ra
 
 qsizetype RanksLayer::fitting(const QStringList& facts) const {
   qsizetype count = facts.size();
-  while (count > 1 && textWidth(facts.first(count).join(kBetweenFacts), FontRole::kSmall) >
-                          axis_.width() - 16) {
+  while (count > 1 &&
+         textWidth(facts.first(count).join(kBetweenFacts), FontRole::kSmall) > axis_.width() - 16) {
     --count;
   }
   return count;

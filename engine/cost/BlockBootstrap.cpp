@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kDraws = 4000;
 constexpr std::uint32_t kSeed = 20'260'101;
-constexpr std::size_t kMostDrawn = 4096;
+constexpr std::size_t kMostDrawn = 1024;
 
 double meanOf(const double* begin, std::size_t count) {
   return std::accumulate(begin, begin + count, 0.0) / static_cast<double>(count);

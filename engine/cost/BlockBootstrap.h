@@ -15,9 +15,9 @@ namespace lockstep::cost {
 // these means, widened by sqrt(k / (k - 1)) for k blocks, since few blocks vary too little, is the
 // uncertainty of the mean. The draws are the same each time.
 //
-// Of more than 4096 steps, neighbours are taken together, 2 or 4 or more, and their means drawn: so
+// Of more than 1024 steps, neighbours are taken together, 2 or 4 or more, and their means drawn: so
 // blocks are longer, and what is like a step lies in its block all the more; and the draws of a run
-// that grows cost no more than those of 4096 steps.
+// that grows cost no more than those of 1024 steps.
 
 /// Fewer steps than this say nothing about chance.
 inline constexpr std::size_t kFewestForBootstrap = 8;

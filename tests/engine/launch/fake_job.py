@@ -33,8 +33,7 @@ def rank_main(rank, world, steps, what):
     recorder.send("environment", values={"torch": "none"})
     first = recorder.first_step
     for step in range(first, first + steps):
-        start = memory.ticks()
-        memory.phase(FORWARD, step, start)
+        start = memory.enter(FORWARD, step)
         memory.ends(lane, FORWARD, start, step)
         memory.ends(lane, STEP, start, step)
     print(f"steps of rank {rank}: {first}..{first + steps - 1}", flush=True)

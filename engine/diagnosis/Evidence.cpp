@@ -80,6 +80,13 @@ void complete(Evidence& evidence, const std::filesystem::path& path) {
           : base::Result<cost::Forecaster>(evidence.recorded.error());
 }
 
+template <typename T>
+void takeNews(T& known, std::optional<T>& news) {
+  if (news) {
+    known = std::move(*news);
+  }
+}
+
 }  // namespace
 
 StepValues::StepValues(const std::map<std::uint32_t, double>& byStep) {
@@ -195,9 +202,9 @@ base::Result<Evidence> readEvidence(const std::filesystem::path& path) {
   Recording recording;
   const base::Status read = trace::readWholeRun(path, [&](trace::RunUpdate& update) {
     recording.data.take(update);
-    recording.info = update.info ? std::move(*update.info) : std::move(recording.info);
-    recording.ranks = update.ranks ? std::move(*update.ranks) : std::move(recording.ranks);
-    recording.hosts = update.hosts ? std::move(*update.hosts) : std::move(recording.hosts);
+    takeNews(recording.info, update.info);
+    takeNews(recording.ranks, update.ranks);
+    takeNews(recording.hosts, update.hosts);
   });
   return read.ok() ? base::Result<Evidence>(evidenceOf(std::move(recording), path)) : read.error();
 }

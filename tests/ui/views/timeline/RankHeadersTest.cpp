@@ -88,7 +88,8 @@ TEST_F(RankHeaders, WhatHasNoRoomIsLeftOutWholeAndStandsOnACard) {
   ASSERT_NE(box, nullptr);
   frame_.pointer = QPointF(40, timeline_metrics::kRulerHeight + box->top + 10);
   QString card;
-  for (const QString& text : draw().texts()) {
+  const DisplayList beneath = draw();
+  for (const QString& text : beneath.texts()) {
     card += text + QLatin1Char(' ');
   }
   EXPECT_TRUE(card.contains("50 iterations")) << card.toStdString();

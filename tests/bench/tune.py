@@ -17,7 +17,7 @@ FASTER_BY = 0.95  # of the best of the fixed caps, at most, to count as faster
 FASTER_ON = 2  # models
 HOOK = "fp16"  # that the tuner may choose
 CANDIDATES = 4  # that it runs, the run's own among them
-OWN, TUNER, HOOKLESS = "own", "tuner", "tuner, no hook"
+TUNER, HOOKLESS = "tuner", "tuner, no hook"
 
 # As its first parameter, whose gradient comes last, an embedding of half of all bytes.
 TIED = ("late_embedding", "late_embedding.json", 1, {"bandwidth_gbps": 2, "latency_us": 200})
@@ -55,31 +55,36 @@ def chosen(told, may_use_hook=True):
     return min(faster, key=lambda one: one["ratio"]["value"])["keys"] if faster else []
 
 
+def of_cap(cap):
+    """Its name and settings. The first bucket's cap comes down with the others', as the tuner does
+    it."""
+    return f"cap {cap:g}", {"ddp": {"bucket_cap_mb": cap, "first_bucket_mb": min(1, cap)},
+                            "link": {}, "hook": {}}
+
+
 def contestants(bench, model):
-    """Settings by name: the run's own, what the tuner chose from a run with those and one with a
-    hook, with that and without, and fixed caps."""
+    """Settings by name: fixed caps, the run's own among them, and what the tuner chose from a run
+    with that and one with a hook, with the hook and without; where it chose anything."""
     name, file, cap, link = model
-    own = {"ddp": {"bucket_cap_mb": cap}, "link": {}, "hook": {}}
-    found = {OWN: own}
+    _, own = of_cap(cap)
     run, _ = bench.run(f"{name}.own", file, link, own["ddp"])
     of_hook, _ = bench.run(f"{name}.hook", file, link, own["ddp"], HOOK)
     told = bench.output("tune", run, "--hook-of", of_hook, "--run", "--candidates", CANDIDATES,
                         "--json")
+    found = {}
     for one, may_use_hook in ((TUNER, True), (HOOKLESS, False)):
         keys = chosen(json.loads(told), may_use_hook) if told is not None else []
-        found[one] = {table: own[table] | of for table, of in settings_of(keys).items()}
-    # The first bucket's cap comes down with the others', as the tuner does it.
-    return found | {f"cap {fixed:g}": own | {"ddp": {"bucket_cap_mb": fixed,
-                                                     "first_bucket_mb": min(1, fixed)}}
-                    for fixed in CAPS}
+        if keys:
+            found[one] = {table: own[table] | of for table, of in settings_of(keys).items()}
+    return found | dict(map(of_cap, sorted({*CAPS, cap})))
 
 
 def measure(bench, model, settings, rounds):
     """Step times by settings, a value a round: the mean of the ranks' medians. Caps that are far
-    from the best in the first round have that one alone. Where the tuner has the run stay as it
-    was, that has one row."""
-    name, file, _, link = model
-    times = {one: [] for one, of in settings.items() if one == OWN or of != settings[OWN]}
+    from the best in the first round have that one alone, but for the run's own."""
+    name, file, cap, link = model
+    kept = {of_cap(cap)[0], TUNER, HOOKLESS}
+    times = {one: [] for one in settings}
     running = list(times)
     for number in range(rounds):
         for one in running if number % 2 == 0 else reversed(running):
@@ -90,7 +95,7 @@ def measure(bench, model, settings, rounds):
         if number == 0:
             best = times[best_cap(times)][0]
             running = [one for one in running
-                       if not one.startswith("cap") or times[one][0] <= NO_LONGER_RUN * best]
+                       if one in kept or times[one][0] <= NO_LONGER_RUN * best]
     return times
 
 
@@ -128,7 +133,7 @@ def report(rows, refusals=()):
         result["lines"] += lines_of(row["model"], times)
         for one, found in ratios.items():
             # Where it advises nothing, the run stays as it was.
-            found.append(ratio_of(times, one if one in times else OWN, best_cap(times)))
+            found.append(ratio_of(times, one if one in times else row["own"], best_cap(times)))
     result["lines"] += refusals
     for one, found in ratios.items():
         slower = sum(ratio > WORSE_BY and low > 1 for ratio, (low, _) in found)
@@ -146,7 +151,7 @@ def report(rows, refusals=()):
 
 def tune(options):
     """What tune --run chooses for five models of sleeping layers, with a hook to choose from and
-    without, against twelve fixed caps and the run's own, in alternation. --only NAME,... takes some
+    without, against twelve fixed caps, in alternation. --only NAME,... takes some
     of the models. --from FILE counts the models of an earlier --json, too."""
     models = [model for model in MODELS if not options.only or model[0] in options.only]
     if not models:
@@ -162,7 +167,8 @@ def tune(options):
             model = (name, file if path == TIED[1] else path, cap, link)
             settings = contestants(bench, model)
             times = measure(bench, model, settings, options.rounds or ROUNDS)
-            rows.append({"model": name, "settings": settings, "step_ms": times})
+            rows.append({"model": name, "own": of_cap(cap)[0], "settings": settings,
+                         "step_ms": times})
     return report(rows, bench.refusals)
 
 

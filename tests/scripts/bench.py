@@ -162,11 +162,11 @@ class Simulations(unittest.TestCase):
 
 
 class Tunes(unittest.TestCase):
-    CAPS = {"cap 1": [10.0, 10.2, 9.9], "cap 4": [12.0, 12.1, 12.2]}
+    CAPS = {"cap 1": [10.0, 10.2, 9.9], "cap 2": [11.0, 11.1, 11.2], "cap 4": [12.0, 12.1, 12.2]}
 
     def asked(self, *of_tuner):
-        rows = [{"model": "a", "step_ms": {tune.OWN: [11.0, 11.1, 11.2], **self.CAPS,
-                                           **({tune.TUNER: times} if times else {})}}
+        rows = [{"model": "a", "own": "cap 2",
+                 "step_ms": {**self.CAPS, **({tune.TUNER: times} if times else {})}}
                 for times in of_tuner]
         slower, faster, _ = tune.report(rows)["asked"]
         return [slower["value"], faster["value"]]
@@ -182,10 +182,10 @@ class Tunes(unittest.TestCase):
         self.assertEqual(self.asked([9.0, 9.1, 9.0]), [0, None])
 
     def test_without_a_hook_it_is_asked_for_no_more_than_not_to_be_slower(self):
-        times = {tune.OWN: [11.0, 11.1, 11.2], **self.CAPS, tune.TUNER: [9.0, 9.1, 9.0]}
+        times = {**self.CAPS, tune.TUNER: [9.0, 9.1, 9.0]}
         level, slower = {tune.HOOKLESS: [10.1, 10.0, 10.0]}, {tune.HOOKLESS: [11.0, 11.2, 11.1]}
         for of, expected in ((level, 0), (slower, 1)):
-            asked = tune.report([{"model": "a", "step_ms": times | of}])["asked"]
+            asked = tune.report([{"model": "a", "own": "cap 2", "step_ms": times | of}])["asked"]
             self.assertEqual(asked[-1]["value"], expected)
 
     def test_a_cap_that_was_given_up_is_not_the_best(self):
@@ -201,6 +201,11 @@ class Tunes(unittest.TestCase):
         self.assertEqual(tune.chosen(told, may_use_hook=False), ["ddp.bucket_cap_mb = 2"])
         self.assertEqual(tune.chosen({}), [])
         self.assertEqual(tune.settings_of(tune.chosen(told))["hook"], {"name": "fp16"})
+
+    def test_the_runs_own_cap_is_one_of_the_fixed_ones_and_has_one_row(self):
+        self.assertTrue(all(model[2] in tune.CAPS for model in tune.MODELS))
+        self.assertEqual(tune.of_cap(0.25)[1]["ddp"],
+                         {"bucket_cap_mb": 0.25, "first_bucket_mb": 0.25})
 
     def test_there_are_12_caps_and_5_models_one_with_a_late_half(self):
         self.assertEqual((len(tune.CAPS), len(tune.MODELS)), (12, 5))

@@ -191,7 +191,10 @@ void addTune(CLI::App& app, Command& chosen) {
                    "How many settings are run, the run's own among them")
       ->check(CLI::Range(2, 9))
       ->capture_default_str();
-  command->add_option("--rounds", options->rounds.rounds, "How often each is run")
+  command
+      ->add_option("--rounds", options->rounds.rounds,
+                   "How often each is run at most: after a third and two thirds of that it ends "
+                   "where it can be told")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
   command->add_option("--steps", options->rounds.steps, "Iterations of each of these runs")

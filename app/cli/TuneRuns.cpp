@@ -22,6 +22,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kLooks = 3;  ///< at the ratios, until they tell
+constexpr double kWorthHaving =
+    0.99;  ///< of the run's own steps; what saves less is not looked for
+
+/// Whether the ratios are looked at after so many rounds: Note [Runs in alternation].
+bool isLookedAt(int rounds, int most) {
+  return rounds == most || rounds == (most + 2) / 3 || rounds == (2 * most + 2) / 3;
+}
+
 /// Where the run files of the rounds lie; gone in the end where nobody asked for them.
 class RunFolder {
  public:
@@ -71,8 +80,8 @@ base::Result<double> medianStepMs(const fs::path& runFile) {
   return *median;
 }
 
-base::Result<double> runOnce(const experiment::Experiment& experiment, const fs::path& runFile,
-                             bool quiet) {
+base::Result<double> runExperiment(const experiment::Experiment& experiment,
+                                   const fs::path& runFile, bool quiet) {
   launch::LaunchOptions options;
   options.experiment = experiment;
   options.experimentToml = experiment::toToml(experiment);
@@ -86,10 +95,9 @@ base::Result<double> runOnce(const experiment::Experiment& experiment, const fs:
     return outcome.error();
   }
   if (outcome.value().stopped || outcome.value().exitCode != base::ExitCode::kOk) {
-    return base::Error{
-        outcome.value().exitCode,
-        outcome.value().failure.empty() ? "stopped" : outcome.value().failure,
-        runFile.string()};
+    return base::Error{outcome.value().exitCode,
+                       outcome.value().failure.empty() ? "stopped" : outcome.value().failure,
+                       runFile.string()};
   }
   return medianStepMs(runFile);
 }
@@ -101,33 +109,52 @@ std::string ratioText(const MeasuredSettings& of) {
 
 }  // namespace
 
+base::Result<std::vector<MeasuredSettings>> inRounds(std::vector<MeasuredSettings> all, int most,
+                                                     const RunOnce& runOnce) {
+  const auto others = static_cast<double>(std::max<std::size_t>(all.size() - 1, 1));
+  const double tail = analysis::kSignificant / 2 / others / kLooks;
+  for (int round = 0; round < most; ++round) {
+    for (std::size_t place = 0; place < all.size(); ++place) {
+      const std::size_t number = round % 2 == 0 ? place : all.size() - 1 - place;
+      all[number].stepMs.push_back(LOCKSTEP_TRY(runOnce(all[number].settings, round, number)));
+    }
+    if (isLookedAt(round + 1, most)) {
+      for (std::size_t number = 1; number < all.size(); ++number) {
+        all[number].ratio = analysis::pairedRatio(all[0].stepMs, all[number].stepMs, tail);
+      }
+      if (isTold(all)) {
+        break;
+      }
+    }
+  }
+  return all;
+}
+
 base::Result<std::vector<MeasuredSettings>> runInRounds(
     const experiment::Experiment& own, const std::vector<analysis::TunedSettings>& others,
     const RoundsOptions& options) {
   const RunFolder folder(options.folder);
-  std::vector<MeasuredSettings> measured{{{}, {}}};
+  std::vector<MeasuredSettings> all{{{}, {}}};
   for (const analysis::TunedSettings& settings : others) {
-    measured.push_back({settings, {}});
+    all.push_back({settings, {}});
   }
-  for (int round = 0; round < options.rounds; ++round) {
-    for (std::size_t place = 0; place < measured.size(); ++place) {
-      const std::size_t number = round % 2 == 0 ? place : measured.size() - 1 - place;
-      MeasuredSettings& one = measured[number];
-      if (!options.quiet) {
-        complain(fmt::format("round {} of {}: {}", round + 1, options.rounds, one.settings.text()));
-      }
-      const double ms = LOCKSTEP_TRY(runOnce(shortened(one.settings.appliedTo(own), options.steps),
-                                             folder.file(round, number), options.quiet));
-      one.stepMs.push_back(ms);
-    }
-  }
-  const double tail =
-      analysis::kSignificant / 2 / static_cast<double>(std::max<std::size_t>(others.size(), 1));
-  for (std::size_t number = 1; number < measured.size(); ++number) {
-    measured[number].ratio =
-        analysis::pairedRatio(measured[0].stepMs, measured[number].stepMs, tail);
-  }
-  return measured;
+  return inRounds(std::move(all), options.rounds,
+                  [&](const analysis::TunedSettings& settings, int round, std::size_t number) {
+                    if (!options.quiet) {
+                      complain(fmt::format("round {} of at most {}: {}", round + 1, options.rounds,
+                                           settings.text()));
+                    }
+                    return runExperiment(shortened(settings.appliedTo(own), options.steps),
+                                         folder.file(round, number), options.quiet);
+                  });
+}
+
+bool isTold(const std::vector<MeasuredSettings>& measured) {
+  const MeasuredSettings* const winner = winnerOf(measured);
+  const double toBeat = winner == nullptr ? kWorthHaving : winner->ratio->mean;
+  return std::all_of(measured.begin() + 1, measured.end(), [&](const MeasuredSettings& one) {
+    return one.ratio && (one.isFaster() || one.ratio->low >= toBeat);
+  });
 }
 
 const MeasuredSettings* winnerOf(const std::vector<MeasuredSettings>& measured) {

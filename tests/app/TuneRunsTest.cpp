@@ -52,5 +52,44 @@ TEST(TuneRunsTest, OneRoundTellsNothing) {
             "Nothing can be told: it takes two rounds to tell chance from effect.");
 }
 
+/// How many rounds it takes to tell of settings whose steps take `ratio` of the run's own, where
+/// one round is above that by `noise` ms and the next below.
+std::size_t roundsFor(double ratio, double noise, int most = 15) {
+  const auto runs = inRounds(
+      {{{}, {}}, {{}, {}}}, most,
+      [&](const analysis::TunedSettings&, int round, std::size_t number) -> base::Result<double> {
+        return number == 0 ? 10 : 10 * ratio + (round % 2 == 0 ? noise : -noise);
+      });
+  EXPECT_TRUE(runs.ok());
+  EXPECT_EQ(runs.value()[0].stepMs.size(), runs.value()[1].stepMs.size());
+  return runs.value()[0].stepMs.size();
+}
+
+TEST(TuneRunsTest, RoundsEndAsSoonAsTheyTell) {
+  EXPECT_EQ(roundsFor(0.9, 0.1), 5U) << "faster";
+  EXPECT_EQ(roundsFor(0.93, 0.3), 10U) << "faster, but not seen in five rounds";
+  EXPECT_EQ(roundsFor(1.0, 0.01), 5U) << "not faster by a hundredth";
+  EXPECT_EQ(roundsFor(0.98, 3), 15U) << "nothing to be told";
+  EXPECT_EQ(roundsFor(0.98, 3, 2), 2U) << "no more than allowed";
+}
+
+TEST(TuneRunsTest, WhatMayBeFasterThanTheFastestIsRunOn) {
+  EXPECT_TRUE(isTold(measured({0.8, 0.75, 0.85}, {0.9, 0.85, 1.02})));
+  EXPECT_FALSE(isTold(measured({0.8, 0.7, 1.01}, {0.9, 0.88, 0.92})));
+}
+
+TEST(TuneRunsTest, ARunThatFailsEndsTheRounds) {
+  const auto runs =
+      inRounds({{{}, {}}, {{}, {}}}, 15,
+               [&](const analysis::TunedSettings&, int round, std::size_t) -> base::Result<double> {
+                 if (round == 1) {
+                   return base::Error{base::ExitCode::kRankKilled, "rank 1 was lost", {}};
+                 }
+                 return 10;
+               });
+  ASSERT_FALSE(runs.ok());
+  EXPECT_EQ(runs.error().what, "rank 1 was lost");
+}
+
 }  // namespace
 }  // namespace lockstep::cli

@@ -231,8 +231,8 @@ void BucketTab::showOnTimeline() {
   const auto& costliest = content_->verdict.costliest;
   if (content_->delays.ranks.size() > kFewRanks) {
     std::vector<int> beside{content_->delays.ranks[*rank]};
-    if (costliest && costliest->why == diagnosis::CostliestBucket::Why::kLateRank) {
-      beside.push_back(costliest->late);
+    if (const auto late = costliest ? costliest->lateRank() : std::nullopt) {
+      beside.push_back(*late);
     }
     state_->showRanks(beside);
   }

@@ -22,8 +22,6 @@ using analysis::HandMadeRun;
 using analysis::TailCause;
 using testing::EndsWith;
 using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
 using trace::EventKind;
 
 constexpr std::uint32_t kSteps = 41;  // one of them is warm-up
@@ -94,16 +92,12 @@ TEST(CostliestBucketTest, WhereTheClocksOrTheStepsCannotTellItSaysNoMoreThanThat
   EXPECT_EQ(reasonText(cost), ", because it waits for other ranks");
 }
 
-TEST(CostliestBucketTest, ABucketThatWaitsForNobodyIsReadyLate) {
-  const BucketVerdict verdict = verdictOf(runOf([](std::uint32_t) { return Times{50, 50, 80}; }));
-  EXPECT_EQ(textOf(verdict),
-            "Bucket 3 costs most, 30.00 ms a step (mean) on rank 0, because it is ready late");
-}
-
-// Rank 1 comes late while rank 0 still computes: without that the transfer would have ended before.
-TEST(CostliestBucketTest, WaitingThatIsHiddenIsTheReasonOfATransferThatEndsLaterForIt) {
-  const BucketVerdict verdict = verdictOf(runOf([](std::uint32_t) { return Times{20, 48, 80}; }));
-  EXPECT_THAT(textOf(verdict), HasSubstr(", because rank 1 is late, in 40 of 40 iterations"));
+// Note [Tail] cannot divide a transfer of a bucket that has no record of when it was ready.
+TEST(CostliestBucketTest, GivesNoReasonOfATransferOfWhichNothingElseIsKnown) {
+  for (const Times& times : {Times{50, 50, 80}, Times{20, 48, 80}}) {
+    const BucketVerdict verdict = verdictOf(runOf([&](std::uint32_t) { return times; }));
+    EXPECT_EQ(textOf(verdict), "Bucket 3 costs most, 30.00 ms a step (mean) on rank 0");
+  }
 }
 
 TEST(CostliestBucketTest, GivesNoReasonWhereNoCauseIsHalfOfTheCost) {
@@ -218,6 +212,7 @@ TEST(CostliestBucketTest, TheVerdictNamesTheSameBucketWithTheSameFigureAndReason
   HandMadeRun trained = analysis::trained(3, 200);
   analysis::arrive(trained);
   std::size_t named = 0;
+  std::size_t explained = 0;
   for (const HandMadeRun& run :
        {trained, besideEachOther(), seldom(), runOf([](std::uint32_t step) {
           return step % 4 == 0 ? Times{51, 50, 54} : Times{50, 70, 73};
@@ -241,12 +236,13 @@ TEST(CostliestBucketTest, TheVerdictNamesTheSameBucketWithTheSameFigureAndReason
       EXPECT_THAT(textOf(verdict), HasSubstr(figure));
       EXPECT_THAT(cost->brief, EndsWith(figure));
       const std::string reason = reasonText(*verdict.costliest);
-      EXPECT_THAT(reason, Not(IsEmpty()));
+      explained += reason.empty() ? 0 : 1;
       EXPECT_THAT(textOf(verdict), HasSubstr(reason));
       EXPECT_EQ(cost->text, cost->brief + reason);
     }
   }
   EXPECT_GE(named, 4u);
+  EXPECT_GE(explained, 2u);
 }
 
 }  // namespace

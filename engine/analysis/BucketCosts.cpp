@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/analysis/Lateness.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
@@ -23,11 +24,16 @@ void BucketCosts::add(std::span<const StepOverlap> steps, std::uint32_t firstMea
         continue;
       }
       Sum& sum = sums_[{rank, item.bucket}];
-      Part& part = sum.causes[item.cause];
+      const int late = item.cause == TailCause::kLateRank ? item.peer : kUnclearRank;
+      Part& part = sum.causes[{item.cause, late}];
       sum.ms += item.ms;
       part.ms += item.ms;
       if (item.ms > part.worst.ms) {
         part.worst = item;
+      }
+      if (item.ms >= kLateMs && part.lastStruck != step.times.step) {
+        part.struck += 1;
+        part.lastStruck = step.times.step;
       }
     }
   }
@@ -50,11 +56,13 @@ std::optional<double> BucketCosts::meanMs(int rank, std::uint16_t bucket) const 
 std::optional<BucketCost> BucketCosts::most() const {
   std::optional<BucketCost> most;
   for (const auto& [place, sum] : sums_) {
-    const double ms = sum.ms / steps_.at(place.first);
+    const std::uint32_t steps = steps_.at(place.first);
+    const double ms = sum.ms / steps;
     if (ms > (most ? most->ms : 0)) {
       const auto largest = std::ranges::max_element(
           sum.causes, {}, [](const auto& cause) { return cause.second.ms; });
-      most = {place.first, place.second, ms, largest->second.worst};
+      const Part& part = largest->second;
+      most = {place.first, place.second, ms, part.worst, part.ms / sum.ms, part.struck, steps};
     }
   }
   return most;

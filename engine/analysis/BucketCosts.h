@@ -18,8 +18,13 @@ namespace lockstep::analysis {
 // exposed of a bucket (BucketMeasure::kExposed) counts a moment for each bucket that is in flight
 // then. The mean is over all measured steps of the rank, whether the bucket was communicated in
 // them or not.
-// Whoever names the bucket that costs most, names BucketCosts::most(): the verdict
-// (diagnosis/Verdict.h), and the headline over rank by bucket (diagnosis/CostliestBucket.h).
+// Whoever names the bucket that costs most, names BucketCosts::most(), and why as
+// BucketCost::explained says: the verdict (diagnosis/Verdict.h), and the headline over rank by
+// bucket (diagnosis/CostliestBucket.h). A reason is that cause of Note [Tail] which has at least
+// half of the cost; of late ranks each is a cause of its own.
+
+/// Of a cost, what a cause must have to be named as the reason.
+inline constexpr double kMostOfCost = 0.5;
 
 /// What the communication of a bucket costs a rank, over its measured steps.
 struct BucketCost {
@@ -28,6 +33,17 @@ struct BucketCost {
   double ms = 0;  ///< a step, the mean over all measured steps of the rank
   /// The part that has most of one cause, where it was largest.
   TailItem worst;
+  double share = 0;          ///< of the cost, that cause's, 0..1
+  std::uint32_t struck = 0;  ///< steps in which that cause had kLateMs or more of it
+  std::uint32_t steps = 0;   ///< all measured ones of the rank
+
+  /// Whether the cause of `worst` is the reason of the cost.
+  [[nodiscard]] bool explained() const { return share >= kMostOfCost; }
+  /// The late rank that is the reason; none: something else is, or nothing.
+  [[nodiscard]] std::optional<int> lateRank() const {
+    return explained() && worst.cause == TailCause::kLateRank ? std::optional(worst.peer)
+                                                              : std::nullopt;
+  }
 };
 
 /// What buckets cost the ranks, step after step. A copy costs as much as there are ranks, buckets
@@ -50,10 +66,13 @@ class BucketCosts {
   struct Part {
     double ms = 0;
     TailItem worst;
+    std::uint32_t struck = 0;
+    std::optional<std::uint32_t> lastStruck;  // of a step several items count once
   };
+  using Cause = std::pair<TailCause, int>;  // and which rank, where it is a late one
   struct Sum {
     double ms = 0;
-    std::map<TailCause, Part> causes;
+    std::map<Cause, Part> causes;
   };
   using Place = std::pair<int, std::uint16_t>;  // rank and bucket
 

@@ -9,13 +9,12 @@
 
 #include "engine/analysis/Compare.h"
 #include "engine/base/NumberText.h"
+#include "engine/diagnosis/CostliestBucket.h"
 #include "engine/experiment/FieldText.h"
 #include "engine/experiment/Schema.h"
 
 namespace lockstep::diagnosis {
 namespace {
-
-using analysis::TailCause;
 
 /// "7.20 ms".
 std::string msWords(double ms) {
@@ -79,40 +78,15 @@ std::optional<Remark> onReplicas(const Evidence& evidence) {
                 {}};
 }
 
-/// Why a bucket is exposed, as it ends a sentence; empty: it cannot be told.
-std::string because(const analysis::TailItem& item) {
-  switch (item.cause) {
-    case TailCause::kLateBucket:
-      return ", because it is ready late";
-    case TailCause::kInOrderStall:
-      return fmt::format(", because bucket {} ahead of it is not ready", item.ahead);
-    case TailCause::kMuchTransfer:
-      return ", because more is sent than the backward can hide";
-    case TailCause::kSlowLink:
-      return ", because the link is slow";
-    case TailCause::kLateRank:
-      return fmt::format(", because rank {} is late", item.peer);
-    case TailCause::kUnevenRanks:
-      return ", because ranks take turns being last";
-    case TailCause::kNoCore:
-      return ", because a thread has no core";
-    case TailCause::kOutsideBuckets:
-    case TailCause::kCopies:
-    case TailCause::kUnknown:
-      break;
-  }
-  return "";
-}
-
 std::optional<Remark> onCost(const Evidence& evidence) {
   const std::optional<analysis::BucketCost> most = evidence.bucketCosts.most();
   if (!most) {
     return std::nullopt;
   }
   Remark remark{Topic::kCost, {}, {}, {}};
-  remark.brief =
-      fmt::format("bucket {} costs rank {} {} a step", most->bucket, most->rank, msWords(most->ms));
-  remark.text = remark.brief + because(most->worst);
+  remark.brief = fmt::format("bucket {} costs rank {} {} a step (mean)", most->bucket, most->rank,
+                             msWords(most->ms));
+  remark.text = remark.brief + reasonText(*most);
   remark.place.rank = most->rank;
   remark.place.bucket = most->bucket;
   remark.place.step = most->worst.step;
@@ -194,8 +168,8 @@ std::optional<Remark> onOverlap(const Evidence& evidence) {
   }
   Remark remark{Topic::kOverlap, {}, {}, {}};
   remark.brief = fmt::format("overlap {}", base::percentText(*run.overlapPercent));
-  remark.text = fmt::format("{} on rank {}, {} exposed a step", remark.brief, *run.exposedRank,
-                            msWords(*run.exposedMs));
+  remark.text = fmt::format("{} on rank {}, {} exposed a step (medians)", remark.brief,
+                            *run.exposedRank, msWords(*run.exposedMs));
   remark.place.rank = run.exposedRank;
   return remark;
 }

@@ -13,7 +13,8 @@ namespace lockstep::diagnosis {
 // What a reader asks of any run before anything else, answered in a clause each, whether there is a
 // finding about it or not: is it right, what costs most, whom do the others wait for, how much is
 // hidden, which step was the slowest and why. A remark accuses nobody beyond what the analysis
-// says: "late" is Note [Lateness], and why a bucket is exposed is Note [Tail].
+// says: "late" is Note [Lateness], and why a bucket costs what it does is reasonText()
+// (CostliestBucket.h).
 
 /// What a remark is about.
 enum class Topic : std::uint8_t {

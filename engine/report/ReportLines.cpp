@@ -41,7 +41,7 @@ std::string communication(const RunReport& report) {
   // In points of per cent. Bounds that are nearer to one another say nothing that the figure
   // between them does not say.
   constexpr double kKnownToPoints = 4;
-  std::string text = fmt::format("overlap {}, {} exposed per step", overlap,
+  std::string text = fmt::format("overlap {}, {} exposed per step (medians)", overlap,
                                  spread(report, &RankAnalysis::exposedMs, "ms", 2));
   const bool unsure =
       std::any_of(report.figures.begin(), report.figures.end(), [](const RankAnalysis& rank) {

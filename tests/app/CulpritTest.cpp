@@ -80,7 +80,7 @@ TEST_P(Culprit, OfUnevenInputsIsWhoRanOutOfThemAndJoinIsTheRemedy) {
 TEST_P(Culprit, WhoWasKilledDiedSoMuchIntoItsIteration) {
   const auto ended = run("[[faults]]\nkind = \"kill\"\nrank = 1\nstep = 3\n", {});
   EXPECT_EQ(ended.exitCode, 5) << ended.err;
-  EXPECT_THAT(ended.err, ContainsRegex("^lockstep: rank 1 was ended by SIGKILL [0-9.]+ (us|ms|s) "
+  EXPECT_THAT(ended.err, ContainsRegex("^lockstep: rank 1 was ended by SIGKILL [0-9.]+ (µs|ms|s) "
                                        "into iteration 3"));
 }
 

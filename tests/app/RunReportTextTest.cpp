@@ -155,7 +155,7 @@ TEST(SummaryText, GivesARangeWhereTheRanksDiffer) {
   const RunReport report = reportOf(2);
   EXPECT_THAT(summaryText(report, "r.lockstep"),
               HasSubstr("overlap 40.0 % (rank 0) to 50.0 % (rank 1), 2.00 ms (rank 1) to 3.00 ms "
-                        "(rank 0) exposed per step\n"));
+                        "(rank 0) exposed per step (medians)\n"));
 }
 
 TEST(SummaryText, GivesBoundsWhereThreadsWaitedForCores) {

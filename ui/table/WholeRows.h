@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QObject>
+#include <vector>
 
 class QSplitter;
 
@@ -8,21 +9,25 @@ namespace lockstep::ui {
 
 class TableView;
 
-/// Gives the table at the lower end of a splitter about a part of its height, so that the last row
-/// in sight is seen whole; until somebody moves the handle. Belongs to the splitter. [ui-thread]
+/// Keeps the lower part of a splitter, a table or several in tabs, as high as whole rows are, so
+/// that the last row in sight is never cut; about a part of the splitter's height, until somebody
+/// moves the handle. Belongs to the splitter. [ui-thread]
 class WholeRows : public QObject {
  public:
-  WholeRows(QSplitter* splitter, TableView* table, double part);
+  WholeRows(QSplitter* splitter, std::vector<TableView*> tables, double part);
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void share();
+  void fit();
 
   QSplitter* splitter_;
-  TableView* table_;
+  std::vector<TableView*> tables_;
   double part_;
+  bool shares_ = true;  // nobody has moved the handle
+  bool waits_ = false;  // fit() is on its way
 };
 
 }  // namespace lockstep::ui

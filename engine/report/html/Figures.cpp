@@ -48,13 +48,14 @@ std::string tiles(const RunReport& report) {
                  fmt::format("a step, median of rank {}, the slowest", slowest->rank));
   }
   if (const auto* least = extremeOf(report, &RankAnalysis::overlapPercent, false)) {
-    html += tile(
-        base::percentText(*least->overlapPercent),
-        fmt::format("of communication hidden behind computing, rank {}, the least", least->rank));
+    html +=
+        tile(base::percentText(*least->overlapPercent),
+             fmt::format("of communication hidden behind computing, median of rank {}, the least",
+                         least->rank));
   }
   if (const auto* most = extremeOf(report, &RankAnalysis::exposedMs, true)) {
     html += tile(base::msText(*most->exposedMs) + " ms",
-                 fmt::format("exposed a step, rank {}, the most", most->rank));
+                 fmt::format("exposed a step, median of rank {}, the most", most->rank));
   }
   if (report.loss) {
     html += tile(fmt::format("{:.4f}", *report.loss), "loss of rank 0, the last");

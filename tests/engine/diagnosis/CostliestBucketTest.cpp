@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/base/NumberText.h"
@@ -16,10 +19,10 @@ namespace lockstep::diagnosis {
 namespace {
 
 using analysis::HandMadeRun;
+using analysis::TailCause;
+using testing::EndsWith;
 using testing::HasSubstr;
-using testing::Not;
 using trace::EventKind;
-using Why = CostliestBucket::Why;
 
 constexpr std::uint32_t kSteps = 41;  // one of them is warm-up
 
@@ -62,12 +65,12 @@ TEST(CostliestBucketTest, NamesTheRankThatIsWaitedForAndHowOften) {
   ASSERT_TRUE(verdict.costliest.has_value());
   EXPECT_EQ(verdict.costliest->rank, 0);
   EXPECT_EQ(verdict.costliest->bucket, 3);
-  EXPECT_EQ(verdict.costliest->why, Why::kLateRank);
+  EXPECT_EQ(verdict.costliest->worst.cause, TailCause::kLateRank);
   // 30 steps of 23 ms, 10 of 3 ms.
   EXPECT_NEAR(verdict.costliest->ms, 18, 1e-3);
   EXPECT_EQ(textOf(verdict),
-            "Bucket 3 costs most, 18.00 ms a step on rank 0: it waits for rank 1, which is late in "
-            "30 of 40 iterations");
+            "Bucket 3 costs most, 18.00 ms a step (mean) on rank 0, because rank 1 is late, in 30 "
+            "of 40 iterations");
 }
 
 TEST(CostliestBucketTest, AccusesNobodyWhereRanksTakeTurns) {
@@ -75,35 +78,52 @@ TEST(CostliestBucketTest, AccusesNobodyWhereRanksTakeTurns) {
     return step % 2 == 0 ? Times{70, 50, 73} : Times{50, 70, 73};
   }));
   ASSERT_TRUE(verdict.costliest.has_value());
-  EXPECT_EQ(verdict.costliest->why, Why::kOtherRanks);
-  EXPECT_THAT(textOf(verdict), HasSubstr("it waits for other ranks, none of which is late beyond "
-                                         "chance"));
+  EXPECT_THAT(textOf(verdict), EndsWith(", because ranks take turns being last"));
 }
 
-// Another rank may be late, and still not be what this bucket waits for.
-TEST(CostliestBucketTest, WhereSomebodyIsLateItSaysNoMoreThanThatItWaits) {
-  BucketVerdict verdict;
-  verdict.canTell = true;
-  verdict.costliest = CostliestBucket{.rank = 2, .bucket = 1, .ms = 4, .why = Why::kOtherRanks};
-  EXPECT_EQ(textOf(verdict),
-            "Bucket 1 costs most, 4.00 ms a step on rank 2: it waits for other ranks");
+TEST(CostliestBucketTest, WhereTheClocksOrTheStepsCannotTellItSaysNoMoreThanThatItWaits) {
+  analysis::BucketCost cost;
+  cost.share = 1;
+  cost.worst.cause = TailCause::kUnevenRanks;
+  cost.worst.peer = analysis::kUnclearRank;
+  EXPECT_EQ(reasonText(cost), ", because it waits for other ranks");
+  cost.worst.peer = 1;
+  cost.worst.judged = false;
+  EXPECT_EQ(reasonText(cost), ", because it waits for other ranks");
 }
 
-TEST(CostliestBucketTest, SaysThatItIsTheTransfer) {
-  const BucketVerdict verdict = verdictOf(runOf([](std::uint32_t) { return Times{50, 50, 80}; }));
-  ASSERT_TRUE(verdict.costliest.has_value());
-  EXPECT_EQ(verdict.costliest->why, Why::kTransfer);
-  EXPECT_EQ(textOf(verdict),
-            "Bucket 3 costs most, 30.00 ms a step on rank 0: most of that is its transfer, which "
-            "takes 30.00 ms");
+// Note [Tail] cannot divide a transfer of a bucket that has no record of when it was ready.
+TEST(CostliestBucketTest, GivesNoReasonOfATransferOfWhichNothingElseIsKnown) {
+  for (const Times& times : {Times{50, 50, 80}, Times{20, 48, 80}}) {
+    const BucketVerdict verdict = verdictOf(runOf([&](std::uint32_t) { return times; }));
+    EXPECT_EQ(textOf(verdict), "Bucket 3 costs most, 30.00 ms a step (mean) on rank 0");
+  }
 }
 
-// Rank 1 comes late while rank 0 still computes: what is exposed afterwards is transfer.
-TEST(CostliestBucketTest, WaitingThatIsHiddenIsNoReason) {
-  const BucketVerdict verdict = verdictOf(runOf([](std::uint32_t) { return Times{20, 48, 80}; }));
-  ASSERT_TRUE(verdict.costliest.has_value());
-  EXPECT_NE(verdict.costliest->why, Why::kLateRank);
-  EXPECT_THAT(textOf(verdict), Not(HasSubstr("waits")));
+TEST(CostliestBucketTest, GivesNoReasonWhereNoCauseIsHalfOfTheCost) {
+  // Of 20 ms a step 8 are for rank 1, 6 for rank 2 and 6 unknown.
+  std::vector<analysis::StepOverlap> steps(4);
+  for (std::uint32_t step = 0; step < steps.size(); ++step) {
+    steps[step].times.step = step;
+    for (const auto& [cause, peer, ms] :
+         {std::tuple(TailCause::kLateRank, 1, 8.0), std::tuple(TailCause::kLateRank, 2, 6.0),
+          std::tuple(TailCause::kUnknown, -1, 6.0)}) {
+      analysis::TailItem item;
+      item.cause = cause;
+      item.peer = peer;
+      item.bucket = 0;
+      item.ms = ms;
+      steps[step].tail.push_back(item);
+    }
+  }
+  analysis::BucketCosts costs;
+  costs.add(steps, 0);
+  const auto most = costs.most();
+  ASSERT_TRUE(most.has_value());
+  EXPECT_EQ(most->ms, 20);
+  EXPECT_EQ(most->worst.peer, 1);
+  EXPECT_EQ(most->share, 0.4);
+  EXPECT_EQ(reasonText(*most), "");
 }
 
 TEST(CostliestBucketTest, NamesNoBucketWithinChance) {
@@ -188,10 +208,11 @@ TEST(CostliestBucketTest, TheCostOfABucketThatIsSeldomIsOverAllSteps) {
 }
 
 // Whoever says which bucket costs most says the same.
-TEST(CostliestBucketTest, TheVerdictNamesTheSameBucketWithTheSameFigure) {
+TEST(CostliestBucketTest, TheVerdictNamesTheSameBucketWithTheSameFigureAndReason) {
   HandMadeRun trained = analysis::trained(3, 200);
   analysis::arrive(trained);
   std::size_t named = 0;
+  std::size_t explained = 0;
   for (const HandMadeRun& run :
        {trained, besideEachOther(), seldom(), runOf([](std::uint32_t step) {
           return step % 4 == 0 ? Times{51, 50, 54} : Times{50, 70, 73};
@@ -211,12 +232,17 @@ TEST(CostliestBucketTest, TheVerdictNamesTheSameBucketWithTheSameFigure) {
       named += 1;
       EXPECT_EQ(cost->place.bucket, verdict.costliest->bucket);
       EXPECT_EQ(cost->place.rank, verdict.costliest->rank);
-      EXPECT_THAT(textOf(verdict),
-                  HasSubstr(" " + base::msText(verdict.costliest->ms) + " ms a step"));
-      EXPECT_THAT(cost->brief, HasSubstr(" " + base::msText(verdict.costliest->ms) + " ms a step"));
+      const std::string figure = " " + base::msText(verdict.costliest->ms) + " ms a step (mean)";
+      EXPECT_THAT(textOf(verdict), HasSubstr(figure));
+      EXPECT_THAT(cost->brief, EndsWith(figure));
+      const std::string reason = reasonText(*verdict.costliest);
+      explained += reason.empty() ? 0 : 1;
+      EXPECT_THAT(textOf(verdict), HasSubstr(reason));
+      EXPECT_EQ(cost->text, cost->brief + reason);
     }
   }
   EXPECT_GE(named, 4u);
+  EXPECT_GE(explained, 2u);
 }
 
 }  // namespace

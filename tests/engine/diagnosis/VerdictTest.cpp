@@ -112,10 +112,10 @@ TEST(VerdictTest, NamesTheBucketThatCostsARankMostAndWhy) {
       {TailCause::kNoCore, ", because a thread has no core"}};
   for (const auto& [cause, reason] : reasons) {
     EXPECT_EQ(textOn(exposedBy(cause), Topic::kCost),
-              "bucket 2 costs rank 0 2.00 ms a step" + reason);
+              "bucket 2 costs rank 0 2.00 ms a step (mean)" + reason);
   }
   EXPECT_EQ(textOn(exposedBy(TailCause::kUnknown), Topic::kCost),
-            "bucket 2 costs rank 0 2.00 ms a step");
+            "bucket 2 costs rank 0 2.00 ms a step (mean)");
   const std::vector<Remark> remarks = verdictOf(exposedBy(TailCause::kLateBucket));
   const Place& place = remarkOn(remarks, Topic::kCost)->place;
   EXPECT_EQ(place.step, 3u);
@@ -155,7 +155,8 @@ TEST(VerdictTest, SaysHowMuchIsHidden) {
   evidence.run.overlapPercent = 61;
   evidence.run.exposedMs = 3.8;
   evidence.run.exposedRank = 0;
-  EXPECT_EQ(textOn(evidence, Topic::kOverlap), "overlap 61.0 % on rank 0, 3.80 ms exposed a step");
+  EXPECT_EQ(textOn(evidence, Topic::kOverlap),
+            "overlap 61.0 % on rank 0, 3.80 ms exposed a step (medians)");
 }
 
 TEST(VerdictTest, NamesTheSlowestStepAndWhatItSpentMoreOfThanUsual) {

@@ -85,8 +85,8 @@ TEST_F(PageTest, TheFiguresAndThePictureNameOneBucketThatCostsMost) {
   run.finish();
   // Rank 0 is in flight from 5 to 8 ms of a step, and computes until its last gradient, at 4.
   EXPECT_THAT(pageOf(run.path()),
-              AllOf(HasSubstr("<dt>costs most</dt><dd>bucket 0 costs rank 0 3.00 ms a step"),
-                    HasSubstr("Bucket 0 costs most, 3.00 ms a step on rank 0"),
+              AllOf(HasSubstr("<dt>costs most</dt><dd>bucket 0 costs rank 0 3.00 ms a step (mean)"),
+                    HasSubstr("Bucket 0 costs most, 3.00 ms a step (mean) on rank 0"),
                     HasSubstr("rank 0, bucket 0, cost 3.00 ms, exposed 3.00 ms"),
                     HasSubstr("; of a step, the cost as a mean and the others as medians")));
 }

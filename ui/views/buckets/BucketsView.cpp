@@ -35,7 +35,7 @@ BucketsView::BucketsView(QWidget* parent) : Steered(parent) {
   fill(stage_, inColumn({toolbar_, banner_, {canvas_, 1}}, 0));
   splitter_ = named(split(Qt::Vertical, {{stage_, 3}, {table_, 1}}), "bucketsSplitter");
   splitter_->setCollapsible(0, false);
-  new WholeRows(splitter_, table_, 0.22);
+  new WholeRows(splitter_, {table_}, 0.22);
   content_ = splitter_;
   setPages(tr("No run is open. Start an experiment or open a run file, and its "
               "buckets appear here."),

@@ -12,6 +12,7 @@
 #include "ui/panels/Labels.h"
 #include "ui/panels/hooks/LiveParametersPanel.h"
 #include "ui/table/TableView.h"
+#include "ui/table/WholeRows.h"
 #include "ui/views/hooks/HooksTable.h"
 #include "ui/views/hooks/HooksView.h"
 
@@ -68,7 +69,7 @@ void HooksView::buildControls() {
   buildTable();
   QSplitter* splitter = split(Qt::Vertical, {{drawing, 4}, {table_, 1}});
   splitter->setCollapsible(0, false);
-  splitter->setSizes({3000, 1000});  // three quarters for the drawing
+  new WholeRows(splitter, {table_}, 0.25);
 
   page_ = fill(new QWidget, inColumn({row, banner_, live_, {splitter, 1}}, 4));
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ui/chart/Card.h"
+#include "ui/table/WholeRows.h"
 #include "ui/views/live/LiveTable.h"
 
 namespace lockstep::ui {
@@ -21,7 +22,7 @@ LiveView::LiveView(QWidget* parent)
   table_->setRows(liveRows(nullptr, nullptr));
   table_->fitTitles();
   QSplitter* content = split(Qt::Vertical, {{canvas_, 6}, {table_, 1}});
-  content->setSizes({700, 110});
+  new WholeRows(content, {table_}, 0.14);
   setPages(tr("No run is open. Live shows how a run does while it trains: its speed, its overlap, "
               "its buckets filling, its loss."),
            tr("Start a run…"), Offer::kDemo, {content});
@@ -107,7 +108,7 @@ QString LiveView::headingAt(QPointF at) const {
   }
   const LiveScene now = scene();
   const auto tile = now.tileAt(at);
-  return tile                        ? content_->tile(*tile).name
+  return tile                         ? content_->tile(*tile).name
          : now.buckets().contains(at) ? QStringLiteral("bucket")
                                       : QString();
 }

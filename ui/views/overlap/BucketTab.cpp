@@ -11,6 +11,7 @@
 #include "ui/panels/OwnKeys.h"
 #include "ui/table/TableText.h"
 #include "ui/table/TableView.h"
+#include "ui/table/WholeRows.h"
 #include "ui/views/overlap/OverlapTables.h"
 
 namespace lockstep::ui {
@@ -40,7 +41,7 @@ BucketTab::BucketTab(QWidget* parent)
   QSplitter* parts = split(Qt::Vertical, {{canvas_, 5}, {table_, 1}});
   parts->setChildrenCollapsible(true);
   parts->setCollapsible(0, false);
-  parts->setSizes({620, 130});
+  new WholeRows(parts, {table_}, 0.18);
   fill(this, inColumn({makeBar(), {parts, 1}}, 0));
 
   connect(toFile_, &QToolButton::clicked, this,
@@ -231,8 +232,8 @@ void BucketTab::showOnTimeline() {
   const auto& costliest = content_->verdict.costliest;
   if (content_->delays.ranks.size() > kFewRanks) {
     std::vector<int> beside{content_->delays.ranks[*rank]};
-    if (costliest && costliest->why == diagnosis::CostliestBucket::Why::kLateRank) {
-      beside.push_back(costliest->late);
+    if (const auto late = costliest ? costliest->lateRank() : std::nullopt) {
+      beside.push_back(*late);
     }
     state_->showRanks(beside);
   }

@@ -10,6 +10,7 @@
 #include "ui/chart/Card.h"
 #include "ui/model/StepSelection.h"
 #include "ui/table/TableView.h"
+#include "ui/table/WholeRows.h"
 #include "ui/views/overlap/BucketTab.h"
 #include "ui/views/overlap/OverlapTables.h"
 #include "ui/views/overlap/OverlapWords.h"
@@ -37,6 +38,7 @@ OverlapView::OverlapView(QWidget* parent)
 void OverlapView::makePictures() {
   QSplitter* iterations = split(Qt::Vertical, {{chart_, 3}, {tabs_, 1}});
   iterations->setChildrenCollapsible(true);
+  new WholeRows(iterations, {stepsTable_, causesTable_, ranksTable_}, 0.25);
   pictures_->setDocumentMode(true);
   pictures_->addTab(buckets_, tr("Rank × bucket"));
   pictures_->addTab(iterations, tr("Iteration by iteration"));

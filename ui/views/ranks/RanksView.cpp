@@ -8,6 +8,7 @@
 #include "ui/chart/Card.h"
 #include "ui/model/StepSelection.h"
 #include "ui/panels/Labels.h"
+#include "ui/table/WholeRows.h"
 #include "ui/views/ranks/RanksTable.h"
 
 namespace lockstep::ui {
@@ -51,7 +52,7 @@ RanksView::RanksView(QWidget* parent)
   table_->fitTitles();
   table_->fitOtherColumns();
   QSplitter* all = split(Qt::Vertical, {{map, 6}, {table_, 1}});
-  all->setSizes({640, 150});
+  new WholeRows(all, {table_}, 0.19);
   setPages(tr("No run is open. Ranks shows all ranks of a run at once, and which of them is not "
               "like the others."),
            tr("Open a run…"), Offer::kOpen, {all});

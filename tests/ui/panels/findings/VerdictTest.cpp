@@ -22,27 +22,28 @@ using tests::waitUntil;
 /// Two findings, and all that is said of a run of many ranks.
 std::shared_ptr<diagnosis::Diagnosis> judged() {
   auto found = std::make_shared<diagnosis::Diagnosis>(*twoFindings());
-  found->verdict = {{Topic::kReplicas, "replicas equal in 20 samples", "replicas equal", {}},
-                    {Topic::kCost,
-                     "bucket 5 costs rank 0 7.20 ms a step, because more is sent than the backward "
-                     "can hide",
-                     "bucket 5 costs rank 0 7.20 ms a step",
-                     {}},
-                    {Topic::kLate,
-                     "rank 700 is late in 12,183 of 12,270 steps, and 312 more ranks are late, too",
-                     "rank 700 is late in 12,183 of 12,270 steps",
-                     {}},
-                    {Topic::kOverlap,
-                     "overlap 61.0 % on rank 1023, 3.80 ms exposed a step",
-                     "overlap 61.0 %",
-                     {}},
-                    {Topic::kSlowest,
-                     "step 12,213 was the slowest, 141 ms: rank 1022 waited 20.1 ms longer than "
-                     "usual for rank 700",
-                     "step 12,213 was the slowest, 141 ms: rank 1022 waited 20.1 ms longer for "
-                     "rank 700",
-                     {},
-                     "step 12,213 was the slowest, 141 ms"}};
+  found->verdict = {
+      {Topic::kReplicas, "replicas equal in 20 samples", "replicas equal", {}},
+      {Topic::kCost,
+       "bucket 5 costs rank 0 7.20 ms a step (mean), because more is sent than the backward "
+       "can hide",
+       "bucket 5 costs rank 0 7.20 ms a step (mean)",
+       {}},
+      {Topic::kLate,
+       "rank 700 is late in 12,183 of 12,270 steps, and 312 more ranks are late, too",
+       "rank 700 is late in 12,183 of 12,270 steps",
+       {}},
+      {Topic::kOverlap,
+       "overlap 61.0 % on rank 1023, 3.80 ms exposed a step (medians)",
+       "overlap 61.0 %",
+       {}},
+      {Topic::kSlowest,
+       "step 12,213 was the slowest, 141 ms: rank 1022 waited 20.1 ms longer than "
+       "usual for rank 700",
+       "step 12,213 was the slowest, 141 ms: rank 1022 waited 20.1 ms longer for "
+       "rank 700",
+       {},
+       "step 12,213 was the slowest, 141 ms"}};
   return found;
 }
 
@@ -86,10 +87,11 @@ TEST(VerdictCard, SaysUnderThePointerWhatTheGlossarySaysAndHelpOpensThere) {
   card.setWords(wordsOf(judged().get()));
   emit card.label()->linkHovered("1");
   EXPECT_EQ(shownTerm(card.label()), "cost");
-  EXPECT_EQ(card.label()->toolTip(),
-            tipWithTerm("cost",
-                        "Bucket 5 costs rank 0 7.20 ms a step, because more is sent than the "
-                        "backward can hide. Shows where it was largest"));
+  EXPECT_EQ(
+      card.label()->toolTip(),
+      tipWithTerm("cost",
+                  "Bucket 5 costs rank 0 7.20 ms a step (mean), because more is sent than the "
+                  "backward can hide. Shows where it was largest"));
   emit card.label()->linkHovered("finding0");
   EXPECT_EQ(shownTerm(card.label()), "");
   EXPECT_EQ(card.label()->toolTip(), card.words().headline.tip);

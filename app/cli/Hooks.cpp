@@ -187,7 +187,7 @@ std::vector<VerifiedHook> toVerify(const std::string& id,
   // hook of the same name adds nothing but where it came from.
   for (std::size_t i = 0; i < experiment.choice.size(); ++i) {
     if (id.empty() || experiment.choice[i].id == id) {
-      hooks.push_back({"experiment", experiment.infos[i], experiment.choice[i], {}});
+      hooks.push_back({{"experiment", experiment.infos[i], experiment.choice[i]}, {}});
     }
   }
   for (const FoundLibrary& library : libraries) {
@@ -202,7 +202,7 @@ std::vector<VerifiedHook> toVerify(const std::string& id,
                           : known->from;
       } else if (id.empty() || info.id == id) {
         hooks.push_back(
-            {std::string(plugin::name(library.from)), info, {library.path, info.id, {}}, {}});
+            {{std::string(plugin::name(library.from)), info, {library.path, info.id, {}}}, {}});
       }
     }
   }
@@ -214,7 +214,7 @@ base::Result<int> verifyInPyTorch(const HooksArguments& arguments,
                                   const std::string& refused, std::chrono::milliseconds timeLimit) {
   std::vector<HookInPyTorch> hooks;
   for (const VerifiedHook& hook : chosen) {
-    hooks.push_back({hook.from, hook.info, hook.chosen, {}});
+    hooks.push_back({hook, {}});
   }
   LOCKSTEP_TRY(verifyEachInPyTorch(hooks, arguments.python, timeLimit));
   printPlain(arguments.json ? inPyTorchJson(hooks) : inPyTorchText(hooks) + refused);

@@ -55,6 +55,14 @@ std::vector<std::string> cells(const VerifiedHook& hook, const Verification& run
 
 }  // namespace
 
+nlohmann::json jsonOf(const HookToVerify& hook) {
+  return {{"hook", hook.info.id},
+          {"version", hook.info.version},
+          {"library", hook.chosen.library},
+          {"from", hook.from},
+          {"values", nlohmann::json::parse(plugin::valuesToJson(hook.chosen.values))}};
+}
+
 bool VerifiedHook::passes() const {
   return std::all_of(runs.begin(), runs.end(),
                      [](const Verification& run) { return run.problems.empty(); }) &&
@@ -110,15 +118,11 @@ std::string verificationJson(const std::vector<VerifiedHook>& hooks,
     for (const Verification& run : hook.runs) {
       runs.push_back(nlohmann::json::parse(plugin::toJson(run)));
     }
-    list.push_back({{"hook", hook.info.id},
-                    {"version", hook.info.version},
-                    {"library", hook.chosen.library},
-                    {"from", hook.from},
-                    {"values", nlohmann::json::parse(plugin::valuesToJson(hook.chosen.values))},
-                    {"promised_mean_error", hook.info.meanError},
-                    {"promises_same", (hook.info.caps & LOCKSTEP_CAP_SAME_RESULT) != 0},
-                    {"passes", hook.passes()},
-                    {"runs", std::move(runs)}});
+    list.push_back(jsonOf(hook));
+    list.back()["promised_mean_error"] = hook.info.meanError;
+    list.back()["promises_same"] = (hook.info.caps & LOCKSTEP_CAP_SAME_RESULT) != 0;
+    list.back()["passes"] = hook.passes();
+    list.back()["runs"] = std::move(runs);
   }
   for (const plugin::FoundLibrary& library : libraries) {
     if (!library.error.empty()) {

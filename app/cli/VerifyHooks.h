@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -10,11 +11,18 @@
 
 namespace lockstep::cli {
 
-/// A hook to verify, and what came of it.
-struct VerifiedHook {
+/// A hook to verify.
+struct HookToVerify {
   std::string from;  ///< "built-in", "user", "experiment"
   plugin::HookInfo info;
   plugin::ChosenHook chosen;
+};
+
+/// Which one it is, as an object: what came of it is to be added.
+nlohmann::json jsonOf(const HookToVerify& hook);
+
+/// A hook, and what came of verifying it.
+struct VerifiedHook : HookToVerify {
   std::vector<plugin::Verification> runs;  ///< one for each number of ranks
 
   /// Whether it keeps its contract on every number of ranks that it does not refuse; it must not

@@ -93,13 +93,9 @@ std::string inPyTorchText(const std::vector<HookInPyTorch>& hooks) {
 std::string inPyTorchJson(const std::vector<HookInPyTorch>& hooks) {
   auto list = nlohmann::json::array();
   for (const HookInPyTorch& hook : hooks) {
-    list.push_back({{"hook", hook.info.id},
-                    {"version", hook.info.version},
-                    {"library", hook.chosen.library},
-                    {"from", hook.from},
-                    {"values", nlohmann::json::parse(plugin::valuesToJson(hook.chosen.values))},
-                    {"passes", hook.passes()},
-                    {"in_pytorch", nlohmann::json::parse(plugin::toJson(hook.outcome))}});
+    list.push_back(jsonOf(hook));
+    list.back()["passes"] = hook.passes();
+    list.back()["in_pytorch"] = nlohmann::json::parse(plugin::toJson(hook.outcome));
   }
   return list.dump(2) + "\n";
 }

@@ -4,18 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/VerifyHooks.h"
 #include "engine/base/Result.h"
-#include "engine/plugin/HookChoice.h"
-#include "engine/plugin/HookInfo.h"
 #include "engine/plugin/PyTorchComparison.h"
 
 namespace lockstep::cli {
 
 /// A hook that was run as PyTorch's communication hook, and what came of it.
-struct HookInPyTorch {
-  std::string from;  ///< "built-in", "user", "experiment"
-  plugin::HookInfo info;
-  plugin::ChosenHook chosen;
+struct HookInPyTorch : HookToVerify {
   plugin::PyTorchComparison outcome;
 
   /// Whether it did what it does in the engine, or is refused there.

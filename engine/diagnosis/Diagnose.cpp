@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 #include <tuple>
 #include <utility>
 
 #include "engine/analysis/Lateness.h"
+#include "engine/base/StartingLarge.h"
 #include "engine/diagnosis/Rule.h"
 
 namespace lockstep::diagnosis {
@@ -128,9 +128,7 @@ std::string textOf(const Diagnosis& diagnosis) {
   }
   for (std::size_t i = 0; i < diagnosis.findings.size(); ++i) {
     const Finding& finding = diagnosis.findings[i];
-    const auto first = static_cast<unsigned char>(finding.title.front());
-    text += fmt::format("{}. {}{}\n", i + 1, static_cast<char>(std::toupper(first)),
-                        finding.title.substr(1));
+    text += fmt::format("{}. {}\n", i + 1, base::startingLarge(finding.title));
     for (const std::string& line : {finding.sentence, savingText(finding), finding.remedy}) {
       text += line.empty() ? "" : "   " + line + "\n";
     }

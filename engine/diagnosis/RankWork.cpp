@@ -22,7 +22,7 @@ using trace::EventKind;
 
 // More steps make a mean no surer, and a long run would be all in memory twice.
 constexpr std::uint32_t kMostSteps = 512;
-constexpr std::size_t kWorthTwoThreads = 64;  // ranks that one is compared with
+constexpr std::size_t kManyRanks = 64;  // to compare one part of a step with
 
 /// One step of one rank, as its spans tell it.
 struct StepSpans {
@@ -291,8 +291,11 @@ std::vector<Excess> excessOf(const std::vector<RankWork>& work, int rank) {
   const auto own =
       std::find_if(work.begin(), work.end(), [&](const RankWork& of) { return of.rank() == rank; });
   std::vector<Excess> all(own == work.end() ? 0 : own->parts().size());
-  const std::size_t worthTwoThreads = work.size() < kWorthTwoThreads ? all.size() + 1 : 2;
-  base::inHalves(all.size(), worthTwoThreads, [&](std::size_t from, std::size_t to) {
+  // What takes long is not that a rank has many parts but that each is compared with many ranks: it
+  // is those that make a second thread worth while, then for two parts already.
+  constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
+  const std::size_t worthwhile = work.size() < kManyRanks ? kNever : 2;
+  base::inHalves(all.size(), worthwhile, [&](std::size_t from, std::size_t to) {
     for (std::size_t part = from; part < to; ++part) {
       all[part] = excessOfPart(work, *own, own->parts()[part]);
     }

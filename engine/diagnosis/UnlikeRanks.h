@@ -18,12 +18,11 @@ namespace lockstep::diagnosis {
 // measured steps are set against the middle one of the other ranks in the same step. A rank is
 // unlike the rest
 //   - by what it computes or transfers: where the interval of its mean excess (BlockBootstrap.h),
-//   of
-//     99 % over all ranks and both figures together, lies above what the rule of a late rank asks
-//     (Note [Lateness]): a share of the step, some ms, and the waits for cores. And where the
+//     of 99 % over all ranks and both figures together, lies above what the rule of a late rank
+//     asks (Note [Lateness]): a share of the step, some ms, and the waits for cores. And where the
 //     excess is beyond kSpreads spreads of the ranks' own means, since ranks of several sorts are
-//     no outliers of each other. The spread is the median of their distances from the median; fewer
-//     ranks than kFewestForSpread have none, and are not judged by this;
+//     no outliers of each other. The spread is the median of their distances from the median;
+//     fewer ranks than kFewestForSpread have none, and are not judged by this;
 //   - where it is late by Note [Lateness]. What it computes or transfers longer is then named as
 //     what makes it late, if that explains kExplains of it.
 // Where this befalls most ranks of a host, it is the host that is unlike the rest (StruckHosts.h).

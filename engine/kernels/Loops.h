@@ -245,48 +245,39 @@ void range(const float* in, std::size_t n, float* least, float* greatest) {
   }
 }
 
-double absoluteSum(const float* in, std::size_t n) {
-  double total = 0;
+/// The sum of what `term` says of each of n places: in lanes, over runs short enough for them.
+template <typename Lane, typename Total, std::size_t kRun, typename Term>
+Total sumOf(std::size_t n, const Term& term) {
+  Total total = 0;
   std::size_t i = 0;
-  constexpr std::size_t kRun = 4096;  // short enough for sums in fp32
   while (i < n) {
-    float lanes[kBlock] = {};
+    Lane lanes[kBlock] = {};
     const std::size_t end = n - i < kRun ? n : i + kRun;
     for (; i + kBlock <= end; i += kBlock) {
       for (std::size_t j = 0; j < kBlock; ++j) {
-        lanes[j] += std::bit_cast<float>(bitsOf(in[i + j]) & 0x7FFFFFFFU);
+        lanes[j] += term(i + j);
       }
     }
     for (; i < end; ++i) {
-      lanes[0] += std::fabs(in[i]);
+      lanes[0] += term(i);
     }
-    for (const float lane : lanes) {
+    for (const Lane lane : lanes) {
       total += lane;
     }
   }
   return total;
 }
 
+constexpr std::size_t kFloats = 4096;                // that a lane in fp32 may add up
+constexpr std::size_t kOnes = std::size_t{1} << 20;  // that one of whole numbers may
+
+double absoluteSum(const float* in, std::size_t n) {
+  return sumOf<float, double, kFloats>(
+      n, [in](std::size_t i) { return std::bit_cast<float>(magnitudeOf(in[i])); });
+}
+
 double dot(const float* a, const float* b, std::size_t n) {
-  double total = 0;
-  std::size_t i = 0;
-  constexpr std::size_t kRun = 4096;
-  while (i < n) {
-    float lanes[kBlock] = {};
-    const std::size_t end = n - i < kRun ? n : i + kRun;
-    for (; i + kBlock <= end; i += kBlock) {
-      for (std::size_t j = 0; j < kBlock; ++j) {
-        lanes[j] += a[i + j] * b[i + j];
-      }
-    }
-    for (; i < end; ++i) {
-      lanes[0] += a[i] * b[i];
-    }
-    for (const float lane : lanes) {
-      total += lane;
-    }
-  }
-  return total;
+  return sumOf<float, double, kFloats>(n, [a, b](std::size_t i) { return a[i] * b[i]; });
 }
 
 void quantize(const float* in, std::uint8_t* out, std::size_t n, float inverseScale, float zero) {
@@ -373,25 +364,8 @@ void addSigns(const std::uint8_t* bits, float* to, std::size_t n, float magnitud
 
 std::size_t countAtLeast(const float* in, std::size_t n, float threshold) {
   const std::uint32_t least = magnitudeOf(threshold);
-  std::size_t total = 0;
-  std::size_t i = 0;
-  constexpr std::size_t kRun = std::size_t{1} << 20;
-  while (i < n) {
-    std::uint32_t lanes[kBlock] = {};
-    const std::size_t end = n - i < kRun ? n : i + kRun;
-    for (; i + kBlock <= end; i += kBlock) {
-      for (std::size_t j = 0; j < kBlock; ++j) {
-        lanes[j] += magnitudeOf(in[i + j]) >= least ? 1U : 0U;
-      }
-    }
-    for (; i < end; ++i) {
-      lanes[0] += magnitudeOf(in[i]) >= least ? 1U : 0U;
-    }
-    for (const std::uint32_t lane : lanes) {
-      total += lane;
-    }
-  }
-  return total;
+  return sumOf<std::uint32_t, std::size_t, kOnes>(
+      n, [in, least](std::size_t i) { return magnitudeOf(in[i]) >= least ? 1U : 0U; });
 }
 
 /// Which of kBlock elements have a magnitude of at least `least`, a bit each.

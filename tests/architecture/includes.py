@@ -66,6 +66,8 @@ ONE_PLACE = [
     (re.compile(r"""== 1 \? (QStringLiteral\(|tr\()?"(✕ )?(1 )?([a-z]*)"\)? : """
                 r"""(QStringLiteral\(|tr\()?"(✕ )?(%1 )?\4s"""),
      ("engine/base/NumberText.", "engine/store/detail/Errors."), NUMBER),
+    (re.compile(r"\btoupper\(|\.toUpper\(\)"), ("engine/base/StartingLarge.h",),
+     "a clause becomes a sentence by engine/base/StartingLarge.h, in the studio by ui/model's"),
 ]
 
 # What kinds of events mean: five of them in a row, or three compared one after the other, are a list.
@@ -203,7 +205,9 @@ def self_test():
              ("engine/launch/A.cpp", "std::string ranksText(const std::vector<int>& ranks) {"),
              ("engine/import/A.cpp", '  fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s",'),
              ("app/cli/A.cpp", '  fmt::format("{} {}", n, n == 1 ? "step" : "steps");'),
-             ("ui/panels/A.cpp", '  n == 1 ? tr("1 row") : tr("%1 rows").arg(n);')]
+             ("ui/panels/A.cpp", '  n == 1 ? tr("1 row") : tr("%1 rows").arg(n);'),
+             ("ui/panels/A.cpp", "  text[0] = text[0].toUpper();"),
+             ("engine/launch/A.cpp", "  text[0] = static_cast<char>(std::toupper(text[0]));")]
     once = [("ui/table/A.h", "class A : public QAbstractTableModel {"),
             ("ui/panels/A.h", "class A : public QAbstractListModel {"),
             ("ui/model/BackgroundJob.h", "  QMetaObject::invokeMethod("),

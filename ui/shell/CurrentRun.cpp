@@ -4,7 +4,7 @@
 #include <QTimer>
 #include <QUndoStack>
 
-#include "ui/panels/findings/FindingWords.h"
+#include "ui/model/StartingLarge.h"
 #include "ui/panels/runs/RunLabel.h"
 #include "ui/shell/Frame.h"
 #include "ui/shell/InspectorOpening.h"

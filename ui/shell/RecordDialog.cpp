@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ui/model/StartingLarge.h"
 #include "ui/panels/Labels.h"
 #include "ui/panels/Layouts.h"
 
@@ -24,12 +25,8 @@ constexpr int kMostIterations = 1'000'000;
 constexpr int kMostMb = 1'000'000'000;
 
 /// A sentence that stands alone.
-QString asSentence(QString text) {
-  if (!text.isEmpty()) {
-    text[0] = text[0].toUpper();
-    text += '.';
-  }
-  return text;
+QString asSentence(const QString& text) {
+  return text.isEmpty() ? text : startingLarge(text.toStdString()) + '.';
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "engine/base/StartingLarge.h"
 #include "engine/diagnosis/rules/Judges.h"
 
 namespace lockstep::diagnosis {
@@ -14,7 +15,7 @@ std::string asSentence(std::string text) {
   if (text.empty()) {
     return "Nobody said why.";
   }
-  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  text = base::startingLarge(std::move(text));
   return text.back() == '.' ? text : text + ".";
 }
 

@@ -117,6 +117,11 @@ int lk_board_follows(const lk_board* board);
 lk_flight* lk_board_begin(lk_board* board, long long key, uint64_t queued, uint8_t operation,
                           uint64_t bytes, int bucket);
 
+/* What stands in a place of the board, under way or not; NULL where there is no such place. */
+static inline lk_flight* lk_board_at(lk_board* board, long place) {
+  return place >= 0 && place < kOpen ? &board->open[place] : NULL;
+}
+
 /* It has ended now, as far as we hear. */
 void lk_board_end(lk_board* board, lk_flight* flight);
 

@@ -54,7 +54,7 @@ static int call_when_done(lk_flights* self, PyMethodDef* method, int place, uint
 
 /* The flight that a callback was made for; NULL where it has ended. */
 static lk_flight* flight_in(lk_board* board, int place, uint32_t life) {
-  lk_flight* flight = place >= 0 && place < kOpen ? &board->open[place] : NULL;
+  lk_flight* flight = lk_board_at(board, place);
   return flight != NULL && flight->key >= 0 && flight->life == life ? flight : NULL;
 }
 

@@ -150,15 +150,24 @@ static PyObject* flights_begin(PyObject* object, PyObject* args) {
   return PyLong_FromLong((long)(flight - self->board.open));
 }
 
+/* Takes (place, future); the future is borrowed. Returns 0 where that is not what was given. */
+static int flight_and_future(lk_flights* self, PyObject* args, lk_flight** flight,
+                             PyObject** future) {
+  int place = -1;
+  if (!PyArg_ParseTuple(args, "iO", &place, future)) {
+    return 0;
+  }
+  *flight = lk_board_at(&self->board, place);
+  return 1;
+}
+
 /* follow(place, future) */
 static PyObject* flights_follow(PyObject* object, PyObject* args) {
   lk_flights* self = (lk_flights*)object;
-  int place = -1;
+  lk_flight* flight = NULL;
   PyObject* future = NULL;
-  if (!PyArg_ParseTuple(args, "iO", &place, &future)) {
-    return NULL;
-  }
-  if (place >= 0 && place < kOpen && !lk_end_with(self, &self->board.open[place], future)) {
+  if (!flight_and_future(self, args, &flight, &future) ||
+      (flight != NULL && !lk_end_with(self, flight, future))) {
     return NULL;
   }
   Py_RETURN_NONE;
@@ -167,12 +176,10 @@ static PyObject* flights_follow(PyObject* object, PyObject* args) {
 /* result(place, future) -> future of the one tensor; with it ends what is in the place, -1: nothing */
 static PyObject* flights_result(PyObject* object, PyObject* args) {
   lk_flights* self = (lk_flights*)object;
-  int place = -1;
+  lk_flight* flight = NULL;
   PyObject* future = NULL;
-  if (!PyArg_ParseTuple(args, "iO", &place, &future)) {
-    return NULL;
-  }
-  return lk_result_of(self, place >= 0 && place < kOpen ? &self->board.open[place] : NULL, future);
+  return flight_and_future(self, args, &flight, &future) ? lk_result_of(self, flight, future)
+                                                         : NULL;
 }
 
 /* landed(place) -> (sequence, step, bucket, operation, bytes), or None where it has ended: a device
@@ -183,7 +190,7 @@ static PyObject* flights_landed(PyObject* object, PyObject* number) {
   if (PyErr_Occurred() != NULL) {
     return NULL;
   }
-  lk_flight* flight = place >= 0 && place < kOpen ? &self->board.open[place] : NULL;
+  lk_flight* flight = lk_board_at(&self->board, place);
   if (flight == NULL || flight->key < 0) {
     Py_RETURN_NONE;
   }

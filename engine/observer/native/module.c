@@ -149,43 +149,6 @@ static PyObject* memory_ends(Memory* self, PyObject* args) {
   return PyLong_FromUnsignedLongLong(end);
 }
 
-/* offsets(lane, kind, origin, step, ns, buckets): an instant for each offset in ns from `origin`
- * that is above 0, its index as the value and buckets[index] as the bucket. */
-static PyObject* memory_offsets(Memory* self, PyObject* args) {
-  unsigned lane = 0;
-  unsigned kind = 0;
-  unsigned long long origin = 0;
-  unsigned step = 0;
-  PyObject* offsets = NULL;
-  PyObject* buckets = NULL;
-  if (!PyArg_ParseTuple(args, "IIKIOO", &lane, &kind, &origin, &step, &offsets, &buckets)) {
-    return NULL;
-  }
-  lk_lane* into = lane_of(self, lane);
-  const Py_ssize_t count = into == NULL ? -1 : PyList_Size(offsets);
-  if (count < 0 || PyList_Size(buckets) < 0) {
-    return NULL;
-  }
-  if (PyList_Size(buckets) < count) {
-    PyErr_SetString(PyExc_ValueError, "a bucket is missing");
-    return NULL;
-  }
-  /* The rate of the clock once, and not for each. */
-  const double ticks_per_ns = (double)lk_observer_ticks_of(self->observer, 1000000000) / 1e9;
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    const long long ns = PyLong_AsLongLong(PyList_GetItem(offsets, i));
-    const unsigned long bucket = PyLong_AsUnsignedLong(PyList_GetItem(buckets, i));
-    if (PyErr_Occurred() != NULL) {
-      return NULL;
-    }
-    if (ns > 0) {
-      const uint64_t at = origin + (uint64_t)((double)ns * ticks_per_ns);
-      lk_lane_span(into, (uint16_t)kind, at, at, step, (uint16_t)bucket, (uint64_t)i, 0);
-    }
-  }
-  Py_RETURN_NONE;
-}
-
 static PyObject* memory_send(Memory* self, PyObject* args) {
   const char* text = NULL;
   Py_ssize_t bytes = 0;
@@ -328,8 +291,6 @@ static PyMethodDef memory_methods[] = {
      "span(lane, kind, start, end, step, bucket=NONE, value=0, detail=0)"},
     {"ends", (PyCFunction)memory_ends, METH_VARARGS,
      "ends(lane, kind, start, step, bucket=NONE, value=0, detail=0) -> now"},
-    {"offsets", (PyCFunction)memory_offsets, METH_VARARGS,
-     "offsets(lane, kind, origin, step, ns, buckets)"},
     {"send", (PyCFunction)memory_send, METH_VARARGS, "send(json) -> whether it fitted"},
     {"enter", (PyCFunction)memory_enter, METH_VARARGS, "enter(phase, step) -> now"},
     {"turn", (PyCFunction)memory_turn, METH_VARARGS,

@@ -8,6 +8,7 @@
 
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/model/Feed.h"
+#include "tests/ui/model/FirstSpan.h"
 #include "ui/model/Format.h"
 
 namespace lockstep::ui {
@@ -23,19 +24,8 @@ class SpanFacts : public testing::Test {
     model_.applyUpdate(test::demoRun(options));
   }
 
-  // The first span of a kind in a step of a rank.
   Span first(EventKind kind, std::uint32_t step, int rank = 0) {
-    const int lane = laneId(rank, laneRoleOf(kind));
-    const auto& rows = model_.lane(lane)->rows;
-    for (int row = 0; row < static_cast<int>(rows.size()); ++row) {
-      for (std::size_t i = 0; i < rows[static_cast<std::size_t>(row)].size(); ++i) {
-        const Span span = model_.spanAt(lane, row, i);
-        if (span.kind == kind && span.step == step) {
-          return span;
-        }
-      }
-    }
-    return {};
+    return test::firstSpan(model_, kind, step, rank);
   }
 
   QString value(const Span& span, const char* name) {

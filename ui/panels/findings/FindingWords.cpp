@@ -6,6 +6,7 @@
 
 #include "engine/base/NumberText.h"
 #include "ui/model/Format.h"
+#include "ui/model/StartingLarge.h"
 #include "ui/panels/CurrentPalette.h"
 
 namespace lockstep::ui {
@@ -24,14 +25,6 @@ QString msOf(double value) {
 }
 
 }  // namespace
-
-QString startingLarge(const std::string& text) {
-  QString words = QString::fromStdString(text);
-  if (!words.isEmpty()) {
-    words[0] = words[0].toUpper();
-  }
-  return words;
-}
 
 FindingTone toneOf(const Finding& finding) {
   switch (finding.weight) {

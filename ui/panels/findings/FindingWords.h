@@ -21,9 +21,6 @@ FindingTone toneOf(const diagnosis::Finding& finding);
 /// In the theme that holds.
 QColor inkOf(FindingTone tone);
 
-/// A clause as a sentence begins.
-QString startingLarge(const std::string& text);
-
 /// What stands beside the tabs.
 struct FindingsHeadline {
   FindingTone tone = FindingTone::kUnknown;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "ui/model/Format.h"
+#include "ui/model/StartingLarge.h"
 #include "ui/panels/CurrentPalette.h"
 
 namespace lockstep::ui {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/base/StartingLarge.h"
 #include "engine/experiment/FieldText.h"
 #include "ui/panels/Labels.h"
 #include "ui/panels/Layouts.h"
@@ -104,7 +105,7 @@ void FaultList::addBox() {
   fault.box = fill(new QWidget, rows);
   for (const Field& field : experiment::faultSchema()) {
     Field shown = field;
-    shown.label[0] = static_cast<char>(std::toupper(shown.label[0]));
+    shown.label = base::startingLarge(shown.label);
     std::replace(shown.label.begin(), shown.label.end(), '_', ' ');
     auto* editor = new FieldEditor(shown);
     const std::string leaf = leafOf(field);

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "engine/experiment/FieldText.h"
+#include "ui/model/StartingLarge.h"
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/Labels.h"
 #include "ui/panels/setup/SetupDraft.h"
@@ -56,9 +57,8 @@ QString rangeText(const experiment::Field& field) {
   const bool list = field.type == FieldType::kIntegerList || field.type == FieldType::kRealList ||
                     field.type == FieldType::kTextList;
   if (bounded || list) {
-    QString allowed = text(experiment::allowedValues(field));
-    allowed[0] = allowed[0].toUpper();
-    parts << allowed + (list ? QObject::tr(", with commas.") : QStringLiteral("."));
+    parts << startingLarge(experiment::allowedValues(field)) +
+                 (list ? QObject::tr(", with commas.") : QStringLiteral("."));
   }
   if (!field.initial.empty()) {
     QString initial = text(experiment::typedText(field, field.initial));

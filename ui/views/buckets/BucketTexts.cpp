@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ui/model/Format.h"
+#include "ui/model/StartingLarge.h"
 #include "ui/views/buckets/BucketFacts.h"
 
 namespace lockstep::ui {
@@ -241,8 +242,7 @@ QString whyNoBuckets(const RunModel* model, BucketStories& stories) {
     // A run may say itself why it has none.
     const auto& facts = model->ranks().front().environment;
     if (const auto why = facts.find(trace::kNoBuckets); why != facts.end()) {
-      const QString text = QString::fromStdString(why->second);
-      return text.left(1).toUpper() + text.mid(1) + QLatin1Char('.');
+      return startingLarge(why->second) + QLatin1Char('.');
     }
   }
   if (model->isLive()) {

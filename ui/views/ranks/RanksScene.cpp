@@ -9,6 +9,7 @@
 #include "ui/chart/Card.h"
 #include "ui/chart/Plot.h"
 #include "ui/model/Format.h"
+#include "ui/model/StartingLarge.h"
 
 namespace lockstep::ui {
 namespace {
@@ -41,9 +42,7 @@ QString headlineOf(const diagnosis::RankLikeness& likeness) {
     unlike += of.ranks.size();
   }
   if (unlike == 0) {
-    QString text = QString::fromStdString(diagnosis::unlikeText(likeness));
-    text[0] = text[0].toUpper();
-    return text;
+    return startingLarge(diagnosis::unlikeText(likeness));
   }
   return QStringLiteral("%1 of %2 stand out")
       .arg(unlike)

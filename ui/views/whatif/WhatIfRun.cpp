@@ -7,6 +7,7 @@
 #include "engine/base/NumberText.h"
 #include "engine/cost/ForecastText.h"
 #include "engine/diagnosis/WantedChange.h"
+#include "ui/model/StartingLarge.h"
 #include "ui/views/whatif/WhatIfWords.h"
 
 namespace lockstep::ui {
@@ -89,9 +90,7 @@ std::shared_ptr<const WhatIfRun> whatIfRun(std::shared_ptr<const AnalysedRun> ru
 }
 
 QString cannotTellSentence(const base::Error& error) {
-  QString text = QString::fromStdString(cost::cannotTellText(error));
-  text[0] = text[0].toUpper();
-  return text + QLatin1Char('.');
+  return startingLarge(cost::cannotTellText(error)) + QLatin1Char('.');
 }
 
 }  // namespace lockstep::ui

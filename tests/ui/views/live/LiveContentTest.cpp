@@ -1,4 +1,3 @@
-#include "engine/trace/Event.h"
 #include "ui/views/live/LiveContent.h"
 
 #include <gtest/gtest.h>
@@ -9,22 +8,24 @@
 #include <optional>
 #include <vector>
 
+#include "engine/trace/Event.h"
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/model/Feed.h"
-#include "ui/canvas/TextMetrics.h"
+#include "tests/ui/views/live/LookAtLive.h"
 #include "ui/model/Format.h"
 #include "ui/views/live/LiveBuckets.h"
 #include "ui/views/live/LivePicture.h"
-#include "ui/views/live/LiveScene.h"
 #include "ui/views/live/LiveTable.h"
 
 namespace lockstep::ui {
 namespace {
 
+using test::analysed;
+using test::demoWithLateRank;
 using test::Feed;
+using test::kMs;
+using test::look;
 using trace::EventKind;
-
-constexpr std::uint64_t kMs = 1'000'000;
 
 /// Rank 0 ends a step every 10 ms, rank 1 every 20 ms; the file says that two ranks train.
 trace::RunUpdate twoSpeeds() {
@@ -37,13 +38,6 @@ trace::RunUpdate twoSpeeds() {
   feed.update.info->worldSize = 2;
   feed.update.info->state = trace::RunState::kFinished;
   return feed.take();
-}
-
-LiveContent look(const RunModel& model, std::shared_ptr<const AnalysedRun> run = nullptr) {
-  LiveFeed feed;
-  feed.setModel(&model);
-  feed.update(std::move(run));
-  return liveContent(model, feed, model.extent().endNs);
 }
 
 TEST(LiveContentTest, TheSlowestRankSetsTheSpeed) {
@@ -172,50 +166,19 @@ TEST(LiveContentTest, ABucketIsReducedWhenItsStepHasEnded) {
 }
 
 TEST(LiveContentTest, OfManyRanksTheLowestTheMiddleAndTheHighestHaveACurve) {
-  Feed feed(9);
-  for (int rank = 0; rank < 9; ++rank) {
-    // Rank 4 is the fastest, rank 7 the slowest.
-    const std::uint64_t each = (rank == 4 ? 5 : rank == 7 ? 30 : 10) * kMs;
-    for (std::uint32_t step = 0; step < 10; ++step) {
-      feed.span(2 * rank + 1, EventKind::kStep, step * each, (step + 1) * each, step);
-    }
-  }
   RunModel model;
-  model.applyUpdate(feed.take());
+  model.applyUpdate(test::nineSpeeds());
   const LiveContent content = look(model);
   ASSERT_EQ(content.throughput.size(), 3u);
   EXPECT_EQ(content.throughput.front().rank, 7);
   EXPECT_EQ(content.throughput.back().rank, 4);
   EXPECT_TRUE(content.loss.empty()) << "none was reported";
   EXPECT_EQ(content.ranks.size(), 9u) << "the table has all";
-  DisplayList list;
-  LiveScene(model, content, Palette::of(Theme::kLight), {QSizeF(1200, 760), std::nullopt})
-      .draw(list);
-  const auto& texts = list.texts();
-  for (const char* text : {"Throughput, extremes of 9 ranks", "All 9 ranks"}) {
-    EXPECT_TRUE(std::ranges::any_of(texts, [&](const QString& said) {
-      return said.startsWith(QString::fromLatin1(text));
-    })) << text;
-  }
 }
 
-// Rank 8 has only begun: where it alone is, or is not, nothing is said of all.
 TEST(LiveContentTest, OfManyRanksAllLieInABand) {
-  Feed feed(9);
-  for (int rank = 0; rank < 9; ++rank) {
-    for (std::uint32_t step = 0; step < (rank == 8 ? 2u : 40u); ++step) {
-      feed.span(2 * rank + 1, EventKind::kStep, step * 10 * kMs, (step + 1) * 10 * kMs, step);
-      trace::MetricRow loss;
-      loss.rank = rank;
-      loss.name = "loss";
-      loss.step = step;
-      loss.ticks = (step + 1) * 10 * kMs;
-      loss.value = rank;
-      feed.update.metrics.push_back(loss);
-    }
-  }
   RunModel model;
-  model.applyUpdate(feed.take());
+  model.applyUpdate(test::nineInABand());
   const LiveContent content = look(model);
   ASSERT_FALSE(content.lossBand.places.empty());
   EXPECT_EQ(content.lossBand.places.front().most, 8);
@@ -228,11 +191,6 @@ TEST(LiveContentTest, OfManyRanksAllLieInABand) {
   for (const RankBand::Place& place : content.throughputBand.places) {
     EXPECT_NEAR(place.half, 100, 1);
   }
-  DisplayList list;
-  LiveScene(model, content, Palette::of(Theme::kLight), {QSizeF(1400, 760), std::nullopt})
-      .draw(list);
-  EXPECT_TRUE(std::ranges::count(list.texts(), QStringLiteral("middle half")) == 2)
-      << "of both charts";
   EXPECT_EQ(content.throughput.size(), 3u) << "the extremes are named";
 }
 
@@ -323,20 +281,10 @@ TEST(LiveContentTest, ShowsLossAndThroughputOfEachRank) {
   EXPECT_NE(content.tile(LiveFigure::kLoss).value, QStringLiteral("unknown"));
 }
 
-/// The demo whose rank 1 is late beyond doubt.
-test::DemoOptions demoWithLateRank() {
-  test::DemoOptions options;
-  options.slowFactor = 1.6;
-  return options;
-}
-
 TEST(LiveContentTest, TakesItsOverlapFromTheAnalysis) {
   RunModel model;
   model.applyUpdate(test::demoRun(demoWithLateRank()));
-  auto run = std::make_shared<AnalysedRun>();
-  const trace::RunUpdate update = test::demoRun(demoWithLateRank());
-  run->data.take(update);
-  run->analysis = analysis::analyse(run->data);
+  const auto run = analysed(test::demoRun(demoWithLateRank()));
   const LiveContent content = look(model, run);
   EXPECT_EQ(content.tile(LiveFigure::kLateRank).value, QStringLiteral("rank 1"));
   EXPECT_EQ(content.tile(LiveFigure::kOverlap).value, formatPercent(*run->analysis.overlapPercent))
@@ -361,9 +309,7 @@ TEST(LiveContentTest, NamesNoLateRankWhomTheHostsClocksCannotTell) {
     for (trace::RankInfo& rank : *update.ranks) {
       rank.host = rank.rank;  // the demo has two
     }
-    auto run = std::make_shared<AnalysedRun>();
-    run->data.take(update);
-    run->analysis = analysis::analyse(run->data);
+    const auto run = analysed(update);
     trace::RunUpdate hosts;
     hosts.hosts = update.hosts;
     hosts.ranks = update.ranks;
@@ -396,13 +342,7 @@ TEST(LiveContentTest, SaysWhereARunDivergedWhileItStillRuns) {
 
 TEST(LiveContentTest, ALossThatIsNoNumberIsSaidAndMarked) {
   RunModel model;
-  trace::RunUpdate run = test::demoRun();
-  for (trace::MetricRow& metric : run.metrics) {
-    if (metric.name == "loss" && metric.rank == 0 && metric.step >= 30) {
-      metric.value = std::nan("");
-    }
-  }
-  model.applyUpdate(run);
+  model.applyUpdate(test::demoThatLosesItsLoss());
   const LiveContent content = look(model);
   EXPECT_EQ(content.tile(LiveFigure::kLoss).value, QStringLiteral("not a number"));
   EXPECT_EQ(content.loss[0].lostAt, 30.0);
@@ -410,25 +350,11 @@ TEST(LiveContentTest, ALossThatIsNoNumberIsSaidAndMarked) {
   EXPECT_EQ(content.loss[1].lostAt, std::nullopt);
   ASSERT_TRUE(content.ranks[0].loss.has_value());
   EXPECT_TRUE(std::isnan(*content.ranks[0].loss));
-  DisplayList list;
-  LiveScene(model, content, Palette::of(Theme::kLight), {QSizeF(1200, 900), std::nullopt})
-      .draw(list);
-  EXPECT_EQ(std::count(list.texts().begin(), list.texts().end(),
-                       QStringLiteral("no finite number, first in iteration 30, rank 0")),
-            1);
   const auto rows = liveRows(std::make_shared<LiveContent>(content), nullptr);
   const auto& columns = rows->columns();
   const auto loss = std::ranges::find(columns, QString("Loss"), &TableRows::Column::title);
   ASSERT_NE(loss, columns.end());
   EXPECT_EQ(rows->text(0, static_cast<std::size_t>(loss - columns.begin())), "NaN");
-}
-
-/// The demo and what the analysis says of it.
-std::shared_ptr<AnalysedRun> analysed(const trace::RunUpdate& update) {
-  auto run = std::make_shared<AnalysedRun>();
-  run->data.take(update);
-  run->analysis = analysis::analyse(run->data);
-  return run;
 }
 
 TEST(LiveContentTest, SaysOverWhatEachFigureOfAnEndedRunIs) {
@@ -446,17 +372,6 @@ TEST(LiveContentTest, SaysOverWhatEachFigureOfAnEndedRunIs) {
             "which communication was in flight, in percent: the median over iterations of the rank "
             "whose communication is exposed most.");
   EXPECT_EQ(content.tile(LiveFigure::kOverlap).note, "hidden, rank 0");
-  // Read whole in the narrowest window in which six tiles stand in a row.
-  DisplayList list;
-  LiveScene(model, content, Palette::of(Theme::kLight), {QSizeF(980, 700), std::nullopt})
-      .draw(list);
-  for (const LiveFigure figure : {LiveFigure::kStepsPerSecond, LiveFigure::kOverlap}) {
-    const QString& note = content.tile(figure).note;
-    EXPECT_TRUE(std::ranges::any_of(list.commands(), [&](const DisplayList::Command& command) {
-      return command.op == DisplayList::Op::kText && list.textOf(command) == note &&
-             command.rect.width() >= textWidth(note, FontRole::kSmall);
-    })) << note.toStdString();
-  }
   EXPECT_EQ(content.tile(LiveFigure::kExposed).definition,
             "Time of an iteration, in ms, in which communication was in flight and the rank did "
             "not compute: the median over iterations of the rank that has most of it. The overlap "
@@ -543,109 +458,6 @@ TEST(LiveContentTest, DoesNotSayThatARunFailedWhoseRecorderDied) {
   run.info->state = trace::RunState::kRecorderDied;
   model.applyUpdate(run);
   EXPECT_EQ(look(model).problem, "The recorder died: how the run ended is not known.");
-}
-
-TEST(LiveSceneTest, FitsIntoNarrowAndWideFrames) {
-  RunModel model;
-  model.applyUpdate(test::demoRun());
-  const LiveContent content = look(model);
-  for (const QSizeF size : {QSizeF(420, 900), QSizeF(900, 640), QSizeF(2000, 1200)}) {
-    const LiveScene scene(model, content, Palette::of(Theme::kLight), {size, std::nullopt});
-    for (int i = 0; i < kLiveFigures; ++i) {
-      const QRectF tile = scene.tileRect(static_cast<LiveFigure>(i));
-      EXPECT_GE(tile.left(), 0);
-      EXPECT_LE(tile.right(), size.width());
-      EXPECT_LT(tile.bottom(), scene.timeline().top());
-    }
-    EXPECT_FALSE(scene.cells().empty());
-    for (const LiveScene::Cell& cell : scene.cells()) {
-      EXPECT_GT(cell.rect.width(), 4);
-      EXPECT_LE(cell.rect.right(), size.width());
-    }
-    EXPECT_LE(scene.lossChart().bottom(), size.height());
-  }
-}
-
-// In the window the verdict says it, right above.
-TEST(LiveSceneTest, HowARunEndedIsSaidInAPictureAloneAndThereInFull) {
-  RunModel model;
-  model.applyUpdate(test::demoRun());
-  LiveContent content = look(model);
-  content.problem = QStringLiteral(
-      "rank 1 was ended by SIGKILL 157 ms into iteration 40, rank 0 lost the connection to it "
-      "after 0.3 s in allreduce of bucket 0 and ended");
-  const auto texts = [&](bool alone) {
-    DisplayList list;
-    LiveScene(model, content, Palette::of(Theme::kLight), {QSizeF(500, 900), std::nullopt, alone})
-        .draw(list);
-    QStringList all;
-    for (const QString& text : list.texts()) {
-      all << text;
-    }
-    return all;
-  };
-  EXPECT_FALSE(texts(false).join(' ').contains("SIGKILL"));
-  const QStringList alone = texts(true);
-  EXPECT_TRUE(alone.join(' ').contains(content.problem)) << "on several lines";
-  EXPECT_FALSE(alone.contains(content.problem)) << "which are as wide as the picture";
-}
-
-// The windows of 1,280x800 and of a screen at 200 % leave this to the view.
-TEST(LiveSceneTest, EachOfAFewRanksIsInSight) {
-  constexpr double kAboveLanes = 24 + timeline_metrics::kRulerHeight;
-  for (const int ranks : {2, 3, 8}) {
-    RunModel model;
-    model.applyUpdate(test::demoRun({.ranks = ranks, .steps = 10}));
-    const LiveContent content = look(model);
-    for (const QSizeF size :
-         {QSizeF(970, 540), QSizeF(970, 475), QSizeF(1150, 640), QSizeF(2200, 1200)}) {
-      const LiveScene scene(model, content, Palette::of(Theme::kLight), {size, std::nullopt});
-      const TimelineLayout& lanes = scene.lanes();
-      EXPECT_LE(scene.lossChart().bottom(), size.height());
-      if (scene.timeline().isEmpty()) {
-        EXPECT_LE(size.height(), 475);
-        continue;
-      }
-      const std::size_t shown =
-          lanes.lines().empty() ? lanes.ranks().size() : lanes.lines().lines().size();
-      EXPECT_EQ(shown, static_cast<std::size_t>(ranks)) << size.height();
-      EXPECT_LE(lanes.height() - timeline_metrics::kRankGap - scene.lanesFrom(),
-                scene.timeline().height() - kAboveLanes)
-          << ranks << " ranks in " << size.height();
-    }
-  }
-}
-
-TEST(LiveSceneTest, RanksThatAreUnlikeTheRestShowTheirBucketsFirst) {
-  RunModel model;
-  model.applyUpdate(test::demoRun({.ranks = 9, .steps = 10}));
-  LiveContent content = look(model);
-  content.unlike = {7, 4};
-  const LiveScene scene(model, content, Palette::of(Theme::kLight),
-                        {QSizeF(1200, 760), std::nullopt});
-  std::vector<int> shown;
-  for (const LiveScene::Cell& cell : scene.cells()) {
-    const int rank = content.ranks[cell.rank].rank;
-    if (shown.empty() || shown.back() != rank) {
-      shown.push_back(rank);
-    }
-  }
-  EXPECT_EQ(shown, (std::vector<int>{7, 4, 0, 1}));
-  EXPECT_TRUE(scene.lanes().lines().isUnlike(7)) << "its line is marked, too";
-}
-
-// As when the run has failed and its reason takes a line.
-TEST(LiveSceneTest, ChartsStayInSightInALowFrame) {
-  RunModel model;
-  model.applyUpdate(test::demoRun());
-  LiveContent content = look(model);
-  content.problem = QStringLiteral("rank 1 was killed");
-  for (const QSizeF size : {QSizeF(1000, 420), QSizeF(700, 420), QSizeF(1000, 300)}) {
-    const LiveScene scene(model, content, Palette::of(Theme::kLight), {size, std::nullopt, true});
-    EXPECT_LE(scene.lossChart().bottom(), size.height()) << size.width();
-    EXPECT_GE(scene.lossChart().height(), 80) << size.width();
-    EXPECT_FALSE(scene.timeline().contains(scene.lossChart().center()));
-  }
 }
 
 }  // namespace

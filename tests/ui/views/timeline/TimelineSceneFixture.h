@@ -9,6 +9,7 @@
 
 #include "engine/trace/Event.h"
 #include "tests/ui/model/DemoRun.h"
+#include "tests/ui/model/FirstSpan.h"
 #include "ui/views/timeline/FirstLook.h"
 #include "ui/views/timeline/TimelineScene.h"
 
@@ -40,17 +41,7 @@ class TimelineSceneFixture : public testing::Test {
   }
 
   Span first(trace::EventKind kind, std::uint32_t step, int rank = 0) {
-    const int lane = laneId(rank, laneRoleOf(kind));
-    const auto& rows = model_.lane(lane)->rows;
-    for (int row = 0; row < static_cast<int>(rows.size()); ++row) {
-      for (std::size_t i = 0; i < rows[static_cast<std::size_t>(row)].size(); ++i) {
-        const Span span = model_.spanAt(lane, row, i);
-        if (span.kind == kind && span.step == step) {
-          return span;
-        }
-      }
-    }
-    return {};
+    return test::firstSpan(model_, kind, step, rank);
   }
 
   // The rectangle that holds a text.

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "tests/ui/model/DemoRun.h"
+#include "tests/ui/model/FirstSpan.h"
 #include "ui/views/timeline/TimelineView.h"
 
 namespace lockstep::ui {
@@ -87,17 +88,7 @@ class TimelineViewTest : public testing::TestWithParam<const char*> {
   }
 
   Span first(EventKind kind, std::uint32_t step = 20, int rank = 0) {
-    const int lane = laneId(rank, laneRoleOf(kind));
-    const auto& rows = model_.lane(lane)->rows;
-    for (int row = 0; row < static_cast<int>(rows.size()); ++row) {
-      for (std::size_t i = 0; i < rows[static_cast<std::size_t>(row)].size(); ++i) {
-        const Span span = model_.spanAt(lane, row, i);
-        if (span.kind == kind && span.step == step) {
-          return span;
-        }
-      }
-    }
-    return {};
+    return test::firstSpan(model_, kind, step, rank);
   }
 
   QPoint at(const Span& span) {

@@ -39,6 +39,11 @@ void BucketCosts::add(std::span<const StepOverlap> steps, std::uint32_t firstMea
   }
 }
 
+void BucketCosts::add(BucketCosts other) {
+  steps_.merge(other.steps_);
+  sums_.merge(other.sums_);
+}
+
 std::uint32_t BucketCosts::steps(int rank) const {
   const auto of = steps_.find(rank);
   return of == steps_.end() ? 0 : of->second;
@@ -68,15 +73,17 @@ std::optional<BucketCost> BucketCosts::most() const {
   return most;
 }
 
-void StepCosts::add(const StepOverlap& step, std::uint32_t firstMeasured) {
-  // Of a step that is kept as sums there is nothing to tell its buckets by.
-  if (step.times.incomplete || step.times.kept == trace::KeptDetail::kSums) {
-    return;
-  }
-  steps_.push_back({step.times.step, BucketCosts::counts(step, firstMeasured), parts_.size()});
-  for (const TailItem& item : step.tail) {
-    if (item.bucket != trace::kNoBucket) {
-      parts_.emplace_back(item.bucket, static_cast<float>(item.ms));
+void StepCosts::add(std::span<const StepOverlap> steps, std::uint32_t firstMeasured) {
+  for (const StepOverlap& step : steps) {
+    // Of a step that is kept as sums there is nothing to tell its buckets by.
+    if (step.times.incomplete || step.times.kept == trace::KeptDetail::kSums) {
+      continue;
+    }
+    steps_.push_back({step.times.step, BucketCosts::counts(step, firstMeasured), parts_.size()});
+    for (const TailItem& item : step.tail) {
+      if (item.bucket != trace::kNoBucket) {
+        parts_.emplace_back(item.bucket, static_cast<float>(item.ms));
+      }
     }
   }
 }

@@ -55,6 +55,8 @@ class BucketCosts {
 
   /// Adds steps that have their tails, none of them among those that are here.
   void add(std::span<const StepOverlap> steps, std::uint32_t firstMeasured);
+  /// Adds those of another, of other ranks.
+  void add(BucketCosts other);
   /// Of a rank, how many steps count.
   [[nodiscard]] std::uint32_t steps(int rank) const;
   /// A step; none: no step of the rank counts.
@@ -88,8 +90,8 @@ class StepCosts {
     bool counts = false;  ///< BucketCosts::counts
   };
 
-  /// Adds a step that has its tail, later than those that are here.
-  void add(const StepOverlap& step, std::uint32_t firstMeasured);
+  /// Adds steps that have their tails, by start, later than those that are here.
+  void add(std::span<const StepOverlap> steps, std::uint32_t firstMeasured);
   /// None: it is not known, since events were dropped or left out, or the step has not ended.
   [[nodiscard]] std::optional<Cost> of(std::uint32_t step, std::uint16_t bucket) const;
 

@@ -1,12 +1,10 @@
 #include "engine/analysis/BucketDelays.h"
 
 #include <algorithm>
-#include <mutex>
 #include <ranges>
-#include <span>
 #include <tuple>
 
-#include "engine/analysis/SpansByRank.h"
+#include "engine/analysis/RankDivision.h"
 #include "engine/base/InHalves.h"
 #include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
@@ -22,7 +20,7 @@ constexpr std::size_t at(BucketMeasure measure) {
 }
 
 bool isBucketsCommunication(const SpanRow& span) {
-  return span.bucket != trace::kNoBucket && run::has(span.kind, run::kCall);
+  return span.bucket != trace::kNoBucket && BucketCalls::wants(span.kind);
 }
 
 /// By bucket, then step.
@@ -165,36 +163,6 @@ class BucketOfStep {
   bool anyUnknown_ = false;
 };
 
-/// What buckets cost, of all ranks: the means, and step by step.
-struct RunCosts {
-  BucketCosts means;
-  std::map<int, StepCosts> steps;  // by rank
-
-  /// Adds steps, those of each rank later than those that are here, to what is told step by step.
-  void addSteps(std::span<const StepOverlap> added, std::uint32_t firstMeasured) {
-    for (const StepOverlap& step : added) {
-      steps[step.times.rank].add(step, firstMeasured);
-    }
-  }
-  [[nodiscard]] const StepCosts& of(int rank) const {
-    static const StepCosts kNone{};
-    const auto at = steps.find(rank);
-    return at == steps.end() ? kNone : at->second;
-  }
-};
-
-RunCosts costsOf(const RunData& data, const RunAnalysis& analysis) {
-  const std::uint32_t firstMeasured = analysis.warmUp.firstMeasured;
-  RunCosts costs;
-  std::mutex mutex;
-  eachRanksOverlaps(data, analysis, [&](std::span<const StepOverlap> steps) {
-    const std::lock_guard lock(mutex);
-    costs.means.add(steps, firstMeasured);
-    costs.addSteps(steps, firstMeasured);
-  });
-  return costs;
-}
-
 /// Calls `take` with bucket and sample of each step of each bucket of a rank, by bucket, then step.
 template <typename Take>
 void measureBuckets(const std::vector<BucketCalls::Call>& calls, const Intervals& computing,
@@ -269,12 +237,62 @@ BucketDelays delaysOf(std::vector<std::pair<int, RankCells>> all) {
   return delays;
 }
 
+// One rank after the other on each of two threads, so that what a cell is made of is there of no
+// more than two ranks at a time: of many it would be most of what a run takes. `steps`: become
+// those of each rank; null: nobody asks for them.
+BucketDelays delaysOfAll(const RunData& data, const RunAnalysis& analysis,
+                         std::vector<std::vector<StepOverlap>>* steps) {
+  const RankDivision division(data, analysis);
+  const SpansByRank& ranks = division.ranks();
+  const BucketCollectives collectives(analysis, 0);
+  const std::uint32_t firstMeasured = analysis.warmUp.firstMeasured;
+  std::array<BucketCosts, 2> halves;
+  std::vector<std::pair<int, RankCells>> all(ranks.size());
+  if (steps != nullptr) {
+    steps->resize(ranks.size());
+  }
+  base::inHalves(ranks.size(), 2, [&](std::size_t from, std::size_t to) {
+    RankDivision::Walk walk(division);
+    BucketArrivals arrivals(collectives);
+    BucketCosts& costs = halves[from == 0 ? 0 : 1];
+    for (std::size_t place = from; place < to; ++place) {
+      const int rank = ranks.rank(place);
+      DividedRank divided = walk.at(place);
+      BucketCalls calls;
+      ranks.eachOf(place, BucketCalls::wants, 0, [&](const SpanRow& span) { calls.add(span); });
+      StepCosts byStep;
+      byStep.add(divided.steps, firstMeasured);
+      std::map<std::uint16_t, MeasuredBucket> cells;
+      measureBuckets(calls.sorted(), divided.computing, arrivals.of(rank), byStep, data,
+                     data.clock.nsPerTick, [&](std::uint16_t bucket, const BucketSample& sample) {
+                       addSample(cells[bucket], sample, firstMeasured);
+                     });
+      all[place].first = rank;
+      for (auto& [bucket, cell] : cells) {
+        all[place].second.emplace_back(bucket, finishedCell(std::move(cell)));
+      }
+      costs.add(divided.steps, firstMeasured);
+      if (steps != nullptr) {
+        (*steps)[place] = std::move(divided.steps);
+      }
+    }
+  });
+  BucketDelays delays = delaysOf(std::move(all));
+  delays.costs = std::move(halves.front());
+  delays.costs.add(std::move(halves.back()));
+  return delays;
+}
+
 }  // namespace
 
 const BucketSample* BucketCell::at(std::uint32_t step) const {
   const std::size_t found =
       run::firstWhere(samples, [&](const BucketSample& sample) { return sample.step >= step; });
   return found < samples.size() && samples[found].step == step ? &samples[found] : nullptr;
+}
+
+bool BucketCalls::wants(EventKind kind) {
+  return run::has(kind, run::kCall);
 }
 
 void BucketCalls::add(const SpanRow& span) {
@@ -296,41 +314,15 @@ void BucketCalls::forget(std::uint32_t next) {
   std::erase_if(calls_, [next](const Call& call) { return call.step < next; });
 }
 
-// One rank after the other on each of two threads, so that what a cell is made of is there of no
-// more than two ranks at a time: of many it would be most of what a run takes.
 BucketDelays bucketDelays(const RunData& data, const RunAnalysis& analysis) {
-  const SpansByRank spans(data);
-  const BucketCollectives collectives(analysis, 0);
-  RunCosts costs = costsOf(data, analysis);
-  const double nsPerTick = data.clock.nsPerTick;
-  std::vector<std::pair<int, RankCells>> all(spans.size());
-  base::inHalves(spans.size(), 2, [&](std::size_t from, std::size_t to) {
-    BucketArrivals arrivals(collectives);
-    for (std::size_t place = from; place < to; ++place) {
-      const int rank = spans.rank(place);
-      ActivityPieces activity;
-      BucketCalls calls;
-      spans.eachOf(
-          place, [](EventKind) { return true; }, 0,
-          [&](const SpanRow& span) {
-            activity.add(span, nsPerTick);
-            calls.add(span);
-          });
-      std::map<std::uint16_t, MeasuredBucket> cells;
-      measureBuckets(calls.sorted(), activity.activity(rank).computing, arrivals.of(rank),
-                     costs.of(rank), data, nsPerTick,
-                     [&](std::uint16_t bucket, const BucketSample& sample) {
-                       addSample(cells[bucket], sample, analysis.warmUp.firstMeasured);
-                     });
-      all[place].first = rank;
-      for (auto& [bucket, cell] : cells) {
-        all[place].second.emplace_back(bucket, finishedCell(std::move(cell)));
-      }
-    }
-  });
-  BucketDelays delays = delaysOf(std::move(all));
-  delays.costs = std::move(costs.means);
-  return delays;
+  return delaysOfAll(data, analysis, nullptr);
+}
+
+StepsAndDelays stepsAndDelays(const RunData& data, const RunAnalysis& analysis) {
+  StepsAndDelays of;
+  of.delays = delaysOfAll(data, analysis, &of.steps);
+  tellTransfers({of.steps.begin(), of.steps.end()}, data, analysis);
+  return of;
 }
 
 BucketDelays GrowingBucketDelays::refresh(const RunData& data, const RunAnalysis& analysis) {
@@ -354,15 +346,19 @@ BucketDelays GrowingBucketDelays::refresh(const RunData& data, const RunAnalysis
     costs_ = {};
   }
   costs_.add(news.closed, firstMeasured);
-  RunCosts costs{costs_, {}};
-  costs.means.add(news.open, firstMeasured);
-  costs.addSteps(news.closed, firstMeasured);
-  costs.addSteps(news.open, firstMeasured);
+  BucketCosts costs = costs_;
+  costs.add(news.open, firstMeasured);
+  std::map<int, StepCosts> byStep;  // by rank
+  for (const auto* steps : {&news.closed, &news.open}) {
+    for (const StepOverlap& step : *steps) {
+      byStep[step.times.rank].add({&step, 1}, firstMeasured);
+    }
+  }
   std::vector<std::tuple<int, std::uint16_t, BucketSample>> open;
   for (auto& [number, of] : ranks_) {
     const int rank = number;
     measureBuckets(of.calls.sorted(), of.activity.activity(rank).computing, arrivals.of(rank),
-                   costs.of(rank), data, basis_.nsPerTick(),
+                   byStep[rank], data, basis_.nsPerTick(),
                    [&](std::uint16_t bucket, const BucketSample& sample) {
                      if (sample.step < analysis.closed.next) {
                        addSample(closed_[{rank, bucket}], sample, firstMeasured);
@@ -387,7 +383,7 @@ BucketDelays GrowingBucketDelays::refresh(const RunData& data, const RunAnalysis
     all.back().second.emplace_back(key.second, finishedCell(std::move(cell)));
   }
   BucketDelays delays = delaysOf(std::move(all));
-  delays.costs = std::move(costs.means);
+  delays.costs = std::move(costs);
   return delays;
 }
 

@@ -75,6 +75,13 @@ struct BucketDelays {
 /// Exposed times of buckets that are in flight together overlap: they do not add up to a step's.
 BucketDelays bucketDelays(const RunData& data, const RunAnalysis& analysis);
 
+/// rankStepOverlaps() and bucketDelays(), of which each divides all steps: at once they do it once.
+struct StepsAndDelays {
+  std::vector<std::vector<StepOverlap>> steps;
+  BucketDelays delays;
+};
+StepsAndDelays stepsAndDelays(const RunData& data, const RunAnalysis& analysis);
+
 /// What a rank was in flight for, bucket by bucket, as its spans come.
 class BucketCalls {
  public:
@@ -86,6 +93,8 @@ class BucketCalls {
     bool collective = false;  // and not what goes before or after one
   };
 
+  /// Whether spans of this kind may be such calls.
+  static bool wants(trace::EventKind kind);
   void add(const trace::SpanRow& span);
   /// All of them, by bucket, then step, then as they came.
   const std::vector<Call>& sorted();

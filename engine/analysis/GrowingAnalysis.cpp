@@ -19,29 +19,26 @@ constexpr double kLongestOpenNs = 60e9;
 GrowingAnalysis::GrowingAnalysis()
     : calls_(trace::EventKind::kCollective), checks_(trace::EventKind::kChecked) {}
 
-RunAnalysis GrowingAnalysis::refresh(const RunData& data, bool more,
-                                     std::vector<RankActivity>* activity) {
-  std::optional<RunAnalysis> run = goOn(data, more, activity);
+RunAnalysis GrowingAnalysis::refresh(const RunData& data, bool more) {
+  std::optional<RunAnalysis> run = goOn(data, more);
   if (!run) {
     GrowingAnalysis again;
     again.openNs_ = late_ ? std::min(2 * openNs_, kLongestOpenNs) : openNs_;
     again.restarts_ = restarts_ + 1;
     *this = std::move(again);
-    run = goOn(data, more, activity);
+    run = goOn(data, more);
   }
   run->closed = {next_, restarts_, more};
   return *std::move(run);
 }
 
 /// Nothing where what is closed is not right any more.
-std::optional<RunAnalysis> GrowingAnalysis::goOn(const RunData& data, bool more,
-                                                 std::vector<RankActivity>* activity) {
+std::optional<RunAnalysis> GrowingAnalysis::goOn(const RunData& data, bool more) {
   const bool allAtOnce = !more && !spans_.any();
   if (!allAtOnce && !take(data)) {
     return std::nullopt;
   }
-  StepStretch open =
-      allAtOnce ? gatherAll(data, clocksOf(data).nsPerTick, activity) : gather(data, activity);
+  StepStretch open = allAtOnce ? gatherAll(data, clocksOf(data).nsPerTick) : gather(data);
   for (const StepTicks& step : open.steps) {
     firstStep_ = std::min(firstStep_.value_or(step.step), step.step);
     std::uint64_t& latest = ranks_[step.rank].latestEnd;
@@ -97,18 +94,11 @@ void GrowingAnalysis::takeSpan(OfRank& rank, int number, const trace::SpanRow& s
   late_ = late_ || !(activity && steps && calls && checks);
 }
 
-StepStretch GrowingAnalysis::gather(const RunData& data, std::vector<RankActivity>* activity) {
+StepStretch GrowingAnalysis::gather(const RunData& data) {
   StepStretch open;
-  if (activity != nullptr) {
-    activity->clear();
-  }
   for (auto& [number, rank] : ranks_) {
-    RankActivity of = rank.activity.activity(number);
-    const auto steps = rank.steps.measure(of);
+    const auto steps = rank.steps.measure(rank.activity.activity(number));
     open.steps.insert(open.steps.end(), steps.begin(), steps.end());
-    if (activity != nullptr) {
-      activity->push_back(std::move(of));
-    }
   }
   open.collectives = calls_.gather(data.doubt, data.clock.nsPerTick);
   open.checks = checks_.gather(data.doubt, data.clock.nsPerTick);
@@ -117,8 +107,7 @@ StepStretch GrowingAnalysis::gather(const RunData& data, std::vector<RankActivit
 
 /// The same of all spans, of which none is kept: of one rank after the other, so that what is made
 /// of a rank's on the way is there of no more than two at a time.
-StepStretch GrowingAnalysis::gatherAll(const RunData& data, double nsPerTick,
-                                       std::vector<RankActivity>* activity) {
+StepStretch GrowingAnalysis::gatherAll(const RunData& data, double nsPerTick) {
   struct Calls {
     CollectiveSpans calls{trace::EventKind::kCollective};
     CollectiveSpans checks{trace::EventKind::kChecked};
@@ -128,7 +117,6 @@ StepStretch GrowingAnalysis::gatherAll(const RunData& data, double nsPerTick,
   for (const trace::StepSumsRow& sums : data.sums) {
     sumsOf[sums.rank].push_back(&sums);
   }
-  std::vector<RankActivity> activities(spans.size());
   std::vector<std::vector<StepTicks>> steps(spans.size());
   std::array<Calls, 2> halves;
   const auto measure = [&](std::size_t place, Calls& calls) {
@@ -147,11 +135,7 @@ StepStretch GrowingAnalysis::gatherAll(const RunData& data, double nsPerTick,
         rank.steps.add(*of);
       }
     }
-    RankActivity of = rank.activity.activity(number);
-    steps[place] = rank.steps.measure(of);
-    if (activity != nullptr) {
-      activities[place] = std::move(of);
-    }
+    steps[place] = rank.steps.measure(rank.activity.activity(number));
   };
   base::inHalves(spans.size(), 2, [&](std::size_t from, std::size_t to) {
     Calls& calls = halves[from == 0 ? 0 : 1];
@@ -163,9 +147,6 @@ StepStretch GrowingAnalysis::gatherAll(const RunData& data, double nsPerTick,
   for (std::vector<StepTicks>& of : steps) {
     all.steps.insert(all.steps.end(), of.begin(), of.end());
     of = {};
-  }
-  if (activity != nullptr) {
-    *activity = std::move(activities);
   }
   Calls& calls = halves.front();
   calls.calls.add(std::move(halves.back().calls));

@@ -27,10 +27,8 @@ class GrowingAnalysis {
   GrowingAnalysis();
 
   /// Returns what analyse() does, to the last bit. `data` holds what that of the last call did, and
-  /// more. `more`: another call may follow; without it nothing is closed. `activity`: becomes what
-  /// is not closed of rankActivity(), which is found on the way.
-  RunAnalysis refresh(const RunData& data, bool more = true,
-                      std::vector<RankActivity>* activity = nullptr);
+  /// more. `more`: another call may follow; without it nothing is closed.
+  RunAnalysis refresh(const RunData& data, bool more = true);
 
   /// How many times all was analysed anew.
   [[nodiscard]] int restarts() const { return restarts_; }
@@ -48,14 +46,12 @@ class GrowingAnalysis {
     bool operator==(const Clocks&) const = default;
   };
 
-  std::optional<RunAnalysis> goOn(const RunData& data, bool more,
-                                  std::vector<RankActivity>* activity);
+  std::optional<RunAnalysis> goOn(const RunData& data, bool more);
   [[nodiscard]] static Clocks clocksOf(const RunData& data);
   bool take(const RunData& data);
   void takeSpan(OfRank& rank, int number, const trace::SpanRow& span);
-  StepStretch gather(const RunData& data, std::vector<RankActivity>* activity);
-  static StepStretch gatherAll(const RunData& data, double nsPerTick,
-                               std::vector<RankActivity>* activity);
+  StepStretch gather(const RunData& data);
+  static StepStretch gatherAll(const RunData& data, double nsPerTick);
   [[nodiscard]] std::uint32_t firstOpen(const StepStretch& open, double nsPerTick) const;
   void close(StepStretch& open, std::uint32_t next);
 

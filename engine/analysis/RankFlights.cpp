@@ -50,6 +50,15 @@ auto firstFrom(const Entries& entries, const Key& key) {
 
 }  // namespace
 
+bool RankMoments::wants(EventKind kind) {
+  return kind == EventKind::kBucketReady || kind == EventKind::kBucketLaunched;
+}
+
+void RankMoments::add(const SpanRow& span, Buckets& to) {
+  BucketsTime& times = to[{span.step, span.bucket}];
+  (span.kind == EventKind::kBucketReady ? times.readyTicks : times.launchedTicks) = span.startTicks;
+}
+
 RankMoments::RankMoments(const Buckets& buckets, const run::Grown<StepTicks>* steps,
                          std::size_t first, double nsPerTick)
     : buckets_(buckets.begin(), buckets.end()) {
@@ -113,12 +122,6 @@ void RankPieces::add(const SpanRow& span) {
     case EventKind::kWait:
       waits.push_back(interval);
       break;
-    case EventKind::kBucketReady:
-      buckets[{span.step, span.bucket}].readyTicks = span.startTicks;
-      break;
-    case EventKind::kBucketLaunched:
-      buckets[{span.step, span.bucket}].launchedTicks = span.startTicks;
-      break;
     default:
       break;
   }
@@ -169,13 +172,14 @@ std::vector<Flight> FlightsByRank::of(int rank) {
 }
 
 bool FlightPieces::add(int number, const SpanRow& span) {
-  if (!RankPieces::wants(span.kind)) {
-    return true;
+  if (RankMoments::wants(span.kind)) {
+    RankMoments::add(span, ranks_[number].buckets);
+    return span.step >= next_;
   }
-  ranks_[number].add(span);
-  const bool ofBucket =
-      span.kind == EventKind::kBucketReady || span.kind == EventKind::kBucketLaunched;
-  return !ofBucket || span.step >= next_;
+  if (RankPieces::wants(span.kind)) {
+    ranks_[number].pieces.add(span);
+  }
+  return true;
 }
 
 FlightPieces::Gathered FlightPieces::gather(const RunAnalysis& run, double nsPerTick,
@@ -197,18 +201,18 @@ FlightPieces::Gathered FlightPieces::gather(const RunAnalysis& run, double nsPer
     }
   }
   Gathered gathered;
-  const RankPieces none;
+  const OfRank none;
   for (const auto& [number, steps] : run.stepRows.lists()) {
-    const auto pieces = ranks_.find(number);
-    const RankPieces& of = pieces == ranks_.end() ? none : pieces->second;
-    gathered.ranks.emplace(number,
-                           of.flights(std::move(activityOf[number]), std::move(flightsOf[number])));
+    const auto rank = ranks_.find(number);
+    const OfRank& of = rank == ranks_.end() ? none : rank->second;
+    gathered.ranks.emplace(
+        number, of.pieces.flights(std::move(activityOf[number]), std::move(flightsOf[number])));
     gathered.moments.emplace(
         number, RankMoments(of.buckets, &steps, firstOfStep(steps, firstStep_), nsPerTick));
   }
   // A rank that has not ended a step yet may have been the last of a collective all the same.
-  for (const auto& [number, pieces] : ranks_) {
-    gathered.moments.try_emplace(number, pieces.buckets, nullptr, 0, nsPerTick);
+  for (const auto& [number, of] : ranks_) {
+    gathered.moments.try_emplace(number, of.buckets, nullptr, 0, nsPerTick);
   }
   return gathered;
 }
@@ -224,7 +228,7 @@ void FlightPieces::forget(std::uint32_t next, const RunAnalysis& run,
     for (const Flight& flight : flights.at(number).flights) {
       from = flight.collective->step < next ? from : std::min(from, flight.allThereTicks);
     }
-    RankPieces& rank = ranks_[number];
+    RankPieces& rank = ranks_[number].pieces;
     for (auto* pieces : {&rank.forward, &rank.backward, &rank.waits, &rank.copies}) {
       std::erase_if(*pieces, [before](const Interval& piece) { return piece.end <= before; });
     }

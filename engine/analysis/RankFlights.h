@@ -40,6 +40,11 @@ struct RankMoments {
   using BucketKey = std::pair<std::uint32_t, std::uint16_t>;  ///< step, bucket
   using Buckets = std::map<BucketKey, BucketsTime>;
 
+  /// Whether spans of this kind say when a bucket was ready or launched.
+  static bool wants(trace::EventKind kind);
+  /// `span` is wanted.
+  static void add(const trace::SpanRow& span, Buckets& to);
+
   RankMoments() = default;
   /// `steps`: of the rank, from the `first` of them on.
   RankMoments(const Buckets& buckets, const run::Grown<StepTicks>* steps, std::size_t first,
@@ -86,7 +91,6 @@ struct RankPieces {
   [[nodiscard]] RankFlights flights(RankActivity activity, std::vector<Flight> flights) const;
 
   std::vector<Interval> forward, backward, waits, copies;
-  RankMoments::Buckets buckets;
 };
 
 /// The flights of one rank in all collectives of a run, in the order of these. Of ranks that
@@ -120,7 +124,12 @@ class FlightPieces {
               const std::map<int, RankFlights>& flights);
 
  private:
-  std::map<int, RankPieces> ranks_;
+  struct OfRank {
+    RankPieces pieces;
+    RankMoments::Buckets buckets;
+  };
+
+  std::map<int, OfRank> ranks_;
   std::uint32_t next_ = 0;
   std::uint32_t firstStep_ = 0;                 // that collectives are of which are needed yet
   std::map<std::uint8_t, std::size_t> needed_;  // of RunAnalysis::collectives, from it on

@@ -69,7 +69,7 @@ bool TransferSamples::telling() const {
                      [this](const auto& rank) { return isTelling(rank.second); });
 }
 
-void markTransfers(std::vector<StepOverlap>& steps, bool crossesLink) {
+void markTransfers(std::span<StepOverlap> steps, bool crossesLink) {
   for (StepOverlap& step : steps) {
     for (TailItem& item : step.tail) {
       if (item.cause == TailCause::kMuchTransfer) {

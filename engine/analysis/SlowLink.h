@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "engine/run/Grown.h"
@@ -43,7 +44,7 @@ class TransferSamples {
 };
 
 /// Calls what is TailCause::kMuchTransfer telling, and a slow link where messages cross a link.
-void markTransfers(std::vector<StepOverlap>& steps, bool crossesLink);
+void markTransfers(std::span<StepOverlap> steps, bool crossesLink);
 
 /// The longest that any rank's step thread waited for a core, of each step, in ms, with what a
 /// hypervisor may have taken of it.

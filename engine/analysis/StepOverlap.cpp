@@ -6,15 +6,13 @@
 #include <map>
 #include <utility>
 
-#include "engine/analysis/SpansByRank.h"
+#include "engine/analysis/RankDivision.h"
 #include "engine/analysis/StepDivision.h"
 #include "engine/base/InHalves.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
 namespace {
-
-using Moments = std::map<int, RankMoments>;
 
 constexpr std::size_t kWorthTwoThreads = 2000;  // steps
 constexpr std::size_t kWorthTwoRanks = 2;
@@ -31,73 +29,15 @@ void divideAll(const FlightPieces::Gathered& of, const RunAnalysis& run,
   });
 }
 
-/// The pieces and moments of all ranks that have ended a step.
-struct AllPieces {
-  std::vector<int> ranks;              // by number
-  std::vector<std::size_t> first;      // StepOverlap of each, and after all
-  std::vector<RankPieces> pieces;      // of each; their buckets are in the moments
-  std::vector<RankActivity> activity;  // of each
-  Moments moments;
-};
-
-/// `known`: rankActivity() of the data, where it is.
-AllPieces piecesOfAll(const RunData& data, const RunAnalysis& run,
-                      std::optional<std::vector<RankActivity>> known) {
-  const SpansByRank spans(data);
-  AllPieces all;
-  std::vector<RankPieces> pieces(spans.size());
-  std::vector<RankActivity> activity(spans.size());
-  std::vector<RankMoments> moments(spans.size());
-  const auto& steps = run.stepRows.lists();
-  base::inHalves(spans.size(), kWorthTwoRanks, [&](std::size_t from, std::size_t to) {
+/// Calls `take` with the place of each rank and what it is divided into, on two threads.
+template <typename Take>
+void divideAll(const RankDivision& division, const Take& take) {
+  base::inHalves(division.ranks().size(), kWorthTwoRanks, [&](std::size_t from, std::size_t to) {
+    RankDivision::Walk walk(division);
     for (std::size_t place = from; place < to; ++place) {
-      const int rank = spans.rank(place);
-      RankPieces& of = pieces[place];
-      if (known) {
-        spans.eachOf(place, RankPieces::wants, 0,
-                     [&](const trace::SpanRow& span) { of.add(span); });
-      } else {
-        ActivityPieces own;
-        spans.eachOf(
-            place, [](trace::EventKind) { return true; }, 0,
-            [&](const trace::SpanRow& span) {
-              own.add(span, data.clock.nsPerTick);
-              if (RankPieces::wants(span.kind)) {
-                of.add(span);
-              }
-            });
-        activity[place] = own.activity(rank);
-      }
-      const auto ended = steps.find(rank);
-      moments[place] = RankMoments(of.buckets, ended == steps.end() ? nullptr : &ended->second, 0,
-                                   data.clock.nsPerTick);
-      of.buckets.clear();
+      take(place, walk.at(place));
     }
   });
-  std::map<int, RankActivity*> activityOf;
-  for (RankActivity& of : known ? *known : activity) {
-    activityOf[of.rank] = &of;
-  }
-  for (std::size_t place = 0; place < spans.size(); ++place) {
-    all.moments.emplace(spans.rank(place), std::move(moments[place]));
-  }
-  std::size_t place = 0;
-  std::size_t first = 0;
-  for (const auto& [rank, rows] : steps) {
-    while (place < spans.size() && spans.rank(place) < rank) {
-      ++place;
-    }
-    all.ranks.push_back(rank);
-    all.first.push_back(first);
-    const bool isThere = place < spans.size() && spans.rank(place) == rank;
-    all.pieces.push_back(isThere ? std::move(pieces[place]) : RankPieces());
-    const auto of = activityOf.find(rank);
-    all.activity.push_back(of == activityOf.end() ? RankActivity() : std::move(*of->second));
-    all.moments.try_emplace(rank, RankMoments::Buckets(), &rows, 0, data.clock.nsPerTick);
-    first += rows.size();
-  }
-  all.first.push_back(first);
-  return all;
 }
 
 bool isShaped(trace::EventKind kind) {
@@ -115,81 +55,13 @@ bool anyShaped(const RunData& data) {
   return any;
 }
 
-// Divides the steps of all ranks. `rowsOf(place, first, count)` says where those of a rank are to
-// stand, by its place among the ranks and that of its first step among all; `done(place)` is called
-// once they are divided.
-//
-// Of all at once, activity that is known spares most spans a look, and a rank's flights need not be
-// there longer than it takes to divide its steps: hence not by GrowingOverlaps.
-template <typename RowsOf, typename Done>
-void divideRanks(const RunData& data, const RunAnalysis& run,
-                 std::optional<std::vector<RankActivity>> activity, const RowsOf& rowsOf,
-                 const Done& done) {
-  AllPieces pieces = piecesOfAll(data, run, std::move(activity));
-  base::inHalves(pieces.ranks.size(), kWorthTwoRanks, [&](std::size_t from, std::size_t to) {
-    FlightsByRank flights(run);
-    for (std::size_t rank = from; rank < to; ++rank) {
-      const int number = pieces.ranks[rank];
-      const std::size_t first = pieces.first[rank];
-      const run::Grown<StepTicks>& steps = run.stepRows.lists().at(number);
-      const std::span<StepOverlap> rows = rowsOf(rank, first, steps.size());
-      const RankFlights own =
-          std::exchange(pieces.pieces[rank], {})
-              .flights(std::exchange(pieces.activity[rank], {}), flights.of(number));
-      for (std::size_t i = 0; i < steps.size(); ++i) {
-        const StepTimes times = timesOf(steps[i], run.nsPerTick, run.stolenShare);
-        rows[i] = dividedStep(pieces.moments, own, run, times, data.clock);
-      }
-      done(rank);
-    }
-  });
-}
-
-/// The rows of each rank in a list of its own.
-auto rowsIn(std::vector<std::vector<StepOverlap>>& ranks) {
-  return [&ranks](std::size_t rank, std::size_t /*first*/, std::size_t count) {
-    ranks[rank].resize(count);
-    return std::span(ranks[rank]);
-  };
-}
-
-constexpr auto kNothingMore = [](std::size_t /*place*/) {};
-
-std::vector<StepOverlap> stepsOfAll(const RunData& data, const RunAnalysis& run,
-                                    std::optional<std::vector<RankActivity>> activity) {
-  std::vector<StepOverlap> all(run.stepRows.size());
-  divideRanks(
-      data, run, std::move(activity),
-      [&all](std::size_t, std::size_t first, std::size_t count) {
-        return std::span(all).subspan(first, count);
-      },
-      kNothingMore);
-  TransferSamples transfers;
-  transfers.add(all, run.warmUp.firstMeasured);
-  if (transfers.telling()) {
-    markTransfers(all, crossesLink(data, anyShaped(data)));
-  }
-  return all;
-}
-
 }  // namespace
 
-std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run) {
-  return stepsOfAll(data, run, std::nullopt);
-}
-
-std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run,
-                                      std::vector<RankActivity> activity) {
-  return stepsOfAll(data, run, std::move(activity));
-}
-
-std::vector<std::vector<StepOverlap>> rankStepOverlaps(const RunData& data,
-                                                       const RunAnalysis& run) {
-  std::vector<std::vector<StepOverlap>> ranks(run.stepRows.lists().size());
-  divideRanks(data, run, std::nullopt, rowsIn(ranks), kNothingMore);
+void tellTransfers(const std::vector<std::span<StepOverlap>>& parts, const RunData& data,
+                   const RunAnalysis& run) {
   std::vector<const StepOverlap*> all;
   all.reserve(run.stepRows.size());
-  for (const std::vector<StepOverlap>& steps : ranks) {
+  for (const std::span<StepOverlap> steps : parts) {
     for (const StepOverlap& step : steps) {
       all.push_back(&step);
     }
@@ -198,18 +70,34 @@ std::vector<std::vector<StepOverlap>> rankStepOverlaps(const RunData& data,
   transfers.add(all, run.warmUp.firstMeasured);
   if (transfers.telling()) {
     const bool crosses = crossesLink(data, anyShaped(data));
-    for (std::vector<StepOverlap>& steps : ranks) {
+    for (const std::span<StepOverlap> steps : parts) {
       markTransfers(steps, crosses);
     }
   }
-  return ranks;
 }
 
-void eachRanksOverlaps(const RunData& data, const RunAnalysis& run,
-                       const std::function<void(std::span<const StepOverlap>)>& take) {
-  std::vector<std::vector<StepOverlap>> ranks(run.stepRows.lists().size());
-  divideRanks(data, run, std::nullopt, rowsIn(ranks),
-              [&](std::size_t rank) { take(std::exchange(ranks[rank], {})); });
+std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run) {
+  const RankDivision division(data, run);
+  std::vector<std::size_t> first{0};  // of each rank, and after all
+  for (std::size_t place = 0; place < division.ranks().size(); ++place) {
+    first.push_back(first.back() + division.steps(place));
+  }
+  std::vector<StepOverlap> all(first.back());
+  divideAll(division, [&](std::size_t place, DividedRank rank) {
+    std::ranges::move(rank.steps, all.begin() + static_cast<std::ptrdiff_t>(first[place]));
+  });
+  tellTransfers({all}, data, run);
+  return all;
+}
+
+std::vector<std::vector<StepOverlap>> rankStepOverlaps(const RunData& data,
+                                                       const RunAnalysis& run) {
+  const RankDivision division(data, run);
+  std::vector<std::vector<StepOverlap>> ranks(division.ranks().size());
+  divideAll(division,
+            [&](std::size_t place, DividedRank rank) { ranks[place] = std::move(rank.steps); });
+  tellTransfers({ranks.begin(), ranks.end()}, data, run);
+  return ranks;
 }
 
 OverlapNews GrowingOverlaps::refresh(const RunData& data, const RunAnalysis& run) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -42,16 +41,13 @@ struct StepOverlap {
 
 /// Returns one entry for each of `run.steps()`, in their order. `run` is the analysis of `data`.
 std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run);
-/// The same where rankActivity() of the data is known already.
-std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run,
-                                      std::vector<RankActivity> activity);
-/// The same, each rank's in a list of its own: of many ranks all of them are large.
+/// The same, a list for each rank that has spans: of many ranks all of them are large.
 std::vector<std::vector<StepOverlap>> rankStepOverlaps(const RunData& data, const RunAnalysis& run);
 
-/// Calls `take` with the steps of each rank, of which none are kept; on two threads at a time. What
-/// needs all transfers of the run to tell them apart, which link is slow, these do not say.
-void eachRanksOverlaps(const RunData& data, const RunAnalysis& run,
-                       const std::function<void(std::span<const StepOverlap>)>& take);
+/// Marks in all steps of a run what only all of their transfers together can tell: Note [Slow
+/// link]. `parts`: of the steps, by rank.
+void tellTransfers(const std::vector<std::span<StepOverlap>>& parts, const RunData& data,
+                   const RunAnalysis& run);
 
 /// What looks at steps that stand in several lists takes pointers to them.
 inline std::vector<const StepOverlap*> pointersTo(std::span<const StepOverlap> steps) {

@@ -7,7 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "engine/analysis/GrowingAnalysis.h"
 #include "engine/base/FreedMemory.h"
 #include "engine/trace/WholeRun.h"
 
@@ -140,24 +139,21 @@ Evidence evidenceOf(Recording recording, const std::filesystem::path& path) {
   evidence.hosts = std::move(recording.hosts);
   evidence.data = std::move(recording.data);
   const analysis::RunData& data = evidence.data;
-  std::vector<analysis::RankActivity> activity;
-  evidence.run = recording.analysis ? std::move(*recording.analysis)
-                                    : analysis::GrowingAnalysis().refresh(data, false, &activity);
-  evidence.steps = recording.analysis
-                       ? analysis::stepOverlaps(data, evidence.run)
-                       : analysis::stepOverlaps(data, evidence.run, std::move(activity));
+  evidence.run = recording.analysis ? std::move(*recording.analysis) : analysis::analyse(data);
+  evidence.steps = analysis::stepOverlaps(data, evidence.run);
   base::giveBackFreedMemory();
-  auto calls = std::async(std::launch::async, [&data, &info = evidence.info] {
-    return analysis::callSequences(data, analysis::recordedToItsEnd(info));
-  });
   evidence.causes = analysis::tailReasons(evidence.steps, evidence.run.warmUp.firstMeasured);
   addTransfers(evidence, evidence.steps, evidence.exposedTransfers);
   evidence.bucketCosts.add(evidence.steps, evidence.run.warmUp.firstMeasured);
   dropTails(evidence.steps, 0);
   base::giveBackFreedMemory();
+  // Not before: of many ranks the calls take as much as the tails.
+  auto calls = std::async(std::launch::async, [&data, &info = evidence.info] {
+    return analysis::callSequences(data, analysis::recordedToItsEnd(info));
+  });
   evidence.divergence = analysis::divergence(data);
-  evidence.calls = calls.get();
   complete(evidence, path);
+  evidence.calls = calls.get();
   return evidence;
 }
 

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/trace/Event.h"
-#include "tests/engine/analysis/HandMadeRun.h"
+#include "tests/engine/analysis/ArrivingRun.h"
 
 namespace lockstep::analysis {
 namespace {
@@ -101,6 +103,35 @@ TEST(BucketDelaysTest, KnowsOnlyWhatIsExposedWhereRanksTalkInPairsOrOneIsMissing
   const BucketDelays delays = bucketDelays(missing.data(), analyse(missing.data()));
   EXPECT_EQ(delays.cell(0, 3).at(2)->of(BucketMeasure::kLateness), std::nullopt);
   EXPECT_EQ(of(delays.cell(0, 3), 1, BucketMeasure::kLateness), 0);
+}
+
+TEST(BucketDelaysTest, FindsTheStepsOnTheWayAsTheyAreByThemselves) {
+  HandMadeRun run = trained(5, 300);
+  for (trace::SpanRow& span : run.spans) {
+    // Transfers are longer than all of the backward: that they cost beyond chance is told by all
+    // steps together.
+    const bool transfer = span.kind == EventKind::kCollective && span.bucket == 0;
+    span.durationTicks = transfer ? 33'000 : span.durationTicks;
+  }
+  run.add(3, EventKind::kForward, 301 * kStepTicks, 302 * kStepTicks, 301);
+  const RunData data = run.data();
+  const RunAnalysis analysis = analyse(data);
+  const StepsAndDelays found = stepsAndDelays(data, analysis);
+  EXPECT_EQ(found.steps, rankStepOverlaps(data, analysis));
+  EXPECT_TRUE(std::ranges::any_of(found.steps.at(4), [](const StepOverlap& step) {
+    return std::ranges::any_of(step.tail, &TailItem::telling);
+  }));
+  const BucketDelays alone = bucketDelays(data, analysis);
+  EXPECT_EQ(found.delays.ranks, (std::vector<int>{0, 1, 2, 3, 4}));
+  ASSERT_EQ(found.delays.cells.size(), alone.cells.size());
+  for (std::size_t i = 0; i < alone.cells.size(); ++i) {
+    EXPECT_TRUE(std::ranges::equal(found.delays.cells[i].samples, alone.cells[i].samples));
+    EXPECT_EQ(found.delays.cells[i].medianMs, alone.cells[i].medianMs);
+  }
+  for (const int rank : alone.ranks) {
+    EXPECT_EQ(found.delays.costs.steps(rank), 299u);
+    EXPECT_EQ(found.delays.costs.meanMs(rank, 0), alone.costs.meanMs(rank, 0));
+  }
 }
 
 TEST(BucketDelaysTest, IsEmptyWithoutBuckets) {

@@ -6,8 +6,6 @@
 #include <functional>
 #include <random>
 
-#include "engine/analysis/RankActivity.h"
-#include "engine/analysis/StepOverlap.h"
 #include "engine/cost/Sample.h"
 #include "engine/trace/Event.h"
 #include "tests/engine/analysis/ArrivingRun.h"
@@ -95,32 +93,6 @@ TEST(GrowingAnalysisTest, ARefreshTakesTheSameHoweverLongTheRunIs) {
         *cost::median(std::vector<double>(bytes.begin() + first, bytes.begin() + first + 20)));
   };
   EXPECT_LT(usual(125), 1.1 * usual(60));
-}
-
-TEST(GrowingAnalysisTest, HandsOutTheActivityThatItFoundOnTheWay) {
-  const RunData data = trained(3, 700).data();
-  std::vector<RankActivity> found;
-  const RunAnalysis run = GrowingAnalysis().refresh(data, false, &found);
-  expectSame(run, analyse(data));
-  const std::vector<RankActivity> whole = rankActivity(data);
-  ASSERT_EQ(found.size(), whole.size());
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    EXPECT_EQ(found[i].rank, whole[i].rank);
-    EXPECT_EQ(found[i].inFlight, whole[i].inFlight);
-    EXPECT_EQ(found[i].computing, whole[i].computing);
-    EXPECT_EQ(found[i].offCore, whole[i].offCore);
-  }
-  // So many that two threads divide them.
-  const std::vector<StepOverlap> steps = stepOverlaps(data, run, found);
-  ASSERT_EQ(steps.size(), 2100u);
-  auto expected = run.steps();
-  auto times = expected.begin();
-  for (const StepOverlap& step : steps) {
-    EXPECT_EQ(step.times.rank, (*times).rank);
-    EXPECT_EQ(step.times.step, (*times).step);
-    EXPECT_GT(step.aloneMs, 0);
-    ++times;
-  }
 }
 
 TEST(GrowingAnalysisTest, SaysTheSameWhereSpansComeLate) {

@@ -55,7 +55,7 @@ int feed(const HandMadeRun& run, std::size_t piece,
     ASSERT_EQ(byRank(all), whole) << "after " << data.spans.size() << " spans";
     std::vector<StepOverlap> apart;
     for (const std::vector<StepOverlap>& rank : rankStepOverlaps(data, analyse(data))) {
-      EXPECT_EQ(rank.front().times.rank, rank.back().times.rank);
+      EXPECT_TRUE(rank.empty() || rank.front().times.rank == rank.back().times.rank);
       apart.insert(apart.end(), rank.begin(), rank.end());
     }
     ASSERT_EQ(apart, whole);

@@ -8,7 +8,7 @@
 
 #include "engine/analysis/Headroom.h"
 #include "engine/trace/Event.h"
-#include "tests/engine/analysis/HandMadeRun.h"
+#include "tests/engine/analysis/ArrivingRun.h"
 
 namespace lockstep::analysis {
 namespace {
@@ -519,6 +519,22 @@ TEST(StepOverlapTest, AddsItsCausesUpToTheMeanOfTheExposedTime) {
   EXPECT_EQ(reasons[0].steps, 2);
   EXPECT_TRUE(tailReasons(run.all(), 1, 1).empty()) << "rank 1 has no step";
   EXPECT_TRUE(tailReasons(run.all(), 7).empty());
+}
+
+TEST(StepOverlapTest, TellsTheStepsOfManyRanksInTheOrderOfTheAnalysis) {
+  HandMadeRun run = trained(5, 40);
+  // Of rank 2 no step is over yet; rank 1, which others wait for, has spans all the same.
+  std::erase_if(run.spans, [](const trace::SpanRow& span) {
+    return span.kind == EventKind::kStep && (span.track == 20 || span.track == 10);
+  });
+  const RunData data = run.data();
+  const RunAnalysis analysis = analyse(data);
+  const std::vector<StepOverlap> steps = stepOverlaps(data, analysis);
+  ASSERT_EQ(steps.size(), 3 * 40u);
+  EXPECT_TRUE(std::ranges::equal(steps, analysis.steps(), {}, &StepOverlap::times));
+  EXPECT_TRUE(std::ranges::any_of(steps.back().tail, [](const TailItem& item) {
+    return item.peer == 1 && item.readyLaterMs.has_value();
+  })) << "what is told of a rank that came last is known of one without a step";
 }
 
 TEST(StepOverlapTest, SaysNothingOfARunWithoutCommunication) {

@@ -231,8 +231,13 @@ std::shared_ptr<const BucketContent> bucketContent(const AnalysedRun& run) {
 
 std::shared_ptr<const BucketContent> GrowingBucketContent::refresh(const AnalysedRun& run) {
   const std::lock_guard lock(mutex_);
+  return bucketContent(run, delays_.refresh(run.data, run.analysis));
+}
+
+std::shared_ptr<const BucketContent> bucketContent(const AnalysedRun& run,
+                                                   analysis::BucketDelays delays) {
   auto content = std::make_shared<BucketContent>();
-  content->delays = delays_.refresh(run.data, run.analysis);
+  content->delays = std::move(delays);
   content->firstMeasured = run.analysis.warmUp.firstMeasured;
   content->empty = whyEmpty(*content, run);
   const std::vector<BucketCell>& cells = content->delays.cells;

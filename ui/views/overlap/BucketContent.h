@@ -94,6 +94,9 @@ bool addsUp(CellFigure figure);
 
 /// Takes as long as a sort of the run's collectives. [any-thread]
 std::shared_ptr<const BucketContent> bucketContent(const AnalysedRun& run);
+/// The same where they are measured. [any-thread]
+std::shared_ptr<const BucketContent> bucketContent(const AnalysedRun& run,
+                                                   analysis::BucketDelays delays);
 
 /// The same of a run that grows. [any-thread]
 class GrowingBucketContent {

@@ -78,6 +78,11 @@ void addExamples(OverlapContent& content, const AnalysedRun& of) {
   }
 }
 
+/// Of steps, of which it is asked how long those are that fit.
+analysis::SortedValues noLengths() {
+  return analysis::SortedValues::marking({kStepsThatFit});
+}
+
 std::vector<const StepOverlap*> stepsOf(const OverlapContent& content) {
   std::vector<const StepOverlap*> steps;
   steps.reserve(content.rows);
@@ -244,32 +249,10 @@ void GrowingOverlapContent::Parts::addSpreads(const std::vector<const StepOverla
   }
 }
 
-std::shared_ptr<const OverlapContent> GrowingOverlapContent::refresh(const AnalysedRun& run) {
-  const std::lock_guard lock(mutex_);
-  // All is made anew once it has ended, and nothing is kept.
-  const bool whole = !run.analysis.closed.more;
-  analysis::OverlapNews news;
-  if (whole) {
-    overlaps_ = analysis::GrowingOverlaps();
-  } else {
-    news = overlaps_.refresh(run.data, run.analysis);
-  }
-  if (news.anew) {
-    closed_ = Parts();
-    closed_.content.warmUp = run.analysis.warmUp;
-    closed_.measured = analysis::HeadroomSamples(run.analysis.warmUp.firstMeasured);
-    lengths_ = analysis::SortedValues::marking({kStepsThatFit});
-  }
-  closed_.add(std::move(news.closed));
-  closed_.measured.settle();
-  closed_.all.settle();
-  lengths_.add(std::exchange(closed_.lengths, {}));
-  Parts parts = closed_;
-  if (whole) {
-    parts.add(analysis::rankStepOverlaps(run.data, run.analysis));
-  } else {
-    parts.add(std::move(news.open));
-  }
+/// What is shown of all of them. `known`: lengths of measured steps that are not in `parts`.
+/// `whole`: headroom was left out.
+std::shared_ptr<const OverlapContent> GrowingOverlapContent::finished(
+    Parts parts, const analysis::SortedValues& known, const AnalysedRun& run, bool whole) {
   OverlapContent& content = parts.content;
   std::size_t first = 0;
   for (OverlapContent::Rank& rank : content.ranks) {
@@ -278,7 +261,7 @@ std::shared_ptr<const OverlapContent> GrowingOverlapContent::refresh(const Analy
   content.warmUp = run.analysis.warmUp;
   content.overlapPercent = run.analysis.overlapPercent;
   content.exposedMs = run.analysis.exposedMs;
-  analysis::SortedValues lengths = lengths_.with(std::move(parts.lengths));
+  analysis::SortedValues lengths = known.with(std::move(parts.lengths));
   if (lengths.size() == 0) {
     // Only warm-up so far: better an axis for that than none.
     std::vector<double> all;
@@ -312,8 +295,38 @@ std::shared_ptr<const OverlapContent> GrowingOverlapContent::refresh(const Analy
   return std::make_shared<const OverlapContent>(std::move(content));
 }
 
+std::shared_ptr<const OverlapContent> GrowingOverlapContent::refresh(const AnalysedRun& run) {
+  const std::lock_guard lock(mutex_);
+  if (!run.analysis.closed.more) {
+    // All is made anew once it has ended, and nothing is kept.
+    overlaps_ = analysis::GrowingOverlaps();
+    closed_ = Parts();
+    lengths_ = analysis::SortedValues();
+    return overlapContent(run, analysis::rankStepOverlaps(run.data, run.analysis));
+  }
+  analysis::OverlapNews news = overlaps_.refresh(run.data, run.analysis);
+  if (news.anew) {
+    closed_ = Parts(run.analysis.warmUp);
+    lengths_ = noLengths();
+  }
+  closed_.add(std::move(news.closed));
+  closed_.measured.settle();
+  closed_.all.settle();
+  lengths_.add(std::exchange(closed_.lengths, {}));
+  Parts parts = closed_;
+  parts.add(std::move(news.open));
+  return finished(std::move(parts), lengths_, run, false);
+}
+
 std::shared_ptr<const OverlapContent> overlapContent(const AnalysedRun& run) {
   return GrowingOverlapContent().refresh(run);
+}
+
+std::shared_ptr<const OverlapContent> overlapContent(const AnalysedRun& run,
+                                                     std::vector<std::vector<StepOverlap>> steps) {
+  GrowingOverlapContent::Parts parts(run.analysis.warmUp);
+  parts.add(std::move(steps));
+  return GrowingOverlapContent::finished(std::move(parts), noLengths(), run, true);
 }
 
 }  // namespace lockstep::ui

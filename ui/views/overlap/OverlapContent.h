@@ -96,6 +96,9 @@ struct OverlapContent {
 
 /// Takes a time that grows with the run: not for the UI thread. [any-thread]
 std::shared_ptr<const OverlapContent> overlapContent(const AnalysedRun& run);
+/// The same where rankStepOverlaps() of the run are there. [any-thread]
+std::shared_ptr<const OverlapContent> overlapContent(
+    const AnalysedRun& run, std::vector<std::vector<analysis::StepOverlap>> steps);
 
 /// The same of a run that grows, for the price of what is new. [any-thread]
 class GrowingOverlapContent {
@@ -104,8 +107,16 @@ class GrowingOverlapContent {
   std::shared_ptr<const OverlapContent> refresh(const AnalysedRun& run);
 
  private:
+  friend std::shared_ptr<const OverlapContent> overlapContent(
+      const AnalysedRun& run, std::vector<std::vector<analysis::StepOverlap>> steps);
+
   /// What is put together of steps. A copy costs little.
   struct Parts {
+    Parts() = default;
+    explicit Parts(const analysis::WarmUp& warmUp) : measured(warmUp.firstMeasured) {
+      content.warmUp = warmUp;
+    }
+
     OverlapContent content;
     analysis::TailSums reasons;
     std::map<int, analysis::TailSums> reasonsOf;
@@ -124,6 +135,10 @@ class GrowingOverlapContent {
     void look(const std::vector<const analysis::StepOverlap*>& added);
     void addSpreads(const std::vector<const analysis::StepOverlap*>& steps);
   };
+
+  static std::shared_ptr<const OverlapContent> finished(Parts parts,
+                                                        const analysis::SortedValues& known,
+                                                        const AnalysedRun& run, bool whole);
 
   std::mutex mutex_;
   analysis::GrowingOverlaps overlaps_;

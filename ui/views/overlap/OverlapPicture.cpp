@@ -24,10 +24,10 @@ constexpr double kBucketsShare = 0.45;  // of a picture whose height is given, a
 Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size, Theme theme,
                        const std::vector<int>& shown) {
   const Palette& palette = Palette::of(theme);
-  // Each is made on two threads, but for what takes them together at the end: of many ranks as long
-  // as the rest.
-  auto buckets = std::async(std::launch::async, [&run] { return bucketContent(run); });
-  const auto content = overlapContent(run);
+  analysis::StepsAndDelays of = analysis::stepsAndDelays(run.data, run.analysis);
+  auto buckets =
+      std::async(std::launch::async, [&] { return bucketContent(run, std::move(of.delays)); });
+  const auto content = overlapContent(run, std::move(of.steps));
   const auto cells = buckets.get();
   Picture picture;
   picture.title = titleOfRun(model);

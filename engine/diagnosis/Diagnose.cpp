@@ -8,11 +8,14 @@
 #include <utility>
 
 #include "engine/analysis/Lateness.h"
+#include "engine/base/NumberText.h"
 #include "engine/base/StartingLarge.h"
 #include "engine/diagnosis/Rule.h"
 
 namespace lockstep::diagnosis {
 namespace {
+
+constexpr double kMuchExposed = 0.1;  // of a step: what a reader wants explained
 
 double costOf(const Finding& finding) {
   return finding.savingMs ? finding.savingMs->mean : 0;
@@ -44,6 +47,19 @@ bool canTell(const Evidence& evidence) {
   return evidence.measuredSteps >= cost::kFewestForBootstrap;
 }
 
+/// Where much of a step is exposed that is nobody's fault, that it is; else nothing.
+std::string exposedText(const Evidence& evidence) {
+  const std::optional<double> exposedMs = evidence.run.exposedMs;
+  if (!exposedMs || *exposedMs < kMuchExposed * evidence.stepMs) {
+    return "";
+  }
+  return fmt::format(
+      ", of which {:.2f} ms ({}) are exposed, by no single rank, link or setting (median of rank "
+      "{})",
+      *exposedMs, base::percentText(100 * *exposedMs / evidence.stepMs, 0),
+      *evidence.run.exposedRank);
+}
+
 std::string nothingOf(const Evidence& evidence) {
   if (!canTell(evidence)) {
     return fmt::format(
@@ -52,8 +68,8 @@ std::string nothingOf(const Evidence& evidence) {
         "a cause from chance.",
         evidence.measuredSteps, cost::kFewestForBootstrap);
   }
-  std::string text = fmt::format("Nothing stands out in {} measured steps of {:.2f} ms.",
-                                 evidence.measuredSteps, evidence.stepMs);
+  std::string text = fmt::format("Nothing stands out in {} measured steps of {:.2f} ms{}.",
+                                 evidence.measuredSteps, evidence.stepMs, exposedText(evidence));
   const std::vector<double> waits = evidence.longestCoreWaitsMs().values;
   const double waitMs = std::accumulate(waits.begin(), waits.end(), 0.0) /
                         static_cast<double>(std::max<std::size_t>(waits.size(), 1));

@@ -1,6 +1,6 @@
 #include "engine/diagnosis/Diagnose.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "tests/engine/diagnosis/MadeEvidence.h"
 
@@ -9,6 +9,7 @@ namespace {
 
 using test::addSpan;
 using test::healthy;
+using testing::StartsWith;
 
 TEST(DiagnoseTest, TellsWhatIsWrongFirstAndThenWhatCostsMost) {
   Evidence evidence;
@@ -90,6 +91,21 @@ TEST(DiagnoseTest, OfAHealthyRunSaysThatNothingStandsOutAndWhatItCannotTell) {
   EXPECT_EQ(diagnose(evidence).nothing,
             "Nothing stands out in 20 measured steps of 12.50 ms. Whether other buckets would be "
             "faster this run cannot tell, because its buckets were never rebuilt.");
+}
+
+TEST(DiagnoseTest, OfAHealthyRunSaysHowMuchIsExposedThoughNobodyIsToBlame) {
+  Evidence evidence;
+  evidence.measuredSteps = 20;
+  evidence.stepMs = 12.5;
+  evidence.run.exposedRank = 1;
+  evidence.run.exposedMs = 2.5;
+  EXPECT_THAT(diagnose(evidence).nothing,
+              StartsWith("Nothing stands out in 20 measured steps of 12.50 ms, of which 2.50 ms "
+                         "(20 %) are exposed, by no single rank, link or setting (median of rank "
+                         "1)."));
+  evidence.run.exposedMs = 1.2;
+  EXPECT_THAT(diagnose(evidence).nothing,
+              StartsWith("Nothing stands out in 20 measured steps of 12.50 ms."));
 }
 
 TEST(DiagnoseTest, OfARunWithoutCoresSaysWhatItsWaitsHide) {

@@ -22,9 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kLooks = 3;  ///< at the ratios, until they tell
-constexpr double kWorthHaving =
-    0.99;  ///< of the run's own steps; what saves less is not looked for
+constexpr int kLooks = 3;  // at the ratios, until they tell
+// Of the run's own steps; for what saves less no further rounds are run.
+constexpr double kWorthHaving = 0.99;
 
 /// Whether the ratios are looked at after so many rounds: Note [Runs in alternation].
 bool isLookedAt(int rounds, int most) {

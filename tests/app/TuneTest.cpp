@@ -162,7 +162,7 @@ TEST_F(LateTuneTest, RunsTheBestInAlternationAndSaysWhoWon) {
               AnyOf(HasSubstr("\" won: its steps took"),
                     HasSubstr("No difference beyond noise: the steps of \""),
                     HasSubstr("The run's own settings won: the steps of the next best")));
-  EXPECT_THAT(tuned.out, HasSubstr("steps [ms], by round"));
+  EXPECT_THAT(tuned.out, AllOf(HasSubstr("steps [ms], by round"), HasSubstr("of the run's own")));
   EXPECT_THAT(tuned.err, HasSubstr("round 2 of at most 3: the run's own"));
   EXPECT_TRUE(std::filesystem::exists(folder / "rounds" / "round-2-settings-1.lockstep"));
   EXPECT_EQ(std::filesystem::exists(folder / "tuned.toml"), tuned.exitCode == 0) << tuned.err;

@@ -2,7 +2,6 @@
 
 #include <QEvent>
 #include <QHeaderView>
-#include <QMetaObject>
 #include <QSplitter>
 #include <algorithm>
 #include <utility>
@@ -22,6 +21,8 @@ WholeRows::WholeRows(QSplitter* splitter, std::vector<TableView*> tables, double
   for (TableView* table : tables_) {
     table->viewport()->installEventFilter(this);
   }
+  whenLaidOut_.setSingleShot(true);
+  connect(&whenLaidOut_, &QTimer::timeout, this, [this] { fit(); });
   connect(splitter, &QSplitter::splitterMoved, this, [this] { shares_ = false; });
 }
 
@@ -34,15 +35,8 @@ bool WholeRows::eventFilter(QObject* watched, QEvent* event) {
       share();
     }
     fit();
-  } else if (event->type() == QEvent::Resize && !waits_) {
-    waits_ = true;
-    QMetaObject::invokeMethod(
-        this,
-        [this] {
-          waits_ = false;
-          fit();
-        },
-        Qt::QueuedConnection);
+  } else if (event->type() == QEvent::Resize) {
+    whenLaidOut_.start();
   }
   return QObject::eventFilter(watched, event);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QObject>
+#include <QTimer>
 #include <vector>
 
 class QSplitter;
@@ -27,7 +28,7 @@ class WholeRows : public QObject {
   std::vector<TableView*> tables_;
   double part_;
   bool shares_ = true;  // nobody has moved the handle
-  bool waits_ = false;  // fit() is on its way
+  QTimer whenLaidOut_;
 };
 
 }  // namespace lockstep::ui

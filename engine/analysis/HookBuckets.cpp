@@ -57,7 +57,7 @@ void HookCalls::add(const HookTimes& times) {
 HookCalls HookCalls::with(const HookTimes& more) const {
   HookCalls all = *this;
   all.take(more,
-           [](SortedValues& to, std::vector<double> values) { to = to.with(std::move(values)); });
+           [](SortedValues& to, std::vector<double> values) { to.addApart(std::move(values)); });
   return all;
 }
 

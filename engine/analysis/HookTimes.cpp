@@ -84,78 +84,80 @@ HookNews GrowingHookTimes::refresh(const RunData& data, const RunAnalysis& analy
   }
   base::ClockCalibration clock = data.clock;
   clock.nsPerTick = basis_.nsPerTick();
+  addWaiting(analysis);
+  const auto isPhase = [](Part part) { return part != Part::kInFlight && part != Part::kWaiting; };
+  std::sort(pieces_.begin(), pieces_.end(),
+            [](const Piece& a, const Piece& b) { return a.key < b.key; });
   std::optional<StepKey> last;
-  for (auto& [key, parts] : gather(analysis)) {
-    const StepKey step{std::get<0>(key), std::get<1>(key)};
-    if (complete.contains(step)) {
+  for (auto begin = pieces_.begin(); begin != pieces_.end();) {
+    const auto end = std::find_if(begin, pieces_.end(),
+                                  [&](const Piece& piece) { return piece.key != begin->key; });
+    const Pieces call(begin, end);
+    const StepKey step{std::get<0>(begin->key), begin->step()};
+    if (complete.contains(step) && std::ranges::any_of(call, isPhase, &Piece::part)) {
       HookTimes& part = partOf(step.second);
-      part.calls.push_back(divide(key, std::move(parts), clock));
+      part.calls.push_back(divide(call, clock));
       part.measuredSteps += last != step ? 1 : 0;
       last = step;
     }
+    begin = end;
   }
   next_ = analysis.closed.next;
-  std::erase_if(calls_, [this](const auto& call) { return std::get<1>(call.first) < next_; });
-  std::erase_if(inFlight_, [this](const InFlight& of) { return std::get<1>(of.key) < next_; });
+  std::erase_if(pieces_, [this](const Piece& piece) {
+    return piece.step() < next_ || piece.part == Part::kWaiting;
+  });
   return news;
 }
 
 bool GrowingHookTimes::add(int rank, const trace::SpanRow& span) {
-  const Interval interval{span.startTicks, span.startTicks + span.durationTicks};
-  const CallKey key{rank, span.step, span.bucket};
-  if (run::has(span.kind, run::kHookPhase)) {
-    Parts& parts = calls_[key];
-    (span.kind == EventKind::kHookEncode   ? parts.encode
-     : span.kind == EventKind::kHookDecode ? parts.decode
-                                           : parts.communicate)
-        .push_back(interval);
-    return span.step >= next_;
+  const bool isPhase = run::has(span.kind, run::kHookPhase);
+  if (!isPhase && !run::has(span.kind, run::kCall)) {
+    return true;
   }
-  if (run::has(span.kind, run::kCall)) {
-    const bool sends = span.kind == EventKind::kCollective &&
-                       trace::operationOf(span.detail) != trace::Operation::kRecv;
-    inFlight_.push_back(
-        {key, interval, sends ? std::optional(trace::collectiveBytes(span.value)) : std::nullopt});
-    return span.step >= next_;
-  }
-  return true;
+  const bool sends = span.kind == EventKind::kCollective &&
+                     trace::operationOf(span.detail) != trace::Operation::kRecv;
+  const Part part = !isPhase                              ? Part::kInFlight
+                    : span.kind == EventKind::kHookEncode ? Part::kEncode
+                    : span.kind == EventKind::kHookDecode ? Part::kDecode
+                                                          : Part::kCommunicate;
+  pieces_.push_back({{rank, span.step, span.bucket},
+                     part,
+                     {span.startTicks, span.startTicks + span.durationTicks},
+                     sends ? trace::collectiveBytes(span.value) : 0});
+  return span.step >= next_;
 }
 
-/// The calls that are open, by key, with the collectives that are theirs.
-std::map<GrowingHookTimes::CallKey, GrowingHookTimes::Parts> GrowingHookTimes::gather(
-    const RunAnalysis& analysis) const {
-  std::map<CallKey, Parts> calls = calls_;
-  for (const InFlight& of : inFlight_) {
-    if (const auto call = calls.find(of.key); call != calls.end()) {
-      call->second.inFlight.push_back(of.interval);
-      if (of.payload) {
-        call->second.payloads.emplace_back(of.interval, *of.payload);
-      }
-    }
-  }
+/// What is known of waiting by now, of the calls that are open.
+void GrowingHookTimes::addWaiting(const RunAnalysis& analysis) {
   for (const auto& [group, collectives] : analysis.collectives.lists()) {
     for (std::size_t i = firstOfStep(collectives, next_); i < collectives.size(); ++i) {
       const CollectiveTimes& collective = collectives[i];
       for (std::size_t j = 0; collective.complete && j < collective.arrivals.size(); ++j) {
         const Arrival& arrival = collective.arrivals[j];
-        const auto call = calls.find(CallKey{arrival.rank, collective.step, collective.bucket});
-        if (call != calls.end()) {
-          call->second.waiting.push_back({arrival.startTicks, arrival.allThereTicks});
-        }
+        pieces_.push_back({{arrival.rank, collective.step, collective.bucket},
+                           Part::kWaiting,
+                           {arrival.startTicks, arrival.allThereTicks}});
       }
     }
   }
-  return calls;
 }
 
 // Note [Hook phases]
-HookCall GrowingHookTimes::divide(const CallKey& key, Parts parts,
-                                  const base::ClockCalibration& clock) {
+HookCall GrowingHookTimes::divide(Pieces pieces, const base::ClockCalibration& clock) {
+  const auto partOf = [pieces](Part part) {
+    Intervals intervals;
+    for (const Piece& piece : pieces) {
+      if (piece.part == part) {
+        intervals.push_back(piece.interval);
+      }
+    }
+    return unite(std::move(intervals));
+  };
   HookCall call;
-  std::tie(call.rank, call.step, call.bucket) = key;
-  const Intervals encode = unite(std::move(parts.encode));
-  const Intervals decode = unite(std::move(parts.decode));
-  const Intervals communicate = unite(std::move(parts.communicate));
+  std::tie(call.rank, call.step, call.bucket) = pieces.front().key;
+  const Intervals encode = partOf(Part::kEncode);
+  const Intervals decode = partOf(Part::kDecode);
+  const Intervals communicate = partOf(Part::kCommunicate);
   const Intervals work = joined(encode, decode);
   const Intervals all = joined(work, communicate);
   call.startTicks = beginOf(all);
@@ -170,13 +172,12 @@ HookCall GrowingHookTimes::divide(const CallKey& key, Parts parts,
       aroundStep || all.empty() ? all : Intervals{{all.front().begin, all.back().end}};
   const Intervals rest = subtract(whole, work);
   // Not all collectives without a bucket are the hook's.
-  const Intervals flying =
-      intersect(unite(std::move(parts.inFlight)), aroundStep ? communicate : whole);
+  const Intervals flying = intersect(partOf(Part::kInFlight), aroundStep ? communicate : whole);
   // Communication while the hook itself does nothing; waiting is a part of it, and the rest of it
   // is transfer. From here on each set lies within the one before, so that lengths may be
   // subtracted.
   const Intervals idle = intersect(rest, flying);
-  const Intervals waiting = intersect(idle, unite(std::move(parts.waiting)));
+  const Intervals waiting = intersect(idle, partOf(Part::kWaiting));
 
   const auto set = [&](HookPhase phase, std::uint64_t ticks) {
     call.ms[index(phase)] = clock.durationNs(ticks) / 1e6;
@@ -188,9 +189,10 @@ HookCall GrowingHookTimes::divide(const CallKey& key, Parts parts,
   set(HookPhase::kTransfer, length(idle) - length(waiting));
   set(HookPhase::kQueued, length(rest) - length(idle));
   call.totalMs = clock.durationNs(length(whole)) / 1e6;
-  for (const auto& [interval, bytes] : parts.payloads) {
-    if (!aroundStep || !intersect({interval}, communicate).empty()) {
-      call.payloadBytes += bytes;
+  for (const Piece& piece : pieces) {
+    if (piece.part == Part::kInFlight &&
+        (!aroundStep || !intersect({piece.interval}, communicate).empty())) {
+      call.payloadBytes += piece.payload;
     }
   }
   return call;

@@ -2,11 +2,9 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
-#include <optional>
+#include <span>
 #include <string_view>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "engine/analysis/GrowingFigure.h"
@@ -78,25 +76,25 @@ class GrowingHookTimes : private GrowingFigure {
 
  private:
   using CallKey = std::tuple<int, std::uint32_t, std::uint16_t>;  // rank, step, bucket
-  /// What is known of one call before it is divided.
-  struct Parts {
-    Intervals encode, communicate, decode;
-    Intervals inFlight, waiting;
-    std::vector<std::pair<Interval, std::uint64_t>> payloads;  // of each collective
-  };
-  /// Of a collective: not all are the hook's.
-  struct InFlight {
+  enum class Part : std::uint8_t { kEncode, kCommunicate, kDecode, kInFlight, kWaiting };
+  /// What is known of a call before it is divided, or of a collective: not all are the hook's.
+  struct Piece {
     CallKey key;
+    Part part = Part::kEncode;
     Interval interval;
-    std::optional<std::uint64_t> payload;
+    std::uint64_t payload = 0;  // of what is in flight
+
+    [[nodiscard]] std::uint32_t step() const { return std::get<1>(key); }
   };
+  using Pieces = std::span<const Piece>;
 
   bool add(int rank, const trace::SpanRow& span);
-  [[nodiscard]] std::map<CallKey, Parts> gather(const RunAnalysis& analysis) const;
-  static HookCall divide(const CallKey& key, Parts parts, const base::ClockCalibration& clock);
+  void addWaiting(const RunAnalysis& analysis);
+  static HookCall divide(Pieces call, const base::ClockCalibration& clock);
 
-  std::map<CallKey, Parts> calls_;  // that are open; their phases
-  std::vector<InFlight> inFlight_;
+  // Of all calls that are open, in one list: there are thousands at each look, and what is asked of
+  // the heap piece by piece lies ever farther apart as a run goes on.
+  std::vector<Piece> pieces_;
 };
 
 }  // namespace lockstep::analysis

@@ -153,7 +153,7 @@ SortedValues SortedValues::marking(std::initializer_list<double> parts) {
   return none;
 }
 
-void SortedValues::push(std::vector<double> values) {
+void SortedValues::addApart(std::vector<double> values) {
   if (values.empty()) {
     return;
   }
@@ -170,7 +170,7 @@ void SortedValues::push(std::vector<double> values) {
 }
 
 void SortedValues::add(std::vector<double> values) {
-  push(std::move(values));
+  addApart(std::move(values));
   while (runs_.size() > 1 &&
          kShorter * runs_.back().values->size() > runs_[runs_.size() - 2].values->size()) {
     mergeLast();
@@ -228,10 +228,9 @@ void SortedValues::add(const SortedValues& other) {
   others_ = true;
 }
 
-// In a run of its own, whatever its length: a copy that is asked once is not worth a merge.
 SortedValues SortedValues::with(std::vector<double> more) const {
   SortedValues all = *this;
-  all.push(std::move(more));
+  all.addApart(std::move(more));
   return all;
 }
 

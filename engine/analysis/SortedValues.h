@@ -40,6 +40,9 @@ class SortedValues {
   void add(std::vector<double> values);
   /// Adds those of another.
   void add(const SortedValues& other);
+  /// Adds them in a run of their own, whatever its length: to a copy that is asked once, which is
+  /// not worth a merge.
+  void addApart(std::vector<double> values);
   /// All of these and `more`.
   [[nodiscard]] SortedValues with(std::vector<double> more) const;
 
@@ -71,7 +74,6 @@ class SortedValues {
     OfMarks<std::uint32_t> below{};  // how many of them are less than the mark
   };
 
-  void push(std::vector<double> values);
   void mergeLast();
   void keepMarks();
   [[nodiscard]] std::size_t indexOf(std::size_t mark) const;

@@ -98,9 +98,6 @@ void RunsPanel::buildTable() {
   header->setStretchLastSection(false);
   header->setSectionsMovable(true);
   header->moveSection(header->visualIndex(RunsTable::kGroup), 0);
-  // The course is seen whole where the panel is as narrow as it starts; figures may be scrolled to.
-  header->moveSection(header->visualIndex(RunsTable::kCourse),
-                      header->visualIndex(RunsTable::kExposed));
   view_->setColumnHidden(RunsTable::kGroup, true);
   view_->setContextMenuPolicy(Qt::CustomContextMenu);
   connect(view_, &TableView::rowActivated, this,

@@ -52,7 +52,7 @@ constexpr std::array<RunColumn, RunsTable::kColumnCount> kColumns{{
      }},
     {"Name", "name",
      "As you called it, else experiment.name; below, what differs from others of that name",
-     "bucket_cap_mb 25", [](const RunEntry& run) { return run.shownName(); }},
+     "gradient accumulation", [](const RunEntry& run) { return run.shownName(); }},
     {"Exposed ms", "exposed",
      "Communication that nothing hid, a step, on the rank that has most of it", "000.00",
      [](const RunEntry& run) { return figure(run.exposedMs, 2); },

@@ -90,6 +90,7 @@ int drawPictures(const Options& options) {
     if (!picture.ok()) {
       return refuse(picture.error());
     }
+    base::giveBackFreedMemory();  // what it was made of, before there is an image of it
     if (const auto saved = ui::savePicture(picture.value(), QString::fromStdString(file));
         !saved.ok()) {
       return refuse(saved.error());

@@ -124,8 +124,8 @@ class BucketOfStep {
       // Within the doubt of the clocks it may as well have been the first.
       latenessMs_ = lateNs <= doubtNs ? 0 : lateNs / 1e6;
     }
-    waitingMs_ += data.clock.durationNs(arrival.waitingTicks) / 1e6;
-    transferMs_ += data.clock.durationNs(arrival.transferTicks) / 1e6;
+    waitingMs_ += data.clock.durationNs(arrival.waitingTicks()) / 1e6;
+    transferMs_ += data.clock.durationNs(arrival.transferTicks()) / 1e6;
   }
 
   /// None where it has no collective, as of a check that was refused: there is nothing to select

@@ -43,8 +43,7 @@ void measure(CollectiveTimes& collective, std::size_t ranks, const trace::ClockD
     }
     // A rank may be done before the last arrives, as the root of a broadcast is.
     arrival.allThereTicks = unclear ? arrival.startTicks : std::min(lastTicks, arrival.endTicks);
-    arrival.waitingTicks = arrival.allThereTicks - arrival.startTicks;
-    arrival.transferTicks = arrival.endTicks - arrival.allThereTicks;
+    arrival.allCame = true;
   }
 }
 
@@ -61,8 +60,8 @@ void PeersByStep::add(const CollectiveTimes& collective) {
       ranks.emplace(ranks.begin() + static_cast<std::ptrdiff_t>(at), arrival.rank, PeerTicks());
     }
     PeerTicks& sum = ranks[at].second;
-    sum.waiting += arrival.waitingTicks;
-    sum.transfer += arrival.transferTicks;
+    sum.waiting += arrival.waitingTicks();
+    sum.transfer += arrival.transferTicks();
     sum.known = sum.known && collective.complete;
   }
 }
@@ -155,7 +154,7 @@ std::vector<CollectiveTimes> CollectiveSpans::gather(const trace::ClockDoubt& do
       check->second.front()->step = call.step;
       check->second.pop_front();
     }
-    call.arrivals.push_back({part.rank, arrivalTicks, endTicks});
+    call.arrivals.push_back({.rank = part.rank, .startTicks = arrivalTicks, .endTicks = endTicks});
   }
   std::int64_t mostNs = 0;
   for (const auto& [group, ranks] : ranksOf_) {

@@ -12,16 +12,24 @@
 
 namespace lockstep::analysis {
 
-/// One rank's part in one collective.
+/// One rank's part in one collective. Of many ranks there are a million of these.
 struct Arrival {
   int rank = 0;
+  bool allCame = false;          ///< no rank is missing
   std::uint64_t startTicks = 0;  ///< this rank arrived
   std::uint64_t endTicks = 0;
   /// When all ranks had come, at most its end. Its own arrival where the last rank, on another
   /// host, came so little later that the clocks cannot tell. 0 when a rank is missing.
   std::uint64_t allThereTicks = 0;
-  std::uint64_t waitingTicks = 0;   ///< from its arrival until all had come; 0: unknown
-  std::uint64_t transferTicks = 0;  ///< from then on to its end; 0: unknown
+
+  /// From its arrival until all had come; 0: unknown.
+  [[nodiscard]] std::uint64_t waitingTicks() const {
+    return allCame ? allThereTicks - startTicks : 0;
+  }
+  /// From then on to its end; 0: unknown.
+  [[nodiscard]] std::uint64_t transferTicks() const {
+    return allCame ? endTicks - allThereTicks : 0;
+  }
   bool operator==(const Arrival&) const = default;
 };
 

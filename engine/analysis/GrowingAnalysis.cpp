@@ -145,8 +145,8 @@ StepStretch GrowingAnalysis::gatherAll(const RunData& data, double nsPerTick) {
   });
   StepStretch all;
   for (std::vector<StepTicks>& of : steps) {
-    all.steps.insert(all.steps.end(), of.begin(), of.end());
-    of = {};
+    const std::vector<StepTicks> own = std::exchange(of, {});
+    all.steps.insert(all.steps.end(), own.begin(), own.end());
   }
   Calls& calls = halves.front();
   calls.calls.add(std::move(halves.back().calls));

@@ -59,9 +59,9 @@ class Filling {
         known = known && collective->complete;
         std::uint64_t waiting = 0;
         for (const Arrival& arrival : collective->arrivals) {
-          waiting += arrival.waitingTicks;
+          waiting += arrival.waitingTicks();
           if (const std::size_t rank = placeOf(arrival.rank); rank < ranks) {
-            transfer[rank] += arrival.transferTicks;
+            transfer[rank] += arrival.transferTicks();
           }
         }
         if (collective->lastRank) {

@@ -90,7 +90,7 @@ void RunTotals::addWaits(const std::vector<CollectiveTimes>& collectives) {
     std::uint64_t waiting = 0;
     Waited& step = steps[collective.step];
     for (const Arrival& arrival : collective.arrivals) {
-      waiting += arrival.waitingTicks;
+      waiting += arrival.waitingTicks();
       step.ticks = std::max(step.ticks, arrival.endTicks);
     }
     step.all += waiting;
@@ -127,8 +127,8 @@ void RunTotals::add(StepStretch stretch) {
     if (check.complete && check.arrivals.size() >= 2) {
       checks_.calls += 1;
       for (const Arrival& arrival : check.arrivals) {
-        checks_.own += arrival.transferTicks;
-        checks_.waiting += arrival.waitingTicks;
+        checks_.own += arrival.transferTicks();
+        checks_.waiting += arrival.waitingTicks();
       }
     }
   }

@@ -52,7 +52,7 @@ void addTransfers(const Evidence& evidence, const std::vector<analysis::StepOver
 /// Of a run of many ranks the tails are most of what the steps hold, and they are summed by now.
 void dropTails(std::vector<analysis::StepOverlap>& steps, std::size_t from) {
   for (std::size_t i = from; i < steps.size(); ++i) {
-    steps[i].tail = {};
+    std::exchange(steps[i].tail, {});  // to assign {} would keep their room
   }
 }
 

@@ -198,8 +198,8 @@ std::optional<int> waitedFor(const Evidence& evidence, int rank, std::uint32_t s
         continue;
       }
       for (const analysis::Arrival& arrival : collective.arrivals) {
-        if (arrival.rank == rank && arrival.waitingTicks > longest) {
-          longest = arrival.waitingTicks;
+        if (arrival.rank == rank && arrival.waitingTicks() > longest) {
+          longest = arrival.waitingTicks();
           whom = collective.lastRank;
         }
       }

@@ -159,7 +159,7 @@ base::Result<std::uint64_t> writeCollectives(const TableSource& source, OutputFi
       csv.number(one.step).bucket(one.bucket).number(one.bytes).number(arrival.rank);
       csv.ms(source.ms(arrival.startTicks)).ms(source.ms(arrival.endTicks));
       if (one.complete) {
-        csv.ms(toMs(arrival.waitingTicks)).ms(toMs(arrival.transferTicks));
+        csv.ms(toMs(arrival.waitingTicks())).ms(toMs(arrival.transferTicks()));
       } else {
         csv.nothing().nothing();
       }

@@ -144,7 +144,7 @@ base::Status SpanReader::readByTwo(Database& database, std::int64_t last,
 
 void SpanReader::rest() {
   second_.reset();
-  secondRows_ = {};
+  std::exchange(secondRows_, {});  // to assign {} would keep their room
 }
 
 }  // namespace lockstep::trace

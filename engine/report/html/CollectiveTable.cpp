@@ -18,7 +18,7 @@ constexpr double kNsPerMs = 1e6;
 std::uint64_t waitingOf(const CollectiveTimes& collective) {
   std::uint64_t ticks = 0;
   for (const analysis::Arrival& arrival : collective.arrivals) {
-    ticks += arrival.waitingTicks;
+    ticks += arrival.waitingTicks();
   }
   return ticks;
 }
@@ -26,7 +26,7 @@ std::uint64_t waitingOf(const CollectiveTimes& collective) {
 std::uint64_t transferOf(const CollectiveTimes& collective) {
   std::uint64_t ticks = 0;
   for (const analysis::Arrival& arrival : collective.arrivals) {
-    ticks = std::max(ticks, arrival.transferTicks);
+    ticks = std::max(ticks, arrival.transferTicks());
   }
   return ticks;
 }

@@ -16,8 +16,8 @@ struct Figures {
   const RunReport& report;
   const diagnosis::Evidence& evidence;
   analysis::Landscape landscape;  ///< of all steps
+  analysis::HookCalls hook;  ///< before the delays: what it takes on the way is more than they hold
   analysis::BucketDelays delays;
-  analysis::HookCalls hook;
 
   /// "rank 3", with its host where there are several.
   [[nodiscard]] std::string nameOf(int rank) const;

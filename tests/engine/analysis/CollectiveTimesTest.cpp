@@ -26,12 +26,12 @@ TEST(CollectiveTimesTest, SplitsWaitingForPeersFromTransfer) {
   EXPECT_EQ(one.lastRank, 1);
   EXPECT_EQ(one.skewTicks, 6000);
   ASSERT_EQ(one.arrivals.size(), 3);
-  EXPECT_EQ(one.arrivals[0].waitingTicks, 6000);
-  EXPECT_EQ(one.arrivals[0].transferTicks, 2000);
-  EXPECT_EQ(one.arrivals[1].waitingTicks, 0);
-  EXPECT_EQ(one.arrivals[1].transferTicks, 2000);
-  EXPECT_EQ(one.arrivals[2].waitingTicks, 3000);
-  EXPECT_EQ(one.arrivals[2].transferTicks, 2500);
+  EXPECT_EQ(one.arrivals[0].waitingTicks(), 6000);
+  EXPECT_EQ(one.arrivals[0].transferTicks(), 2000);
+  EXPECT_EQ(one.arrivals[1].waitingTicks(), 0);
+  EXPECT_EQ(one.arrivals[1].transferTicks(), 2000);
+  EXPECT_EQ(one.arrivals[2].waitingTicks(), 3000);
+  EXPECT_EQ(one.arrivals[2].transferTicks(), 2500);
 }
 
 TEST(CollectiveTimesTest, AllowsARankToBeDoneBeforeTheLastArrives) {
@@ -40,8 +40,8 @@ TEST(CollectiveTimesTest, AllowsARankToBeDoneBeforeTheLastArrives) {
   run.addCollective(1, 5'000, 6'000, 0, 0, Operation::kBroadcast);
   const auto collectives = collectiveTimes(run.data());
   ASSERT_EQ(collectives.size(), 1);
-  EXPECT_EQ(collectives[0].arrivals[0].waitingTicks, 1000);
-  EXPECT_EQ(collectives[0].arrivals[0].transferTicks, 0);
+  EXPECT_EQ(collectives[0].arrivals[0].waitingTicks(), 1000);
+  EXPECT_EQ(collectives[0].arrivals[0].transferTicks(), 0);
 }
 
 TEST(CollectiveTimesTest, KeepsGroupsApart) {
@@ -71,7 +71,7 @@ TEST(CollectiveTimesTest, GoesOnUntilTheShapedLinkIsDone) {
   const auto collectives = collectiveTimes(run.data());
   ASSERT_EQ(collectives.size(), 1);
   ASSERT_EQ(collectives[0].arrivals.size(), 2);
-  EXPECT_EQ(collectives[0].arrivals[1].transferTicks, 2000);
+  EXPECT_EQ(collectives[0].arrivals[1].transferTicks(), 2000);
 }
 
 TEST(CollectiveTimesTest, LeavesOutSendsAndReceives) {
@@ -93,8 +93,8 @@ TEST(CollectiveTimesTest, SaysThatTheLastRankIsUnknownWhenOneHasNoRecord) {
   EXPECT_TRUE(collectives[0].lastRank.has_value());
   EXPECT_EQ(collectives[1].lastRank, std::nullopt);
   EXPECT_EQ(collectives[1].skewTicks, 2000);
-  EXPECT_EQ(collectives[1].arrivals[0].waitingTicks, 0);
-  EXPECT_EQ(collectives[1].arrivals[0].transferTicks, 0);
+  EXPECT_EQ(collectives[1].arrivals[0].waitingTicks(), 0);
+  EXPECT_EQ(collectives[1].arrivals[0].transferTicks(), 0);
 }
 
 TEST(CollectiveTimesTest, AsksOnlyTheRanksOfAGroup) {
@@ -120,8 +120,8 @@ TEST(CollectiveTimesTest, LetsACheckedCollectiveBeginWithItsComparison) {
   const auto collectives = collectiveTimes(run.data());
   ASSERT_EQ(collectives.size(), 2);
   EXPECT_EQ(collectives[0].lastRank, 1);
-  EXPECT_EQ(collectives[0].arrivals[0].waitingTicks, 3000);
-  EXPECT_EQ(collectives[0].arrivals[0].transferTicks, 2000);
+  EXPECT_EQ(collectives[0].arrivals[0].waitingTicks(), 3000);
+  EXPECT_EQ(collectives[0].arrivals[0].transferTicks(), 2000);
   EXPECT_EQ(collectives[1].arrivals[0].startTicks, 8'000);
 }
 
@@ -139,10 +139,10 @@ TEST(CollectiveTimesTest, TellsTheOwnWorkOfACheckFromItsWaitForALateRank) {
   ASSERT_EQ(checks.size(), 1) << "the collective itself is none";
   EXPECT_EQ(checks[0].sequence, 70);
   EXPECT_EQ(checks[0].lastRank, 1);
-  EXPECT_EQ(checks[0].arrivals[0].waitingTicks, 3000);
-  EXPECT_EQ(checks[0].arrivals[0].transferTicks, 1000);
-  EXPECT_EQ(checks[0].arrivals[1].waitingTicks, 0);
-  EXPECT_EQ(checks[0].arrivals[1].transferTicks, 1500);
+  EXPECT_EQ(checks[0].arrivals[0].waitingTicks(), 3000);
+  EXPECT_EQ(checks[0].arrivals[0].transferTicks(), 1000);
+  EXPECT_EQ(checks[0].arrivals[1].waitingTicks(), 0);
+  EXPECT_EQ(checks[0].arrivals[1].transferTicks(), 1500);
 }
 
 TEST(CollectiveTimesTest, ContinuesNumbersBeyondTheirWrap) {

@@ -48,9 +48,9 @@ TEST(HostsTest, ALatenessWithinTheDoubtOfTheClocksBlamesNobody) {
   ASSERT_EQ(collectives.size(), kSteps);
   EXPECT_TRUE(collectives[0].complete);
   EXPECT_EQ(collectives[0].lastRank, std::nullopt);
-  EXPECT_EQ(collectives[0].arrivals[0].waitingTicks, 0) << "not known to have waited";
-  EXPECT_EQ(collectives[0].arrivals[0].transferTicks, 5000);
-  EXPECT_EQ(collectives[0].arrivals[2].waitingTicks, 250) << "rank 2 shares the clock of rank 3";
+  EXPECT_EQ(collectives[0].arrivals[0].waitingTicks(), 0) << "not known to have waited";
+  EXPECT_EQ(collectives[0].arrivals[0].transferTicks(), 5000);
+  EXPECT_EQ(collectives[0].arrivals[2].waitingTicks(), 250) << "rank 2 shares the clock of rank 3";
   const RunAnalysis analysis = analyse(run.data());
   EXPECT_EQ(analysis.lateRank, std::nullopt);
   EXPECT_EQ(analysis.ranks[3].lastArrivals, 0);

@@ -53,5 +53,18 @@ TEST(GrowingEvidenceTest, IsThatOfAllAtOnce) {
   });
 }
 
+TEST(EvidenceTest, GivesBackTheRoomOfTheTailsThatItHasSummed) {
+  Recording recording;
+  recording.info.kind = trace::RunKind::kObserved;
+  recording.info.state = trace::RunState::kFinished;
+  recording.data = analysis::trained(3, 100).data();
+  const Evidence evidence = evidenceOf(recording, "run.lockstep");
+  EXPECT_FALSE(evidence.causes.empty());
+  ASSERT_EQ(evidence.steps.size(), 300u);
+  for (const analysis::StepOverlap& step : evidence.steps) {
+    EXPECT_EQ(step.tail.capacity(), 0u);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::diagnosis

@@ -201,7 +201,7 @@ TEST(VerdictTest, NamesTheRankThatTheSlowestStepWaitedFor) {
   analysis::CollectiveTimes collective;
   collective.step = 7;
   collective.lastRank = 1;
-  collective.arrivals = {{0, 0, 100, 90, 90, 10}, {1, 90, 100, 90, 0, 10}};
+  collective.arrivals = {{0, true, 0, 100, 90}, {1, true, 90, 100, 90}};
   evidence.run.collectives.push_back(0, collective);
   EXPECT_EQ(textOn(evidence, Topic::kSlowest),
             "step 7 was the slowest, 140 ms: rank 0 waited 40.0 ms longer than usual for rank 1");

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/base/FreedMemory.h"
 #include "engine/base/InHalves.h"
 #include "engine/cost/Sample.h"
 #include "engine/diagnosis/UnlikeRanks.h"
@@ -155,6 +156,7 @@ void GrowingOverlapContent::Parts::add(std::vector<std::vector<StepOverlap>> ran
   for (std::vector<StepOverlap>& steps : ranks) {
     put(std::exchange(steps, {}), added);
   }
+  base::giveBackFreedMemory();
   look(added);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <future>
 
+#include "engine/base/FreedMemory.h"
 #include "ui/chart/Card.h"
 #include "ui/model/RunTitle.h"
 #include "ui/views/overlap/BucketScene.h"
@@ -25,6 +26,7 @@ Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size
                        const std::vector<int>& shown) {
   const Palette& palette = Palette::of(theme);
   analysis::StepsAndDelays of = analysis::stepsAndDelays(run.data, run.analysis);
+  base::giveBackFreedMemory();
   auto buckets =
       std::async(std::launch::async, [&] { return bucketContent(run, std::move(of.delays)); });
   const auto content = overlapContent(run, std::move(of.steps));

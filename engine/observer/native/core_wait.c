@@ -7,8 +7,8 @@
 enum {
   kOffCore = 29,
   kBetweenLooksNs = 200000,
-  kBetweenBucketsNs = 5000000, /* a look takes up to 8 µs of a cache that a backward has filled */
-  kShortestWaitNs = 10000 /* less is a wake-up */
+  kBetweenBucketsNs = 10000000, /* a look takes up to 8 µs of a cache that a backward has filled */
+  kShortestWaitNs = 10000       /* less is a wake-up */
 };
 
 /* gettid() would take a newer C library. */
@@ -43,11 +43,11 @@ void lk_core_wait_make(lk_core_wait* wait, lk_observer* observer, lk_lane* lane)
   wait->thread = 0;
 }
 
-static void look(lk_core_wait* wait, int64_t least_between) {
-  const int64_t now = lk_monotonic_ns();
-  if (wait->file < 0 || now - wait->looked < least_between) {
-    return;
-  }
+static int is_due(const lk_core_wait* wait, int64_t now, int64_t least_between) {
+  return wait->lane != NULL && wait->file >= 0 && now - wait->looked >= least_between;
+}
+
+static void look(lk_core_wait* wait, int64_t now) {
   uint64_t waited = 0;
   const int known = read_waited(wait->file, &waited);
   const uint64_t ticks = lk_observer_ticks(wait->observer);
@@ -76,12 +76,17 @@ void lk_core_wait_enter(lk_core_wait* wait, uint32_t step) {
     wait->thread = thread;
     wait->looked = 0;
   }
-  look(wait, kBetweenLooksNs);
+  const int64_t now = lk_monotonic_ns();
+  if (is_due(wait, now, kBetweenLooksNs)) {
+    look(wait, now);
+  }
   wait->step = step;
 }
 
 void lk_core_wait_look(lk_core_wait* wait) {
-  if (wait->lane != NULL && wait->file >= 0 && this_thread() == wait->thread) {
-    look(wait, kBetweenBucketsNs);
+  const int64_t now = lk_monotonic_ns();
+  /* Most calls end at the clock, which is no call of the kernel's, as the thread's number is. */
+  if (is_due(wait, now, kBetweenBucketsNs) && this_thread() == wait->thread) {
+    look(wait, now);
   }
 }

@@ -3,7 +3,7 @@
 
 /* How long a thread was ready to run and had no core, by the kernel's account of it, as
  * engine/trace/CoreWait.h has it of a rank of the engine: looked at every 0.2 ms at most, and within
- * a backward every 5 ms. */
+ * a backward every 10 ms. */
 
 #include "observer.h"
 

@@ -137,7 +137,10 @@ double drawCompareHeader(DisplayList* list, const QRectF& rect, const CompareRes
     const double width = textWidth(title, FontRole::kBold) + 14;
     list->fill(QRectF(rect.left(), top + 3, 12, line - 8), palette.rank(static_cast<int>(run)), 2);
     list->title(QRectF(rect.left() + 20, top, rect.width() - 20, line), title, palette);
-    const QString more = result.runs[run].detail + QStringLiteral("  ·  ") +
+    const QString& file = result.runs[run].detail;
+    const bool named =
+        file == result.runs[run].name || title.endsWith(QStringLiteral("(%1)").arg(file));
+    const QString more = (named ? QString() : file + QStringLiteral("  ·  ")) +
                          QString::fromStdString(result.comparison.runs[run].counts) +
                          (result.runs[run].live ? QStringLiteral("  ·  still running") : QString());
     list->note(QRectF(rect.left() + 20 + width, top, rect.width() - 20 - width, line), more,
@@ -172,30 +175,31 @@ double drawCompareKeys(DisplayList* list, const QRectF& rect, const CompareResul
 double drawCompareMetrics(DisplayList* list, const QRectF& rect, const CompareResult& result,
                           const Palette& palette) {
   TableDrawing table(list, rect, palette,
-                     {{0.265, kToTheLeft},
+                     {{0.235, kToTheLeft},
                       {0.09, kToTheRight},
                       {0.09, kToTheRight},
-                      {0.1, kToTheRight},
-                      {0.1, kToTheRight},
-                      {0.185, kToTheRight},
-                      {0.17, kToTheLeft}});
+                      {0.095, kToTheRight},
+                      {0.095, kToTheRight},
+                      {0.19, kToTheRight},
+                      {0.205, kToTheLeft}});
   table.title(QStringLiteral("Figures"), QStringLiteral("means over ranks and iterations"));
+  table.note(fewRunsNote(result.comparison, 1));
   table.headings({QStringLiteral("metric"), QStringLiteral("A"), QStringLiteral("B"),
-                  QStringLiteral("Δ"), QStringLiteral("Δ %"), QStringLiteral("99 %"),
+                  QStringLiteral("Δ"), QStringLiteral("Δ %"), QStringLiteral("99 % interval of Δ"),
                   QStringLiteral("verdict")});
   const auto& rows = result.comparison.metrics;
   return table.rows(
       rows.size(),
       [&](std::size_t i) {
         const analysis::Delta& delta = rows[i].deltas[0];
-        const QColor colour = verdictColour(delta.verdict, palette);
+        const QColor colour = verdictColour(rows[i].metric, delta, palette);
         return Cells{{nameOf(rows[i].metric), palette.text},
                      {valueText(rows[i].metric, rows[i].values[0]), palette.text},
                      {valueText(rows[i].metric, rows[i].values[1]), palette.text},
                      {differenceText(rows[i].metric, delta.difference), colour},
                      {changeText(delta.percent), colour},
                      {intervalText(rows[i].metric, delta), colour},
-                     {verdictText(delta), colour}};
+                     {verdictText(rows[i].metric, delta), colour}};
       },
       QStringLiteral("and %1 more"));
 }

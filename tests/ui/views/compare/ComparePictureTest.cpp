@@ -36,6 +36,7 @@ TEST_F(ComparePictureTest, ShowsKeysFiguresReasonsDistributionAndBothIterations)
   EXPECT_TRUE(says(picture, "None: the experiments are the same."));
   EXPECT_TRUE(says(picture, "step time [ms]"));
   EXPECT_TRUE(says(picture, "means over ranks and iterations"));
+  EXPECT_TRUE(says(picture, "99 % interval of Δ"));
   EXPECT_TRUE(says(picture, "differences of means, which add up to that of the step"));
   EXPECT_TRUE(says(picture, "B's mean step takes"));
   EXPECT_TRUE(says(picture, "A P50"));

@@ -15,6 +15,8 @@ constexpr double kPixelsABin = 9;
 constexpr double kNsPerMs = 1e6;
 constexpr double kShortestMs = 1e-5;  // of an axis, where all took no time
 constexpr float kIntervalAlpha = 0.2f;
+constexpr double kDashes = 8;          // px from one dash to the next
+constexpr std::size_t kLabelRows = 2;  // of names of percentiles: those of two runs may be close
 
 class HistogramDrawing {
  public:
@@ -62,7 +64,7 @@ class HistogramDrawing {
     }
     const double room = std::max((to - from) * 0.02, to * 1e-3);
     const auto words = static_cast<double>(frame_.runs.size() + (frame_.forecast ? 1 : 0));
-    plot_ = frame_.rect.adjusted(0, (line_ + 4) * words + line_ + 6, 0, -line_ - 4);
+    plot_ = frame_.rect.adjusted(0, (line_ + 4) * words + line_ * labelRows() + 6, 0, -line_ - 4);
     if (!any || plot_.width() < 20 || plot_.height() < 10) {
       return false;
     }
@@ -173,34 +175,46 @@ class HistogramDrawing {
     }
   }
 
-  void drawMark(std::size_t run, double ms, const QString& name, bool dashed) {
+  [[nodiscard]] double labelRows() const {
+    return static_cast<double>(std::min(frame_.runs.size(), kLabelRows));
+  }
+
+  /// `dash` of each kDashes pixels are drawn; all of them: a line.
+  void drawMark(std::size_t run, double ms, const QString& percentile, double dash) {
     const double x = scale_.at(ms);
     const QColor& colour = frame_.runs[run].colour;
-    if (dashed) {
-      for (double y = plot_.top(); y < plot_.bottom(); y += 8) {
-        list_.line({x, y}, {x, std::min(y + 4, plot_.bottom())}, colour, 1.5);
+    if (dash < kDashes) {
+      for (double y = plot_.top(); y < plot_.bottom(); y += kDashes) {
+        list_.line({x, y}, {x, std::min(y + dash, plot_.bottom())}, colour, 1.5);
       }
     } else {
       list_.line({x, plot_.top()}, {x, plot_.bottom()}, colour, 2);
     }
-    const double width = textWidth(name, FontRole::kSmall) + 4;
-    const double left = std::clamp(x - width / 2, plot_.left(), plot_.right() - width);
-    // Names of percentiles that lie close would cover each other: the first stays.
-    for (const QRectF& taken : labels_) {
-      if (taken.left() < left + width && left < taken.right()) {
-        return;  // the legend has the figure
+    const QString name = (letterOf(run) + u' ' + percentile).trimmed();
+    const double top =
+        plot_.top() - 3 - line_ * (labelRows() - static_cast<double>(run % kLabelRows));
+    for (const QString& text : {name + u' ' + formatMs(ms), name}) {
+      const double width = textWidth(text, FontRole::kSmall) + 6;
+      // Right of what the tallest bar is, at the left edge.
+      const double left =
+          std::max(labels_.front().right(), std::min(x - width / 2, plot_.right() - width));
+      const QRectF place(left, top, width, line_);
+      // Names that lie close would cover each other: the first stays, and the legend has all.
+      if (std::ranges::none_of(labels_,
+                               [&](const QRectF& taken) { return taken.intersects(place); })) {
+        labels_.push_back(place);
+        list_.label(place, text, palette_, Qt::AlignCenter);
+        return;
       }
     }
-    const QRectF place(left, plot_.top() - line_ - 3, width, line_);
-    labels_.push_back(place);
-    list_.label(place, name, palette_, Qt::AlignCenter);
   }
 
   void drawPercentiles(std::size_t run) {
     const analysis::Durations* durations = frame_.runs[run].durations;
     if (durations != nullptr && durations->count() > 0) {
-      drawMark(run, durations->p50, (letterOf(run) + QStringLiteral(" P50")).trimmed(), false);
-      drawMark(run, durations->p90, (letterOf(run) + QStringLiteral(" P90")).trimmed(), true);
+      drawMark(run, durations->p50, QStringLiteral("P50"), kDashes);
+      drawMark(run, durations->p90, QStringLiteral("P90"), kDashes / 2);
+      drawMark(run, durations->p99, QStringLiteral("P99"), kDashes / 4);
     }
   }
 

@@ -34,14 +34,15 @@ struct HistogramFrame {
   QRectF rect;
   std::vector<HistogramRun> runs;
   std::optional<HistogramForecast> forecast;  ///< of the first run
-  QString none;                    ///< a sentence for when no run has a value
-  std::optional<QPointF> pointer;  ///< tells the counts of the bin under it
+  QString none;                               ///< a sentence for when no run has a value
+  std::optional<QPointF> pointer;             ///< tells the counts of the bin under it
 };
 
 /// Draws the runs' durations over one axis: bars as shares of each run's count, so that runs of
 /// different length can be compared, the first filled, the others hatched with an outline; P50 as
-/// a line, P90 as a dashed one, and in words above the plot these, P99 and what is longer than the
-/// axis, which ends at the longest P99; a forecast as a line in its interval. [ui-thread]
+/// a line, P90 and P99 as dashed ones, named with their values where there is room; in words above
+/// the plot these and what is longer than the axis, which ends at the longest P99; a forecast as a
+/// line in its interval. [ui-thread]
 void drawHistogram(DisplayList& list, const HistogramFrame& frame, const Palette& palette);
 
 }  // namespace lockstep::ui

@@ -46,8 +46,36 @@ TEST_F(DurationHistogramTest, SaysTheCountAndPercentilesOfEachRun) {
   const DisplayList list = draw();
   EXPECT_TRUE(says(list, "A  one   11 values, P50 15.0 ms, P90 19.0 ms, P99 19.9 ms"));
   EXPECT_TRUE(says(list, "B  two   3 values, P50 30.0 ms, P90 30.0 ms, P99 30.0 ms"));
-  EXPECT_TRUE(says(list, "A P50"));
-  EXPECT_TRUE(says(list, "B P50"));
+  EXPECT_TRUE(says(list, "A P50 15.0 ms"));
+  EXPECT_TRUE(says(list, "B P50 30.0 ms"));
+}
+
+TEST_F(DurationHistogramTest, PercentilesOfTwoRunsThatAreCloseAreNamedWithTheirValues) {
+  const auto a = durationsOf({10, 10, 10, 11, 20, 30});
+  const auto b = durationsOf({10, 10, 10, 10, 20, 30});
+  frame_.runs = {{"A  one", &a, Qt::blue}, {"B  two", &b, Qt::red}};
+  const DisplayList list = draw({}, {900, 240});
+  for (const char* mark : {"A P50 10.5 ms", "A P90 25.0 ms", "A P99 29.5 ms", "B P50 10.0 ms",
+                           "B P90 25.0 ms", "B P99 29.5 ms"}) {
+    EXPECT_TRUE(says(list, mark)) << mark;
+  }
+}
+
+TEST_F(DurationHistogramTest, NamesOfPercentilesNeverLieOnEachOther) {
+  const auto a = durationsOf({10, 10.1, 10.2, 10.3, 30});
+  frame_.runs = {{{}, &a, Qt::blue}};
+  for (const double width : {60.0, 120.0, 300.0, 900.0}) {
+    const DisplayList list = draw({}, {width, 240});
+    std::vector<QRectF> names;
+    for (const auto& command : list.commands()) {
+      if (command.op == DisplayList::Op::kText && list.textOf(command).startsWith(u'P')) {
+        for (const QRectF& other : names) {
+          EXPECT_FALSE(other.intersects(command.rect)) << width;
+        }
+        names.push_back(command.rect);
+      }
+    }
+  }
 }
 
 TEST_F(DurationHistogramTest, AForecastIsDrawnBesideWhatWasMeasuredWhereverItLies) {

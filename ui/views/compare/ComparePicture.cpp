@@ -34,15 +34,27 @@ struct Twin {
   TimelineLayout layout;
 };
 
-Twin twinOf(const RunModel& model, const CompareResult& result, std::size_t run, bool collapsed) {
+/// What both show, counted from the start of their iterations, so that lengths compare.
+TimeRange rangeOf(const StepSpan& step, double lengthNs) {
+  return {step.startNs - lengthNs * kAround, step.startNs + lengthNs * (1 + kAround)};
+}
+
+double lengthOf(const std::optional<StepSpan>& step) {
+  return step ? step->endNs - step->startNs : 0;
+}
+
+Twin twinOf(const RunModel& model, const CompareResult& result, std::size_t run, double lengthNs,
+            bool collapsed) {
   const std::uint32_t iteration = result.typicalIterations[run];
+  const std::optional<StepSpan> step = model.stepOfAll(iteration);
   std::set<int> ranks;
   for (int rank = 0; collapsed && rank < model.rankCount(); ++rank) {
     ranks.insert(rank);
   }
-  // Start-up is no part of an iteration and would only take room.
-  Twin twin{model, titleOfRun(result, run), model.stepOfAll(iteration),
-            TimelineLayout(model, ranks, {.startUp = false})};
+  // Start-up and rows that are empty in this stretch would only take room.
+  const auto within = step ? std::optional(rangeOf(*step, lengthNs)) : std::nullopt;
+  Twin twin{model, titleOfRun(result, run), step,
+            TimelineLayout(model, ranks, {.within = within, .startUp = false})};
   twin.title += twin.step ? QStringLiteral("   iteration %1, %2")
                                 .arg(iteration)
                                 .arg(formatDuration(twin.step->endNs - twin.step->startNs))
@@ -60,17 +72,12 @@ void drawTwin(DisplayList& list, const Twin& twin, const QRectF& rect, double le
   }
   TimelineFrame frame;
   frame.size = QSizeF(rect.width(), rect.height() - line);
-  frame.range = {twin.step->startNs - lengthNs * kAround,
-                 twin.step->startNs + lengthNs * (1 + kAround)};
+  frame.range = rangeOf(*twin.step, lengthNs);
   DisplayList body;
   body.clip(QRectF(QPointF(0, 0), frame.size));
   TimelineScene(twin.model, twin.layout, palette, frame).draw(body);
   body.unclip();
   list.append(body, QPointF(rect.left(), rect.top() + line));
-}
-
-double lengthOf(const Twin& twin) {
-  return twin.step ? twin.step->endNs - twin.step->startNs : 0;
 }
 
 }  // namespace
@@ -92,7 +99,10 @@ Picture comparePicture(const RunModel& a, const AnalysedRun& analysedA, const Ru
 
   // A picture of a given height shows a strip of each rank.
   const bool collapsed = size.height() > 0;
-  const Twin twins[] = {twinOf(a, *result, 0, collapsed), twinOf(b, *result, 1, collapsed)};
+  const double length = std::max(lengthOf(a.stepOfAll(result->typicalIterations[0])),
+                                 lengthOf(b.stepOfAll(result->typicalIterations[1])));
+  const Twin twins[] = {twinOf(a, *result, 0, length, collapsed),
+                        twinOf(b, *result, 1, length, collapsed)};
   const double title = lineHeight(FontRole::kBold) + 6;
   const auto wanted = [&](const Twin& twin) {
     return title + timeline_metrics::kRulerHeight + twin.layout.height();
@@ -137,8 +147,6 @@ Picture comparePicture(const RunModel& a, const AnalysedRun& analysedA, const Ru
   list.append(histograms, QPointF(rightX, y + forTables - histogram + title));
   y += forTables + kPictureGap;
 
-  // Both begin at their iteration's start and show as much time, so that lengths compare.
-  const double length = std::max(lengthOf(twins[0]), lengthOf(twins[1]));
   const double rest = picture.size.height() - kPictureMargin - y - kPictureGap;
   // By what each wants, within limits: a run of many ranks leaves the other something to see.
   const double upper = std::clamp(rest * wanted(twins[0]) / (wanted(twins[0]) + wanted(twins[1])),

@@ -115,7 +115,12 @@ QString letterOf(std::size_t run) {
 }
 
 QString titleOfRun(const CompareResult& result, std::size_t run) {
-  return letterOf(run) + QStringLiteral("  ") + result.runs[run].name;
+  const CompareInput& titled = result.runs[run];
+  const bool shared = std::ranges::count(result.runs, titled.name, &CompareInput::name) > 1;
+  return letterOf(run) + QStringLiteral("  ") + titled.name +
+         (shared && titled.detail != titled.name && !titled.detail.isEmpty()
+              ? QStringLiteral(" (%1)").arg(titled.detail)
+              : QString());
 }
 
 }  // namespace lockstep::ui

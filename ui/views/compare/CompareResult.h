@@ -42,7 +42,7 @@ std::shared_ptr<const CompareResult> compareRuns(std::vector<CompareInput> runs)
 
 /// "A", the run that the others are compared with, "B", …
 QString letterOf(std::size_t run);
-/// "A  a hook inside a hook".
+/// "A  a hook inside a hook"; with its file where another run has that name: "B  demo (demo_2)".
 QString titleOfRun(const CompareResult& result, std::size_t run);
 
 }  // namespace lockstep::ui

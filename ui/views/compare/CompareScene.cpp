@@ -12,6 +12,7 @@ namespace {
 struct Column {
   double share = 1;  ///< of the width
   Qt::Alignment alignment = kToTheLeft;
+  bool sentences = false;  ///< that take as many lines as they need
 };
 
 struct Cell {
@@ -53,26 +54,50 @@ class TableDrawing {
   void row(const Cells& cells, FontRole font = FontRole::kNormal) {
     // Columns are shares of the width, so that pictures of any width have them all.
     double x = rect_.left();
+    qsizetype lines = 1;
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const double width = rect_.width() * columns_[i].share;
-      list_.text(QRectF(x, y_, width - kGap, line_), cells[i].text, cells[i].colour, font,
-                 columns_[i].alignment);
+      const QStringList parts = linesOf(cells, i, font);
+      for (qsizetype line = 0; line < parts.size(); ++line) {
+        list_.text(QRectF(x, y_ + line_ * static_cast<double>(line), width - kGap, line_),
+                   parts[line], cells[i].colour, font, columns_[i].alignment);
+      }
+      lines = std::max(lines, parts.size());
       x += width;
     }
-    y_ += line_;
+    y_ += line_ * static_cast<double>(lines);
   }
 
-  void note(const QString& text) {
-    list_.text(QRectF(rect_.left(), y_, rect_.width(), line_), text, palette_.textMuted);
-    y_ += line_;
+  /// Words across all columns, in as many lines as they need.
+  void sentence(const QString& text, const QColor& colour) {
+    for (const QString& part : brokenInto(text, rect_.width(), FontRole::kNormal)) {
+      list_.text(QRectF(rect_.left(), y_, rect_.width(), line_), part, colour);
+      y_ += line_;
+    }
   }
+  void note(const QString& text) { sentence(text, palette_.textMuted); }
 
   /// As many rows as there is room for, and a line that counts the others; returns the height.
   template <typename RowOf>
   double rows(std::size_t count, RowOf rowOf, const QString& more,
               FontRole font = FontRole::kNormal) {
-    const auto fits = static_cast<std::size_t>(std::max(0.0, (rect_.bottom() - y_ + 0.5) / line_));
-    const std::size_t shown = count <= fits ? count : std::max<std::size_t>(fits, 1) - 1;
+    const auto fits = static_cast<qsizetype>(std::max(0.0, (rect_.bottom() - y_ + 0.5) / line_));
+    qsizetype lines = 0;
+    std::size_t shown = 0;         // with a line below that counts the others
+    std::size_t withoutCount = 0;  // with none
+    for (; withoutCount < count; ++withoutCount) {
+      const Cells cells = rowOf(withoutCount);
+      qsizetype most = 1;
+      for (std::size_t i = 0; i < cells.size(); ++i) {
+        most = std::max(most, linesOf(cells, i, font).size());
+      }
+      lines += most;
+      if (lines > fits) {
+        break;
+      }
+      shown += lines < fits ? 1 : 0;
+    }
+    shown = withoutCount == count ? count : shown;
     for (std::size_t i = 0; i < shown; ++i) {
       row(rowOf(i), font);
     }
@@ -85,6 +110,13 @@ class TableDrawing {
   [[nodiscard]] double height() const { return y_ - rect_.top(); }
 
  private:
+  [[nodiscard]] QStringList linesOf(const Cells& cells, std::size_t column, FontRole font) const {
+    const QString& text = cells[column].text;
+    const Column& of = columns_[column];
+    return of.sentences ? brokenInto(text, rect_.width() * of.share - kGap, font)
+                        : QStringList{text};
+  }
+
   DisplayList measured_;  // that nobody sees
   DisplayList& list_;
   const QRectF rect_;
@@ -105,7 +137,10 @@ double drawCompareHeader(DisplayList* list, const QRectF& rect, const CompareRes
     const double width = textWidth(title, FontRole::kBold) + 14;
     list->fill(QRectF(rect.left(), top + 3, 12, line - 8), palette.rank(static_cast<int>(run)), 2);
     list->title(QRectF(rect.left() + 20, top, rect.width() - 20, line), title, palette);
-    const QString more = result.runs[run].detail + QStringLiteral("  ·  ") +
+    const QString& file = result.runs[run].detail;
+    const bool named =
+        file == result.runs[run].name || title.endsWith(QStringLiteral("(%1)").arg(file));
+    const QString more = (named ? QString() : file + QStringLiteral("  ·  ")) +
                          QString::fromStdString(result.comparison.runs[run].counts) +
                          (result.runs[run].live ? QStringLiteral("  ·  still running") : QString());
     list->note(QRectF(rect.left() + 20 + width, top, rect.width() - 20 - width, line), more,
@@ -140,30 +175,31 @@ double drawCompareKeys(DisplayList* list, const QRectF& rect, const CompareResul
 double drawCompareMetrics(DisplayList* list, const QRectF& rect, const CompareResult& result,
                           const Palette& palette) {
   TableDrawing table(list, rect, palette,
-                     {{0.265, kToTheLeft},
+                     {{0.235, kToTheLeft},
                       {0.09, kToTheRight},
                       {0.09, kToTheRight},
-                      {0.1, kToTheRight},
-                      {0.1, kToTheRight},
-                      {0.185, kToTheRight},
-                      {0.17, kToTheLeft}});
+                      {0.095, kToTheRight},
+                      {0.095, kToTheRight},
+                      {0.19, kToTheRight},
+                      {0.205, kToTheLeft}});
   table.title(QStringLiteral("Figures"), QStringLiteral("means over ranks and iterations"));
+  table.note(fewRunsNote(result.comparison, 1));
   table.headings({QStringLiteral("metric"), QStringLiteral("A"), QStringLiteral("B"),
-                  QStringLiteral("Δ"), QStringLiteral("Δ %"), QStringLiteral("99 %"),
+                  QStringLiteral("Δ"), QStringLiteral("Δ %"), QStringLiteral("99 % interval of Δ"),
                   QStringLiteral("verdict")});
   const auto& rows = result.comparison.metrics;
   return table.rows(
       rows.size(),
       [&](std::size_t i) {
         const analysis::Delta& delta = rows[i].deltas[0];
-        const QColor colour = verdictColour(delta.verdict, palette);
+        const QColor colour = verdictColour(rows[i].metric, delta, palette);
         return Cells{{nameOf(rows[i].metric), palette.text},
                      {valueText(rows[i].metric, rows[i].values[0]), palette.text},
                      {valueText(rows[i].metric, rows[i].values[1]), palette.text},
                      {differenceText(rows[i].metric, delta.difference), colour},
                      {changeText(delta.percent), colour},
                      {intervalText(rows[i].metric, delta), colour},
-                     {verdictText(delta), colour}};
+                     {verdictText(rows[i].metric, delta), colour}};
       },
       QStringLiteral("and %1 more"));
 }
@@ -174,16 +210,10 @@ double drawCompareWhy(DisplayList* list, const QRectF& rect, const CompareResult
   const analysis::Why& why = result.comparison.why[0];
   constexpr double kMsWidth = 92;
   const double share = std::min(0.3, kMsWidth / std::max(1.0, rect.width()));
-  TableDrawing table(list, rect, palette, {{share, kToTheRight}, {1 - share, kToTheLeft}});
+  TableDrawing table(list, rect, palette, {{share, kToTheRight}, {1 - share, kToTheLeft, true}});
   table.title(QStringLiteral("Why"),
               QStringLiteral("differences of means, which add up to that of the step"));
-  const QString summary = QString::fromStdString(why.summary);
-  // The summary's first part ends with a colon: two lines instead of one that would be cut.
-  const qsizetype colon = summary.indexOf(QStringLiteral(": ")) + 1;
-  if (colon > 0) {
-    table.note(summary.left(colon));
-  }
-  table.note(summary.mid(colon).trimmed());
+  table.sentence(QString::fromStdString(why.summary), palette.text);
   return table.rows(
       why.reasons.size(),
       [&](std::size_t i) {

@@ -58,16 +58,18 @@ MetricRows::MetricRows(Compared shown) : CompareRows(std::move(shown)) {
       [this](std::size_t row) { return changeText(delta(row).percent); },
       ofDelta(&analysis::Delta::percent));
   words(
-      {tr("99 %"),
-       tr("Between what the difference lies: of the two runs, by their iterations, or of their "
+      {tr("99 % interval of Δ"),
+       tr("Between what the difference lies in 99 of 100 cases: of the two runs, by their "
+          "iterations, or of their "
           "experiments, where both were repeated"),
        true},
       [this](std::size_t row) { return intervalText(of(row).metric, delta(row)); },
       ofDelta(&analysis::Delta::low));
   words(
       {tr("Verdict"),
-       tr("Better or worse takes repeats of both experiments: add them to the comparison")},
-      [this](std::size_t row) { return verdictText(delta(row)); },
+       tr("\u201cIn these runs\u201d is no verdict on what was changed: that takes two runs or "
+          "more of each experiment; add them to the comparison")},
+      [this](std::size_t row) { return verdictText(of(row).metric, delta(row)); },
       [this](std::size_t row) { return static_cast<double>(delta(row).verdict); });
 }
 
@@ -81,7 +83,7 @@ QString MetricRows::tip(std::size_t row, std::size_t) const {
 
 QVariant MetricRows::look(std::size_t row, std::size_t column, int role) const {
   return role == Qt::ForegroundRole && column >= kDifference
-             ? QVariant(verdictColour(delta(row).verdict, Palette::of(shown_.theme)))
+             ? QVariant(verdictColour(of(row).metric, delta(row), Palette::of(shown_.theme)))
              : QVariant();
 }
 

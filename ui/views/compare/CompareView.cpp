@@ -20,6 +20,7 @@
 #include "ui/table/TableView.h"
 #include "ui/views/compare/CompareTables.h"
 #include "ui/views/compare/DistributionPanel.h"
+#include "ui/views/compare/MetricText.h"
 #include "ui/views/compare/TwinTimelines.h"
 
 namespace lockstep::ui {
@@ -163,6 +164,7 @@ void CompareView::showResult() {
     counts_->clear();
     summary_->clear();
     same_->hide();
+    fewRuns_->hide();
     keysTable_->hide();
     twins_->showRuns(nullptr, 0, nullptr, 1, 0);
     return;
@@ -178,6 +180,9 @@ void CompareView::showResult() {
   const int rows = std::min<int>(5, static_cast<int>(comparison.keys.size()));
   keysTable_->setFixedHeight(keysTable_->horizontalHeader()->sizeHint().height() +
                              rows * keysTable_->verticalHeader()->defaultSectionSize() + 4);
+  const QString fewRuns = fewRunsNote(comparison, other_);
+  fewRuns_->setText(fewRuns);
+  fewRuns_->setVisible(!fewRuns.isEmpty());
   counts_->setText(tr("Means over ranks and iterations. A: %1. %2: %3.")
                        .arg(QString::fromStdString(comparison.runs[0].counts), letterOf(other_),
                             QString::fromStdString(comparison.runs[other_].counts)));
@@ -248,6 +253,7 @@ CompareView::CompareView(QWidget* parent)
       forecastWords_(wrapped({}, "compareForecast")),
       header_(new QWidget),
       same_(muted(tr("The experiments are the same."))),
+      fewRuns_(wrapped({}, "compareFewRuns")),
       counts_(muted()),
       summary_(wrapped()),
       keysTable_(new TableView(tr("Keys that differ"))),
@@ -343,6 +349,7 @@ QWidget* CompareView::makeTop() {
                                     same_,
                                     keysTable_,
                                     inRow({bold(tr("Figures")), Part::rest(), exportFigures}),
+                                    fewRuns_,
                                     {metricsTable_, 1},
                                     counts_}),
                           {0, 0, 4, 0});

@@ -101,6 +101,7 @@ class CompareView : public RunView {
   QLabel* forecastWords_;
   QWidget* header_;
   QLabel* same_;
+  QLabel* fewRuns_;
   QLabel* counts_;
   QLabel* summary_;
   TableView* keysTable_;

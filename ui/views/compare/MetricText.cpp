@@ -1,5 +1,7 @@
 #include "ui/views/compare/MetricText.h"
 
+#include <QRegularExpression>
+#include <algorithm>
 #include <cmath>
 
 #include "engine/base/NumberText.h"
@@ -21,9 +23,28 @@ QString magnitudeText(analysis::Metric metric, double value) {
   return QString::number(value, 'f', unit.empty() ? 4 : value < 999.5 ? 2 : 0);
 }
 
-// A minus sign, not a hyphen: it is as wide as a plus.
+// A minus sign, not a hyphen: it is as wide as a plus. None of what is written as 0.
 QString signedText(double value, const QString& magnitude, const QString& plus) {
+  static const QRegularExpression notZero(QStringLiteral("[1-9]"));
+  if (!magnitude.contains(notZero)) {
+    return magnitude;
+  }
   return (value < 0 ? QStringLiteral("\u2212") : value > 0 ? plus : QString()) + magnitude;
+}
+
+/// The side of a difference of two runs, also of one that says nothing of what was changed.
+analysis::Verdict sideOf(analysis::Metric metric, const analysis::Delta& delta) {
+  if (delta.verdict != analysis::Verdict::kTooFewRuns) {
+    return delta.verdict;
+  }
+  const bool higher = delta.difference.value_or(0) > 0;
+  return higher == (analysis::facts(metric).better == analysis::Better::kHigher)
+             ? analysis::Verdict::kBetter
+             : analysis::Verdict::kWorse;
+}
+
+bool isTold(analysis::Verdict verdict) {
+  return verdict == analysis::Verdict::kBetter || verdict == analysis::Verdict::kWorse;
 }
 
 }  // namespace
@@ -64,28 +85,38 @@ QString intervalText(analysis::Metric metric, const analysis::Delta& delta) {
   if (!delta.low || !delta.high) {
     return kUnknown;
   }
-  return QStringLiteral("%1 … %2").arg(differenceText(metric, delta.low),
-                                       differenceText(metric, delta.high));
+  const QString low = differenceText(metric, delta.low);
+  const QString high = differenceText(metric, delta.high);
+  return low == high ? low : QStringLiteral("%1 … %2").arg(low, high);
 }
 
-QString verdictText(const analysis::Delta& delta) {
-  const QString text = QString::fromUtf8(analysis::name(delta.verdict));
-  // An arrow only where the runs differ, even if that is no verdict on what was changed.
-  if (!isTold(delta.verdict) && delta.verdict != analysis::Verdict::kTooFewRuns) {
+QString verdictText(analysis::Metric metric, const analysis::Delta& delta) {
+  const analysis::Verdict side = sideOf(metric, delta);
+  const QString text = QString::fromUtf8(analysis::name(side));
+  if (!isTold(side)) {
     return text;
   }
-  return (delta.difference.value_or(0) > 0 ? QStringLiteral("\u25b2 ") : QStringLiteral("\u25bc ")) +
-         text;
+  const QString arrow =
+      delta.difference.value_or(0) > 0 ? QStringLiteral("\u25b2 ") : QStringLiteral("\u25bc ");
+  return arrow + text + (side == delta.verdict ? QString() : QStringLiteral(" in these runs"));
 }
 
-QColor verdictColour(analysis::Verdict verdict, const Palette& palette) {
-  return verdict == analysis::Verdict::kBetter  ? palette.good
-         : verdict == analysis::Verdict::kWorse ? palette.error
-                                                : palette.textMuted;
+QColor verdictColour(analysis::Metric metric, const analysis::Delta& delta,
+                     const Palette& palette) {
+  const analysis::Verdict side = sideOf(metric, delta);
+  return side == analysis::Verdict::kBetter  ? palette.good
+         : side == analysis::Verdict::kWorse ? palette.error
+                                             : palette.textMuted;
 }
 
-bool isTold(analysis::Verdict verdict) {
-  return verdict == analysis::Verdict::kBetter || verdict == analysis::Verdict::kWorse;
+QString fewRunsNote(const analysis::Comparison& comparison, std::size_t other) {
+  const bool any = std::ranges::any_of(comparison.metrics, [&](const analysis::MetricRow& row) {
+    return row.deltas[other - 1].verdict == analysis::Verdict::kTooFewRuns;
+  });
+  return any ? QStringLiteral(
+                   "It takes two runs or more of each to judge what was changed: runs of one "
+                   "experiment may be as far apart.")
+             : QString();
 }
 
 QString labelOf(const analysis::DifferingKey& key) {

@@ -19,15 +19,16 @@ QString valueText(analysis::Metric metric, const std::optional<double>& value);
 QString differenceText(analysis::Metric metric, const std::optional<double>& difference);
 /// "+12.3 %"; from ten times on the factor, "×13.6": nobody reads thousands of per cent.
 QString changeText(const std::optional<double>& percent);
-/// Between what the difference lies: "+1.20 … +1.80".
+/// Between what the difference lies: "+1.20 … +1.80"; once where both ends read alike: "0 B".
 QString intervalText(analysis::Metric metric, const analysis::Delta& delta);
-/// "▲ worse", "▼ better", "▲ too few runs", "not significant": the arrow says which way the figure
-/// went.
-QString verdictText(const analysis::Delta& delta);
-/// Good, bad or muted.
-QColor verdictColour(analysis::Verdict verdict, const Palette& palette);
-/// Whether the difference is to be taken for one.
-bool isTold(analysis::Verdict verdict);
+/// "▲ worse", "▼ better", "▲ worse in these runs", "not significant": the arrow says which way the
+/// figure went. "In these runs" is a difference of two runs that says nothing of what was changed.
+QString verdictText(analysis::Metric metric, const analysis::Delta& delta);
+/// Good or bad where the runs differ, else muted.
+QColor verdictColour(analysis::Metric metric, const analysis::Delta& delta, const Palette& palette);
+/// How many runs it takes to say more than "in these runs"; empty where no verdict on the run says
+/// so.
+QString fewRunsNote(const analysis::Comparison& comparison, std::size_t other);
 /// "ddp.bucket_cap_mb [MiB]".
 QString labelOf(const analysis::DifferingKey& key);
 /// A TOML value without the quotes of a text; an en dash for none.

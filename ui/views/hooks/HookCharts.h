@@ -18,7 +18,7 @@ QString sideName(std::size_t side);
 void drawHookHistogram(DisplayList& list, const QRectF& rect, const HooksContent& content,
                        const HookPick& pick, const Palette& palette);
 
-/// The height that the curves need.
+/// The height that the curves need; 0: the hooks report no numbers of their own.
 double curvesHeight(const HooksContent& content);
 
 /// Draws each counter and each changed parameter of the hooks over the steps, a strip each, with a

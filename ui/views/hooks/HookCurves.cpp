@@ -184,8 +184,7 @@ void drawChanges(DisplayList& list, const QRectF& plot, const HooksContent& cont
 
 double curvesHeight(const HooksContent& content) {
   const std::size_t strips = stripsOf(content).size();
-  return strips == 0 ? 2 * kPad + kLine
-                     : 2 * kPad + 3 * kLine + 4 + static_cast<double>(strips) * kStrip;
+  return strips == 0 ? 0 : 2 * kPad + 3 * kLine + 4 + static_cast<double>(strips) * kStrip;
 }
 
 void drawCurves(DisplayList& list, const QRectF& rect, const HooksContent& content,
@@ -193,10 +192,6 @@ void drawCurves(DisplayList& list, const QRectF& rect, const HooksContent& conte
   const QRectF inner = rect.adjusted(kPad, kPad, -kPad, -kPad);
   const std::vector<Strip> strips = stripsOf(content);
   const QRectF title(inner.left(), inner.top(), inner.width(), kLine);
-  if (strips.empty()) {
-    list.text(title, tr("The hook reports no numbers of its own"), palette.textMuted);
-    return;
-  }
   list.title(title, tr("What the hook counts, over the steps"), palette);
   const double lastStep = lastStepOf(content);
   const double labels = inner.top() + kLine + 2;

@@ -15,7 +15,7 @@ using analysis::HookPhase;
 constexpr double kCardHead = 58;  // title and legend
 constexpr double kAxis = 24;
 constexpr double kLabelWidth = 138;
-constexpr double kFiguresWidth = 176;  // "12.3 ms, p95 45.6 ms" beside a bar
+constexpr double kFiguresWidth = 176;  // "12.3 ms, P90 45.6 ms" beside a bar
 constexpr double kBytesWidth = 330;
 constexpr double kWideEnoughForBytes = 900;
 constexpr double kWideEnoughForTwo = 860;  // charts beside each other
@@ -66,7 +66,7 @@ void HooksScene::layRows() {
   // One scale of time and one of bytes for all rows and both runs.
   for (const HookSide& side : content_.sides) {
     for (const analysis::HookBucket& bucket : side.buckets) {
-      maxMs_ = std::max({maxMs_, bucket.total.p50, bucket.total.p95});
+      maxMs_ = std::max({maxMs_, bucket.total.p50, bucket.total.p90});
       maxBytes_ = std::max(
           {maxBytes_, bucket.payloadBytes, static_cast<double>(bucket.gradientBytes.value_or(0))});
     }
@@ -97,14 +97,13 @@ void HooksScene::layRows() {
 
 void HooksScene::layCharts() {
   const double width = frame_.size.width() - 2 * kMargin;
-  const bool counts = std::any_of(content_.sides.begin(), content_.sides.end(),
-                                  [](const HookSide& side) { return !side.run->curves.empty(); });
-  // Beside each other only where there are curves to see: one sentence needs no half of the width.
   const double curves = curvesHeight(content_);
+  const bool counts = curves > 0;  // a hook that counts nothing has no card of curves
   const bool beside = counts && width >= kWideEnoughForTwo;
+  const double below = counts && !beside ? curves + kGap : 0;
   const double needed = beside ? std::max(kChartHeight, curves) : kChartHeight;
   // What is left of the canvas goes to the charts, within reason.
-  const double left = frame_.size.height() - height_ - kMargin - (beside ? 0 : curves + kGap);
+  const double left = frame_.size.height() - height_ - kMargin - below;
   const double tall = std::clamp(left, needed, 2 * needed);
   if (beside) {
     const double each = (width - kGap) / 2;
@@ -113,8 +112,10 @@ void HooksScene::layCharts() {
     height_ += tall + kMargin;
   } else {
     histogram_ = QRectF(kMargin, height_ - frame_.scrollY, width, tall);
-    curves_ = QRectF(kMargin, histogram_.bottom() + kGap, width, curves);
-    height_ += tall + kGap + curves + kMargin;
+    if (counts) {
+      curves_ = QRectF(kMargin, histogram_.bottom() + kGap, width, curves);
+    }
+    height_ += tall + below + kMargin;
   }
 }
 
@@ -152,9 +153,9 @@ QString HooksScene::figureOf(const HookPick& pick) const {
     const analysis::HookBucket* bucket = side.find(pick.bucket);
     const double share =
         pick.phase ? bucket->shares[static_cast<std::size_t>(*pick.phase)] : bucket->share;
-    lines << line + tr("%1 calls: median %2, p95 %3, longest %4; %5 of the hook's time")
+    lines << line + tr("%1 calls: median %2, P90 %3, longest %4; %5 of the hook's time")
                         .arg(formatCount(durations->count()), formatMs(durations->p50),
-                             formatMs(durations->p95), formatMs(durations->max),
+                             formatMs(durations->p90), formatMs(durations->max),
                              formatPercent(100 * share));
     if (!pick.phase) {
       lines << tr("a call: %1").arg(payloadText(bucket->gradientBytes, bucket->payloadBytes));
@@ -166,7 +167,7 @@ QString HooksScene::figureOf(const HookPick& pick) const {
 QString HooksScene::tipAt(QPointF at) const {
   for (const Tile& tile : tiles_) {
     if (tile.rect.contains(at)) {
-      QStringList said{tile.label};
+      QStringList said{tile.labels.front()};
       for (const QStringList& lines : tile.values) {
         said << lines.join(QLatin1Char(' '));
       }
@@ -209,8 +210,10 @@ void HooksScene::draw(DisplayList& list) const {
   const auto picked = frame_.picked ? frame_.picked : content_.heaviest();
   drawTile(list, histogram_, palette_);
   drawHookHistogram(list, histogram_, content_, picked.value_or(HookPick{}), palette_);
-  drawTile(list, curves_, palette_);
-  drawCurves(list, curves_, content_, palette_);
+  if (!curves_.isEmpty()) {
+    drawTile(list, curves_, palette_);
+    drawCurves(list, curves_, content_, palette_);
+  }
 }
 
 }  // namespace lockstep::ui

@@ -53,7 +53,7 @@ class HooksScene {
     QRectF rect;
   };
   struct Tile {
-    QString label;
+    QStringList labels;               // the same, shorter and shorter
     std::vector<QStringList> values;  // one a side, in lines
     QString tip;
     QRectF rect;

@@ -29,10 +29,11 @@ void HooksScene::drawPhases(DisplayList& list) const {
   const double titleWidth = textWidth(title, FontRole::kBold) + 8;
   list.title(QRectF(left, phases_.top() + 6, titleWidth, kLine), title, palette_);
   const analysis::HookCalls& calls = content_.sides.front().run->calls;
-  QString measured = content_.rank ? tr("median calls of rank %1").arg(*content_.rank)
-                                   : tr("median calls over all ranks");
-  measured += tr(", from step %1 on, divided as the time of all calls is; the line ends at the p95")
-                  .arg(calls.warmUp().firstMeasured);
+  QString measured = content_.rank ? tr("the median call of rank %1").arg(*content_.rank)
+                                   : tr("the median call of all ranks");
+  measured +=
+      tr(" from step %1 on, its colours the phases' shares of the time; the line ends at P90")
+          .arg(calls.warmUp().firstMeasured);
   if (calls.incompleteSteps() > 0) {
     measured += tr("; %1 steps left out, since events were dropped").arg(calls.incompleteSteps());
   }
@@ -138,15 +139,15 @@ void HooksScene::drawSide(DisplayList& list, const Row& row, std::size_t side) c
     }
   }
   const double middle = top + kBar / 2;
-  const double p95 = barX(bucket->total.p95);
-  // The line of the p95 begins where the bar ends; it may also lie within the bar, as a mark alone.
-  if (p95 > end) {
-    list.line(QPointF(end, middle), QPointF(p95, middle), palette_.textMuted);
+  const double p90 = barX(bucket->total.p90);
+  // The line of the P90 begins where the bar ends; it may also lie within the bar, as a mark alone.
+  if (p90 > end) {
+    list.line(QPointF(end, middle), QPointF(p90, middle), palette_.textMuted);
   }
-  list.line(QPointF(p95, top + 3), QPointF(p95, top + kBar - 3), palette_.text, 1.5);
-  const double text = std::max(end, p95) + 8;
+  list.line(QPointF(p90, top + 3), QPointF(p90, top + kBar - 3), palette_.text, 1.5);
+  const double text = std::max(end, p90) + 8;
   list.label(QRectF(text, top, std::max(0.0, bytesLeft_ - 12 - text), kBar),
-             tr("%1, p95 %2").arg(formatMs(bucket->total.p50), formatMs(bucket->total.p95)),
+             tr("%1, P90 %2").arg(formatMs(bucket->total.p50), formatMs(bucket->total.p90)),
              palette_);
   drawBytes(list, QRectF(bytesLeft_, top, phases_.right() - 10 - bytesLeft_, kBar), *bucket);
 }

@@ -36,14 +36,14 @@ QString wireText(const HookRun& run, std::optional<int> rank) {
 }  // namespace
 
 void HooksScene::layTiles() {
-  const auto tile = [this](const QString& label, auto valueOf, const QString& tip) {
-    Tile& made = tiles_.emplace_back(Tile{label, {}, tip, {}});
+  const auto tile = [this](const QStringList& labels, auto valueOf, const QString& tip) {
+    Tile& made = tiles_.emplace_back(Tile{labels, {}, tip, {}});
     for (const HookSide& side : content_.sides) {
       made.values.push_back({valueOf(side)});
     }
   };
   tile(
-      tr("Hook"),
+      {tr("Hook")},
       [](const HookSide& side) {
         return side.run->values.isEmpty()
                    ? side.run->hook
@@ -51,27 +51,29 @@ void HooksScene::layTiles() {
       },
       tr("The communication hook of the run, and the values its experiment gives it."));
   tile(
-      tr("Own work a step"),
+      {tr("Own work a step")},
       [](const HookSide& side) {
         return side.step.workMs > 0 ? formatMs(side.step.workMs) : tr("none");
       },
       tr("Encode and decode of all buckets and around the step: what the hook itself costs. "
          "Median over steps and ranks."));
   tile(
-      tr("Exposed a step"), [](const HookSide& side) { return orUnknown(side.run->exposedMs); },
+      {tr("Exposed communication a step"), tr("Exposed a step")},
+      [](const HookSide& side) { return orUnknown(side.run->exposedMs); },
       tr("In flight while the rank did not compute: median over steps of the rank that has most."));
   tile(
-      tr("Step"), [](const HookSide& side) { return orUnknown(side.run->stepMs); },
+      {tr("Step")}, [](const HookSide& side) { return orUnknown(side.run->stepMs); },
       tr("Median over the measured steps of all ranks."));
   tile(
-      tr("Gradients → collectives, a step"),
+      {tr("Gradients → collectives, a step")},
       [](const HookSide& side) {
         return payloadText(side.step.gradientBytes, side.step.payloadBytes);
       },
       tr("Bytes of all buckets, and bytes of the tensors that a rank hands to collectives for "
          "them; median over steps and ranks."));
   tile(
-      tr("Wire a step, rank %1").arg(content_.rank.value_or(0)),
+      {tr("On the wire a step, rank %1").arg(content_.rank.value_or(0)),
+       tr("Wire a step, rank %1").arg(content_.rank.value_or(0))},
       [this](const HookSide& side) { return wireText(*side.run, content_.rank); },
       tr("What the backend counted as sent over the whole run, start-up and evaluation included, "
          "over the number of steps. An allreduce over a ring of n ranks sends 2 (n - 1) / n times "
@@ -149,8 +151,11 @@ void HooksScene::drawTiles(DisplayList& list) const {
   for (const Tile& tile : tiles_) {
     drawTile(list, tile.rect, palette_);
     const QRectF inner = tile.rect.adjusted(10, 4, -8, -4);
-    list.note(QRectF(inner.left(), inner.top(), inner.width(), kTileLabel - 4), tile.label,
-              palette_);
+    const auto fits = std::ranges::find_if(tile.labels, [&](const QString& label) {
+      return textWidth(label, FontRole::kSmall) <= inner.width();
+    });
+    list.note(QRectF(inner.left(), inner.top(), inner.width(), kTileLabel - 4),
+              fits == tile.labels.end() ? tile.labels.back() : *fits, palette_);
     double top = inner.top() + kTileLabel - 4;
     for (std::size_t side = 0; side < tile.values.size(); ++side) {
       if (content_.compares()) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/ui/views/compare/AnalysedDemo.h"
+#include "ui/canvas/TextMetrics.h"
 #include "ui/views/compare/CompareScene.h"
 
 namespace lockstep::ui {
@@ -35,6 +36,7 @@ TEST_F(ComparePictureTest, ShowsKeysFiguresReasonsDistributionAndBothIterations)
   EXPECT_TRUE(says(picture, "None: the experiments are the same."));
   EXPECT_TRUE(says(picture, "step time [ms]"));
   EXPECT_TRUE(says(picture, "means over ranks and iterations"));
+  EXPECT_TRUE(says(picture, "99 % interval of Δ"));
   EXPECT_TRUE(says(picture, "differences of means, which add up to that of the step"));
   EXPECT_TRUE(says(picture, "B's mean step takes"));
   EXPECT_TRUE(says(picture, "A P50"));
@@ -60,6 +62,39 @@ TEST_F(ComparePictureTest, CountsTheReasonsThatHaveNoRoom) {
   };
   EXPECT_TRUE(says(drawn(10), "and 30 more with less effect"));
   EXPECT_FALSE(says(drawn(2000), "more with less effect"));
+}
+
+TEST_F(ComparePictureTest, SentencesOfWhyAreWrappedAndNeverCut) {
+  CompareResult result;
+  analysis::Why& why = result.comparison.why.emplace_back();
+  why.summary = "B's mean step takes 9.70 ms more than A's: exposed communication 10.02 ms more.";
+  why.reasons.resize(3);
+  why.reasons[0].sentence = "Exposed transfer of buckets 1, 2, 3, 4, 5 of A takes 11.61 ms more.";
+  why.reasons[1].sentence = "Computing takes less.";
+  why.reasons[2].sentence = "Encoding takes less.";
+  const auto drawn = [&](double height) {
+    Picture picture;
+    drawCompareWhy(&picture.list, QRectF(0, 0, 260, height), result, Palette::of(Theme::kLight));
+    return picture;
+  };
+  const Picture all = drawn(1000);
+  for (const DisplayList::Command& command : all.list.commands()) {
+    const bool isSentence = command.op == DisplayList::Op::kText && command.rect.top() > 1 &&
+                            command.alignment == static_cast<int>(kToTheLeft);
+    if (isSentence) {
+      EXPECT_LE(textWidth(all.list.textOf(command), command.font), command.rect.width());
+    }
+  }
+  const QString words = QStringList(all.list.texts().begin(), all.list.texts().end()).join(u' ');
+  EXPECT_TRUE(words.contains(QString::fromStdString(why.summary)));
+  EXPECT_TRUE(words.contains("11.61 ms more."));
+  // A sentence that has no room is counted, not begun.
+  const double height =
+      drawCompareWhy(nullptr, QRectF(0, 0, 260, 1000), result, Palette::of(Theme::kLight));
+  EXPECT_TRUE(says(drawn(height), "Encoding takes less."));
+  const Picture shorter = drawn(height - 5);
+  EXPECT_FALSE(says(shorter, "Computing takes less."));
+  EXPECT_TRUE(says(shorter, "and 2 more with less effect"));
 }
 
 TEST_F(ComparePictureTest, ARunWithoutStepsIsDrawnWithoutFigures) {

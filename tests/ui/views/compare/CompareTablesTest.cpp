@@ -72,15 +72,52 @@ TEST_F(CompareTablesTest, FiguresAreThoseOfTheAnalysisToTheLastDigit) {
               exposed / steps, 1e-9);
 }
 
-TEST_F(CompareTablesTest, ALongerStepTimeOfOneRunSaysSoByArrowAndIsNoVerdict) {
+TEST_F(CompareTablesTest, ALongerStepTimeOfOneRunIsWorseInTheseRunsAndNoVerdictOnTheChange) {
   RowsModel metrics;
   metrics.setRows(std::make_shared<MetricRows>(Compared{compared(), 1}));
   const int row = rowOf(metrics, "step time [ms]");
   ASSERT_GE(row, 0);
-  EXPECT_EQ(metrics.index(row, MetricRows::kVerdict).data().toString(), "\u25b2 too few runs");
+  EXPECT_EQ(metrics.index(row, MetricRows::kVerdict).data().toString(),
+            "\u25b2 worse in these runs");
   EXPECT_EQ(metrics.index(row, MetricRows::kVerdict).data(Qt::ForegroundRole).value<QColor>(),
-            Palette::of(Theme::kLight).textMuted);
+            Palette::of(Theme::kLight).error);
   EXPECT_TRUE(metrics.index(row, 0).data(Qt::ToolTipRole).toString().contains("One run each"));
+  EXPECT_TRUE(fewRunsNote(compared()->comparison, 1).contains("two runs or more of each"));
+}
+
+TEST_F(CompareTablesTest, WithTwoRunsOfOneExperimentNoNoteAsksForMore) {
+  test::AnalysedDemo a;
+  test::AnalysedDemo same;
+  const auto result =
+      compareRuns({compareInput(a.model, a.analysed), compareInput(same.model, same.analysed)});
+  EXPECT_EQ(fewRunsNote(result->comparison, 1), "");
+}
+
+TEST_F(CompareTablesTest, MoreOfWhatIsBetterHigherIsBetterInTheseRuns) {
+  analysis::Delta delta;
+  delta.difference = 2;
+  delta.verdict = Verdict::kTooFewRuns;
+  const Palette& palette = Palette::of(Theme::kLight);
+  EXPECT_EQ(verdictText(Metric::kOverlap, delta), "\u25b2 better in these runs");
+  EXPECT_EQ(verdictColour(Metric::kOverlap, delta, palette), palette.good);
+  EXPECT_EQ(verdictText(Metric::kStep, delta), "\u25b2 worse in these runs");
+  delta.verdict = Verdict::kBetter;
+  EXPECT_EQ(verdictText(Metric::kOverlap, delta), "\u25b2 better");
+  delta.verdict = Verdict::kNoDifference;
+  EXPECT_EQ(verdictText(Metric::kOverlap, delta), "not significant");
+  EXPECT_EQ(verdictColour(Metric::kOverlap, delta, palette), palette.textMuted);
+}
+
+TEST_F(CompareTablesTest, RunsOfOneNameAreToldApartByTheirFiles) {
+  CompareResult result;
+  result.runs.resize(3);
+  result.runs[0].name = result.runs[0].detail = result.runs[1].name = "demo";
+  result.runs[1].detail = "larger_buckets";
+  result.runs[2].name = "topk";
+  result.runs[2].detail = "first";
+  EXPECT_EQ(titleOfRun(result, 0), "A  demo");
+  EXPECT_EQ(titleOfRun(result, 1), "B  demo (larger_buckets)");
+  EXPECT_EQ(titleOfRun(result, 2), "C  topk");
 }
 
 TEST_F(CompareTablesTest, WhatIsNotSignificantIsGreyedWithItsReason) {
@@ -149,6 +186,11 @@ TEST_F(CompareTablesTest, TextsOfFiguresCarrySignsAndUnits) {
   delta.low = -0.5;
   delta.high = 1.5;
   EXPECT_EQ(intervalText(Metric::kStep, delta), "\u22120.50 \u2026 +1.50");
+  // What is written as 0 has no sign.
+  delta.low = -0.2;
+  delta.high = 0.2;
+  EXPECT_EQ(intervalText(Metric::kPayload, delta), "0 B");
+  EXPECT_EQ(changeText(-0.01), "0.0 %");
 }
 
 }  // namespace

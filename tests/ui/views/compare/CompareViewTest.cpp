@@ -276,8 +276,8 @@ TEST_F(CompareViewTest, TablesSortByTheFigureAndCopyWithHeadings) {
   QAction* copy = metrics->actions().first();
   EXPECT_EQ(copy->shortcut(), QKeySequence(QKeySequence::Copy));
   copy->trigger();
-  EXPECT_TRUE(
-      QApplication::clipboard()->text().startsWith("Metric\tA\tB\tΔ\tΔ %\t99 %\tVerdict\n"));
+  EXPECT_TRUE(QApplication::clipboard()->text().startsWith(
+      "Metric\tA\tB\tΔ\tΔ %\t99 % interval of Δ\tVerdict\n"));
   EXPECT_EQ(QApplication::clipboard()->text().count('\n'), 2);
 }
 

@@ -321,6 +321,22 @@ TEST_F(TimelineSceneTest, DrawsNoMoreWhenARunIsLongButLooksFromFar) {
   })) << "folds say how many they hold";
 }
 
+TEST_F(TimelineSceneTest, AWaitForACoreIsFilledByThePartThatWasWaitedAndSaysBoth) {
+  model_.applyUpdate(test::Feed().span(1, EventKind::kOffCore, 100, 900, 0, 200).take());
+  layout_ = TimelineLayout(model_, {});
+  frame_.size = QSizeF(timeline_metrics::kLabelWidth + 1000, layout_.height() + 60);
+  frame_.range = {0, 1000};
+  const Palette& palette = Palette::of(Theme::kLight);
+  const DisplayList list = draw();
+  const QRectF bar = *scene().rectOf(first(EventKind::kOffCore, 0));
+  EXPECT_FALSE(fills(list, bar, palette.tone(Tone::kFault)));
+  EXPECT_TRUE(fills(list, bar, mixed(palette.tone(Tone::kFault), palette.background, 0.15)));
+  const QRectF quarter = bar.adjusted(0, bar.height() * 0.75, 0, 0);
+  EXPECT_TRUE(fills(list, quarter, mixed(palette.tone(Tone::kFault), palette.background, 0.7)));
+  EXPECT_THAT(list.texts(), Contains(QString("no core 200 ns of 800 ns")));
+  EXPECT_THAT(list.texts(), Not(Contains(QString("800 ns"))));
+}
+
 TEST_F(TimelineSceneTest, NeverOverlapsRowsLanesOrRanks) {
   load();
   double bottom = 0;

@@ -113,7 +113,10 @@ void LanesLayer::drawRow(DisplayList& list, const Lane& lane,
       return;
     }
     const Span longest = lod.longestOf(item);
-    const QColor colour = colourOf(longest, frame_.colourBy, palette_);
+    // By quarters, so that neighbours that look alike become one.
+    const double share = std::ceil(shareOf(longest) * 4) / 4;
+    const QColor colour =
+        mixed(colourOf(longest, frame_.colourBy, palette_), palette_.background, share);
     const bool instants = isInstant(longest);
     if (pending && pending->colour == colour && pending->instants == instants &&
         item.left - pending->right < kFoldPixels) {

@@ -1,6 +1,7 @@
 #include "ui/views/timeline/layers/SpanBars.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,9 @@ bool SpanBars::drawBarItself(DisplayList& list, const Span& span, const QRectF& 
   const QColor fill = colourOf(span, frame_.colourBy, palette_);
   // A pixel between neighbours tells two bars from one.
   const QRectF body = wide ? bar.adjusted(0, 0, -1, 0) : bar;
+  if (span.kind == EventKind::kOffCore) {
+    return drawCoreWait(list, span, body);
+  }
   list.fill(body, fill, body.width() > kRoundedFrom ? 2 : 0);
   const bool fault = span.kind == EventKind::kFault;
   if ((fault || run::has(span.kind, run::kWaits)) && body.width() > kFoldPixels) {
@@ -58,6 +62,19 @@ bool SpanBars::drawBarItself(DisplayList& list, const Span& span, const QRectF& 
     return drawTextOnHatch(list, span, body, fill);
   }
   return drawText(list, span, body, fill);
+}
+
+// Nobody knows when in it the thread waited, only how long: filled from below, by the part that it
+// waited.
+bool SpanBars::drawCoreWait(DisplayList& list, const Span& span, const QRectF& body) const {
+  const QColor own = colourOf(span, frame_.colourBy, palette_);
+  const QColor pale = mixed(own, palette_.background, 0.15);
+  const QColor strong = mixed(own, palette_.background, 0.7);
+  const double share = shareOf(span);
+  const double high = std::max(1.0, std::round(body.height() * share));
+  list.fill(body, pale, body.width() > kRoundedFrom ? 2 : 0);
+  list.fill(body.adjusted(0, body.height() - high, 0, 0), strong);
+  return drawText(list, span, body, share > 0.5 ? strong : pale);
 }
 
 // A check has its wait and its comparison, as a collective has its wait and its transfer.
@@ -136,7 +153,9 @@ bool SpanBars::drawText(DisplayList& list, const Span& span, const QRectF& bar,
   const QColor ink = Palette::textOn(fill);
   list.text(QRectF(left, bar.top(), room, bar.height()), label, ink, font);
   const QString duration = formatDuration(span.durationNs);
-  if (taken + textWidth(duration, FontRole::kSmall) + 14 < room) {
+  // The words of a wait for a core have durations of their own.
+  if (span.kind != EventKind::kOffCore &&
+      taken + textWidth(duration, FontRole::kSmall) + 14 < room) {
     list.text(QRectF(left + taken + 8, bar.top(), room - taken - 8, bar.height()), duration,
               mixed(ink, fill, 0.75), FontRole::kSmall);
   }

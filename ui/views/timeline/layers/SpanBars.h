@@ -33,6 +33,7 @@ class SpanBars : public TimelineLayer {
   // Each returns whether there was room for words.
   bool drawBarItself(DisplayList& list, const Span& span, const QRectF& bar) const;
   bool drawCollective(DisplayList& list, const Span& span, const QRectF& bar) const;
+  bool drawCoreWait(DisplayList& list, const Span& span, const QRectF& body) const;
   bool drawText(DisplayList& list, const Span& span, const QRectF& bar, const QColor& fill) const;
   bool drawTextOnHatch(DisplayList& list, const Span& span, const QRectF& hatched,
                        const QColor& ground) const;

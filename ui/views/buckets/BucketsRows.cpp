@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Plate.h"
 #include "ui/model/Format.h"
 #include "ui/views/buckets/BucketFacts.h"
 #include "ui/views/buckets/BucketsScene.h"
@@ -13,6 +14,8 @@ using namespace buckets_metrics;
 using analysis::BucketStage;
 
 constexpr double kTextLeast = 26;  // narrower cells carry no name
+constexpr double kCapWords = 15;   // px of the height of its plate
+constexpr double kCapWordsFrom = 22;
 
 }  // namespace
 
@@ -83,7 +86,8 @@ void BucketsScene::drawLabel(DisplayList& list, int bucket, const QRectF& row) c
               replaying ? size
               : of.limitBytes == 0
                   ? (story_.observed ? QStringLiteral("cap not told") : QStringLiteral("no cap"))
-                  : QStringLiteral("cap %1").arg(formatBytes(of.limitBytes)),
+              : capWords(bucket).isEmpty() ? capName(bucket)
+                                           : QString(),
               palette_);
   }
 }
@@ -146,13 +150,18 @@ void BucketsScene::drawCell(DisplayList& list, int bucket, const BucketsLayout::
 void BucketsScene::drawCellText(DisplayList& list, int bucket,
                                 const BucketsLayout::Cell& cell) const {
   QRectF text = cell.rect.adjusted(4, 0, -4, 0);
-  // Beside the line of the cap, on the wider side.
-  if (const auto cap = layout_.xOfCap(bucket); cap && *cap > text.left() && *cap < text.right()) {
-    if (*cap - text.left() > text.right() - *cap) {
-      text.setRight(*cap - 3);
-    } else {
-      text.setLeft(*cap + 4);
-    }
+  const auto cap = layout_.xOfCap(bucket);
+  // At the start of the parameter, before the line of the cap. Right of it a size would be taken
+  // for that of what is over the cap: there stands the name alone.
+  const bool cut = cap && *cap > text.left() && *cap < text.right();
+  const bool before = cut && *cap - 3 - text.left() >= kTextLeast;
+  if (before) {
+    text.setRight(*cap - 3);
+  } else if (cut) {
+    text.setLeft(*cap + 4);
+  }
+  if (const QRectF words = capWords(bucket); words.intersects(text)) {
+    text.setLeft(words.right() + 4);
   }
   if (text.width() < kTextLeast) {
     return;
@@ -161,8 +170,8 @@ void BucketsScene::drawCellText(DisplayList& list, int bucket,
   const QColor ink = part >= 1 ? Palette::textOn(bucketColour(bucket)) : palette_.text;
   const QString name = cell.count > 1 ? QStringLiteral("%1 parameters").arg(cell.count)
                                       : fittingName(story_.nameOf(cell.parameter), text.width());
-  const bool twoLines = text.height() >= 28 && text.width() > 46 && cell.count == 1 &&
-                        cell.parameter < story_.parameters.size();
+  const bool twoLines = (before || !cut) && text.height() >= 28 && text.width() > 46 &&
+                        cell.count == 1 && cell.parameter < story_.parameters.size();
   list.text(twoLines ? QRectF(text.left(), text.center().y() - 14, text.width(), 14) : text, name,
             ink, FontRole::kSmall);
   if (twoLines) {
@@ -182,7 +191,7 @@ void BucketsScene::drawNamesBeside(DisplayList& list, int bucket,
   }
   const auto& of = story_.layout.buckets[static_cast<std::size_t>(bucket)];
   const double cap = layout_.xOfCap(bucket).value_or(0);
-  const double left = std::max(cells.back().rect.right(), cap) + 8;
+  const double left = std::max({cells.back().rect.right(), cap, capWords(bucket).right()}) + 8;
   // Room for the cap's words where the cap has no line here.
   const double width =
       layout_.mapColumn().right() - left - (cap == 0 && of.limitBytes > 0 ? 80 : 0);
@@ -197,6 +206,21 @@ void BucketsScene::drawNamesBeside(DisplayList& list, int bucket,
   const QRectF row = layout_.row(bucket);
   list.note(QRectF(left, row.top(), width, row.height()), names.join(QStringLiteral(", ")),
             palette_);
+}
+
+QString BucketsScene::capName(int bucket) const {
+  const auto& of = story_.layout.buckets[static_cast<std::size_t>(bucket)];
+  return QStringLiteral("cap %1").arg(formatBytes(of.limitBytes));
+}
+
+// Right of the line, where there is room for them.
+QRectF BucketsScene::capWords(int bucket) const {
+  const auto x = layout_.xOfCap(bucket);
+  const QRectF row = layout_.row(bucket);
+  const double width = x ? textWidth(capName(bucket), FontRole::kSmall) + 8 : 0;
+  return x && *x + 3 + width <= layout_.mapColumn().right() && row.height() >= kCapWordsFrom
+             ? QRectF(*x + 3, row.center().y() - kCapWords / 2, width, kCapWords)
+             : QRectF();
 }
 
 void BucketsScene::drawCap(DisplayList& list, int bucket) const {
@@ -215,11 +239,15 @@ void BucketsScene::drawCap(DisplayList& list, int bucket) const {
                    palette_.gridStrong, 2);
     }
     list.fill(QRectF(*x - 1, row.top() + 1, 2, row.height() - 2), palette_.text);
+    if (const QRectF words = capWords(bucket); !words.isEmpty()) {
+      drawPlate(list, words, capName(bucket), withAlpha(palette_.background, 0.85f),
+                {.radius = 2, .ink = palette_.text});
+    }
     return;
   }
   // A cap far beyond all buckets would make them all tiny: it is said in words.
   if (of.limitBytes > 0) {
-    const QString text = QStringLiteral("cap %1 ▸").arg(formatBytes(of.limitBytes));
+    const QString text = capName(bucket) + QStringLiteral(" ▸");
     const double width = textWidth(text, FontRole::kSmall);
     if (map.right() - width > end + 6) {
       list.note(QRectF(map.right() - width, row.top(), width + 2, row.height()), text, palette_);

@@ -46,6 +46,9 @@ class BucketsScene {
   void drawCells(DisplayList& list, int bucket) const;
   void drawCell(DisplayList& list, int bucket, const BucketsLayout::Cell& cell) const;
   void drawCellText(DisplayList& list, int bucket, const BucketsLayout::Cell& cell) const;
+  [[nodiscard]] QString capName(int bucket) const;
+  /// Where the value of the cap stands beside its line; empty: nowhere.
+  [[nodiscard]] QRectF capWords(int bucket) const;
   void drawNamesBeside(DisplayList& list, int bucket,
                        const std::vector<BucketsLayout::Cell>& cells) const;
   void drawCap(DisplayList& list, int bucket) const;

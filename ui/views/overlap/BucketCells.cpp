@@ -37,6 +37,14 @@ QColor shadeOf(CellFigure figure, double part, const Palette& palette) {
   return mixed(palette.tone(toneOf(figure)), palette.background, 0.08 + 0.87 * part);
 }
 
+// Dark and white are read alike on the shades between; white there keeps neighbours of one darkness
+// alike.
+QColor inkOn(const QColor& ground) {
+  constexpr double kWhiteFrom = 3.9;  // contrast
+  return contrastRatio(ground, Qt::white) >= kWhiteFrom ? QColor(Qt::white)
+                                                        : Palette::textOn(ground);
+}
+
 }  // namespace
 
 // Of so many ranks that a row is no pixel high, neighbours share a cell, which shows the largest of
@@ -109,7 +117,7 @@ void BucketScene::drawCell(DisplayList& list, const BucketPlace& place, const QR
   }
   const FontRole font = largest ? FontRole::kBold : FontRole::kSmall;
   if (const QString text = formatMs(*value); writes(text, font)) {
-    list.text(rect.adjusted(2, 0, -2, 0), text, Palette::textOn(ground), font, Qt::AlignCenter);
+    list.text(rect.adjusted(2, 0, -2, 0), text, inkOn(ground), font, Qt::AlignCenter);
   }
 }
 

@@ -126,14 +126,10 @@ void OverlapScene::drawBar(DisplayList& list, const Row& row, const Bar& bar) co
     if (rect.height() <= 0) {
       continue;
     }
-    const QColor colour = colourOf(part, palette_);
-    // A hatch needs room to be read; without it the part is mixed with the ground, so that the two
-    // kinds still differ.
-    if (isHatched(part) && rect.width() >= 4 && rect.height() >= 3) {
-      drawSwatch(list, rect, swatchOf(part, palette_), 0);
-      list.outline(rect, colour);
-    } else {
-      list.fill(rect, isHatched(part) ? mixed(colour, palette_.background, 0.6) : colour);
+    const Swatch swatch = barSwatchOf(part);
+    drawSwatch(list, rect, swatch, 0);
+    if (swatch.hatch.isValid()) {
+      list.outline(rect, colourOf(part, palette_));
     }
   }
   if (below > content_.scaleMs) {  // goes on beyond the top

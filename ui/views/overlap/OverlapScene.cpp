@@ -20,9 +20,10 @@ constexpr double kRowGap = 8;
 constexpr double kSideBelow = 216;
 constexpr double kLadder = 186;  // lowest, with the first lines of its words
 constexpr double kLadderWidth = 380;
-constexpr double kReason = 62;
+constexpr double kReason = 62;  // lowest, with the first lines of its words
 constexpr double kReasonTitle = 34;
 constexpr double kNarrowestBar = 3;
+constexpr double kHatchedFrom = 8;  // px of a bar: in narrower ones a hatch flickers
 
 struct PartFacts {
   Tone tone;
@@ -137,23 +138,28 @@ std::vector<LegendEntry> OverlapScene::legendEntries() const {
     if (std::ranges::any_of(content_.ranks, [&](const auto& rank) {
           return rank.sums.back()[static_cast<std::size_t>(i)] > 0;
         })) {
-      entries.push_back({swatchOf(part, palette_), nameOf(part)});
+      entries.push_back({barSwatchOf(part), nameOf(part)});
     }
   }
   return entries;
 }
 
 void OverlapScene::layOutReasons(const QRectF& list) {
-  const std::size_t count = content_.reasonsOf(frame_.rank).size();
+  const auto& reasons = content_.reasonsOf(frame_.rank);
+  const std::size_t count = reasons.size();
   double top = list.top() + kReasonTitle;
   for (std::size_t i = 0; i < count; ++i) {
     // The last needs no room for the line "n more in the table below".
     const bool last = i + 1 == count;
-    if (top + kReason + (last ? 0 : 16) > list.bottom() && i > 0) {
+    const double room = list.bottom() - top - (last ? 0 : 16);
+    const double whole = reasonHeight(reasons[i], list.width());
+    if (whole > room && i > 0) {
       break;
     }
-    reasons_.push_back({QRectF(list.left(), top, list.width(), kReason), i});
-    top += kReason;
+    // The first stands in any case, and where there is no room its words are elided.
+    const double height = std::clamp(whole, kReason, std::max(kReason, room));
+    reasons_.push_back({QRectF(list.left(), top, list.width(), height), i});
+    top += height;
   }
   reasonsLeftOut_ = count - reasons_.size();
 }
@@ -301,6 +307,14 @@ bool OverlapScene::isHatched(OverlapPart part) {
 Swatch OverlapScene::swatchOf(OverlapPart part, const Palette& palette) {
   const QColor colour = colourOf(part, palette);
   return isHatched(part) ? hatched(colour, palette) : Swatch{colour, {}};
+}
+
+Swatch OverlapScene::barSwatchOf(OverlapPart part) const {
+  // By the room of all bars, not the pixels of each: one px more of every other would show.
+  const bool roomy = stepsPerBar() * pixelsPerStep() >= kHatchedFrom;
+  return !isHatched(part) || roomy
+             ? swatchOf(part, palette_)
+             : Swatch{mixed(colourOf(part, palette_), palette_.background, 0.6), {}};
 }
 
 QString OverlapScene::nameOf(OverlapPart part) {

@@ -114,6 +114,10 @@ class OverlapScene {
   void layOutReasons(const QRectF& list);
   /// The parts that any rank has.
   [[nodiscard]] std::vector<LegendEntry> legendEntries() const;
+  /// As bars are filled: where they are too narrow for a hatch, with a tint of the colour.
+  [[nodiscard]] Swatch barSwatchOf(OverlapPart part) const;
+  /// Of a cause with all of its words.
+  static double reasonHeight(const analysis::TailReason& reason, double width);
   [[nodiscard]] std::uint32_t stepsPerBar() const;
   [[nodiscard]] double xOf(double step) const;
   /// Of the bar of the steps from one up to before another.

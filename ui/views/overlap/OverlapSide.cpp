@@ -17,6 +17,8 @@ constexpr double kRung = 20;
 constexpr int kRungs = 4;
 constexpr double kWordsBelow = kLadderTitle + kRungs * kRung + 4;  // from the top of the ladder
 constexpr double kWordsLine = 15;
+constexpr double kReasonWords = 28;  // from the top of a cause
+constexpr double kBelowReason = 4;
 
 QString causeName(analysis::TailCause cause) {
   const std::string_view name = analysis::name(cause);
@@ -42,6 +44,12 @@ const OverlapContent::Rank* OverlapScene::ladderRank() const {
     }
   }
   return told(slowest);
+}
+
+double OverlapScene::reasonHeight(const analysis::TailReason& reason, double width) {
+  const QStringList lines = brokenInto(QString::fromStdString(analysis::explanation(reason.mean)),
+                                       width, FontRole::kSmall);
+  return kReasonWords + kWordsLine * static_cast<double>(lines.size()) + kBelowReason;
 }
 
 double OverlapScene::ladderHeight(double width) const {
@@ -100,9 +108,11 @@ void OverlapScene::drawReason(DisplayList& list, const ReasonBox& box) const {
   const QRectF bar(rect.left(), rect.top() + 19, std::max(2.0, whole * reason.share), 6);
   list.fill(QRectF(bar.left(), bar.top(), whole, bar.height()), palette_.grid, 2);
   drawSwatch(list, bar, swatchOf(part, palette_));
+  const auto room = static_cast<qsizetype>((box.rect.height() - kReasonWords) / kWordsLine);
   const QStringList lines = brokenInto(QString::fromStdString(analysis::explanation(reason.mean)),
-                                       whole, FontRole::kSmall, 2);
-  list.lines(QRectF(rect.left(), rect.top() + 27, whole, 15), lines, palette_.textMuted);
+                                       whole, FontRole::kSmall, room);
+  list.lines(QRectF(rect.left(), box.rect.top() + kReasonWords, whole, kWordsLine), lines,
+             palette_.textMuted);
 }
 
 // The step as it is and as it could be, one under the other.
@@ -219,7 +229,7 @@ Card OverlapScene::stepCard(const Row& row, const Bar& bar) const {
   for (int i = kOverlapParts - 1; i >= 0; --i) {
     const auto part = static_cast<OverlapPart>(i);
     if (const double ms = bar.parts[static_cast<std::size_t>(i)]; ms > 0) {
-      lines.push_back({nameOf(part), formatMs(ms), swatchOf(part, palette_)});
+      lines.push_back({nameOf(part), formatMs(ms), barSwatchOf(part)});
     }
   }
   QStringList sentences;

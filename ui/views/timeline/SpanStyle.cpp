@@ -1,7 +1,10 @@
 #include "ui/views/timeline/SpanStyle.h"
 
+#include <algorithm>
+
 #include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
+#include "ui/model/Format.h"
 #include "ui/model/SpanFacts.h"
 
 namespace lockstep::ui {
@@ -88,6 +91,12 @@ bool isTorn(const RunModel& model, const Meeting& meeting) {
   return meeting.count < model.membersOf(trace::groupOf(meeting.detail)).size();
 }
 
+double shareOf(const Span& span) {
+  return span.kind == EventKind::kOffCore && span.durationNs > 0
+             ? std::clamp(static_cast<double>(span.value) / span.durationNs, 0.0, 1.0)
+             : 1;
+}
+
 QStringList labelsOf(const RunModel& model, const Span& span) {
   // A bucket is what most spans are told apart by: it is the last that is left out.
   const auto withBucket = [&span](const QString& name) {
@@ -107,7 +116,12 @@ QStringList labelsOf(const RunModel& model, const Span& span) {
     case EventKind::kCollective: return withBucket(operationName(span));
     case EventKind::kChecked: return withBucket(QStringLiteral("check"));
     case EventKind::kFingerprint: return {QStringLiteral("fingerprint"), QStringLiteral("fp")};
-    case EventKind::kOffCore: return {titleOf(model, span), QStringLiteral("no core")};
+    case EventKind::kOffCore: {
+      const QString waited =
+          QStringLiteral("no core ") + formatDuration(static_cast<double>(span.value));
+      return {waited + QStringLiteral(" of ") + formatDuration(span.durationNs), waited,
+              QStringLiteral("no core")};
+    }
     case EventKind::kKernels: return {titleOf(model, span), QStringLiteral("kernels")};
     case EventKind::kGradientCheck: return withBucket(QStringLiteral("check"));
     case EventKind::kShaped: return withBucket(QStringLiteral("link"));

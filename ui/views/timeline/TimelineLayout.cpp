@@ -114,9 +114,30 @@ bool metInStartUpAlone(const RunModel& model, const MeetingTable& table) {
   return step && table.firstEndingAfter(model.toTicks(step->startNs)) >= table.all().size();
 }
 
-bool meets(const RunModel& model, const MeetingTable& table, const TimeRange& within) {
-  const std::size_t first = table.firstEndingAfter(model.toTicks(within.startNs));
-  return first < table.all().size() && table.all()[first].firstStart <= model.toTicks(within.endNs);
+// How many rows the meetings of a stretch need. Of so many that they are folded into each other it
+// is not worth a look at each: as many as the run needs.
+int rowsWithin(const RunModel& model, const MeetingTable& table,
+               const std::optional<TimeRange>& within) {
+  constexpr std::size_t kLookedAt = 20'000;
+  if (!within) {
+    return table.rows();
+  }
+  const std::vector<Meeting>& all = table.all();
+  const std::uint64_t end = model.toTicks(within->endNs);
+  const std::size_t first = table.firstEndingAfter(model.toTicks(within->startNs));
+  int rows = 0;
+  std::size_t past = 0;
+  for (std::size_t i = first; i < all.size() && past <= MeetingTable::kReorderedAtMost; ++i) {
+    if (i - first > kLookedAt || rows == table.rows()) {
+      return table.rows();
+    }
+    if (all[i].firstStart > end) {
+      ++past;
+    } else {
+      rows = std::max(rows, all[i].row + 1);
+    }
+  }
+  return rows;
 }
 
 }  // namespace
@@ -236,11 +257,11 @@ void TimelineLayout::placeWorld(const RunModel& model, const Options& options) {
   for (const std::uint8_t group : model.meetings().groups()) {
     const MeetingTable& table = model.meetings().table(group);
     if (model.membersOf(group).size() < 2 ||
-        (options.within && !meets(model, table, *options.within)) ||
         (!options.startUp && metInStartUpAlone(model, table))) {
       continue;
     }
-    for (int row = 0; row < table.rows(); ++row) {
+    const int rows = rowsWithin(model, table, options.within);
+    for (int row = 0; row < rows; ++row) {
       const double height = std::round(worldRow(options.density) * options.scale);
       world_.rows.push_back({group, row, y, height});
       y += height + kRowGap;

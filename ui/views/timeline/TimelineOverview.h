@@ -27,7 +27,8 @@ TimeAxis overviewAxis(const RunModel& model, const QRectF& rect);
 
 /// Draws the whole run in a strip: per pixel column, which part of the ranks' time went into
 /// which phase, from the bottom up, and waiting for buckets from the top down; when coloured by
-/// wait, that alone. Where events were lost it is hatched. Costs pixels, not events. [ui-thread]
+/// wait, that alone. What is before the first iteration is marked as the start. Where events were
+/// lost it is hatched. Costs pixels, not events. [ui-thread]
 void drawOverview(DisplayList& list, const QRectF& rect, const RunModel& model,
                   const Palette& palette, const OverviewFrame& frame);
 

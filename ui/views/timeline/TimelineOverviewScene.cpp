@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
 #include "ui/views/timeline/TimelineLayout.h"
 #include "ui/views/timeline/TimelineOverview.h"
@@ -14,6 +15,7 @@ using namespace timeline_metrics;
 constexpr double kColumn = 2;        // px of a column
 constexpr double kColumnMargin = 4;  // px above and below the columns
 constexpr double kLeastWindow = 3;   // px of the visible range
+constexpr double kLeastStart = 4;    // px of what is before the first iteration
 
 struct Layer {
   Activity activity;
@@ -122,6 +124,26 @@ void drawColumns(DisplayList& list, const QRectF& area, const RunModel& model,
   }
 }
 
+// Where the first iteration begins: before it no phase can be told, which would look as if nothing
+// were known.
+double startEndNs(const RunModel& model, const TimeAxis& axis) {
+  const auto first = model.firstStep();
+  const auto step = first ? model.stepOfAll(*first) : std::nullopt;
+  const bool seen = step && axis.toX(step->startNs) - axis.left() >= kLeastStart;
+  return seen ? step->startNs : axis.startNs();
+}
+
+void drawStartWords(DisplayList& list, const QRectF& start, double lengthNs,
+                    const Palette& palette) {
+  const QString name = QStringLiteral("start");
+  for (const QString& text : {name + QLatin1Char(' ') + formatDuration(lengthNs), name}) {
+    if (textWidth(text, FontRole::kSmall) + 8 <= start.width()) {
+      list.note(start, text, palette, Qt::AlignCenter);
+      return;
+    }
+  }
+}
+
 void drawWindow(DisplayList& list, const QRectF& area, const Palette& palette, const TimeAxis& axis,
                 TimeRange shown) {
   double left = std::clamp(axis.toX(shown.startNs), axis.left(), axis.right());
@@ -166,6 +188,9 @@ void drawOverview(DisplayList& list, const QRectF& rect, const RunModel& model,
   const QRectF area(axis.left(), rect.top() + kColumnMargin, axis.width(),
                     rect.height() - 2 * kColumnMargin - 1);
   list.clip(QRectF(axis.left(), rect.top(), axis.width(), rect.height()));
+  const double startNs = startEndNs(model, axis);
+  const QRectF start(area.left(), area.top(), axis.toX(startNs) - area.left(), area.height());
+  list.fill(start, palette.raised);
   drawColumns(list, area, model, palette, axis, frame.colourBy);
   if (frame.filter) {
     const double left = axis.toX(frame.filter->startNs);
@@ -177,6 +202,7 @@ void drawOverview(DisplayList& list, const QRectF& rect, const RunModel& model,
     drawWindow(list, QRectF(area.left(), rect.top() + 1, area.width(), rect.height() - 3), palette,
                axis, frame.shown);
   }
+  drawStartWords(list, start, startNs - axis.startNs(), palette);
   if (frame.notes != nullptr) {
     for (const Mark& mark : frame.notes->marks()) {
       const double x = std::round(axis.toX(mark.ns));

@@ -59,6 +59,29 @@ TEST_F(BucketsLayoutTest, TheCapStandsWhereItsBytesAre) {
   EXPECT_NEAR(*at.xOfCap(1), at.mapColumn().left() + 0.75 * at.mapColumn().width(), 1e-9);
 }
 
+TEST_F(BucketsLayoutTest, NamesStandBeforeTheLineOfTheCapAndItsValueBehindIt) {
+  const DisplayList list = drawn();
+  const double cap = *layout().xOfCap(1);
+  const QRectF row = layout().row(1);
+  int before = 0;
+  QString behind;
+  for (const auto& command : list.commands()) {
+    if (command.op != DisplayList::Op::kText || !row.contains(command.rect.center()) ||
+        command.rect.right() > layout().mapColumn().right() ||
+        command.rect.left() < layout().mapColumn().left()) {
+      continue;
+    }
+    if (command.rect.left() < cap) {
+      ++before;
+      EXPECT_LE(command.rect.right(), cap) << list.textOf(command).toStdString();
+    } else {
+      behind += list.textOf(command);
+    }
+  }
+  EXPECT_EQ(before, 4) << "names and sizes of both parameters";
+  EXPECT_EQ(behind, "cap 150 B");
+}
+
 TEST_F(BucketsLayoutTest, EveryPartIsHitWhereItIsDrawn) {
   const BucketsLayout at = layout();
   const BucketsHit cell = at.hit(at.cells(1)[1].rect.center(), OrderAgainst::kBuckets);

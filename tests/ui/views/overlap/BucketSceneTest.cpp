@@ -185,6 +185,26 @@ TEST(BucketSceneTest, TheDarkestCellTheHeadlineAndTheVerdictNameOneBucket) {
   }
 }
 
+TEST(BucketSceneTest, WordsOnADarkCellAreWhite) {
+  const auto content = cellsOf(bucketsTogether());
+  const DisplayList list = cellsDrawn(*content, cellFrame());
+  int white = 0;
+  QRgb ground = 0;
+  QRectF cell;
+  for (const DisplayList::Command& command : list.commands()) {
+    if (command.op == DisplayList::Op::kFill) {
+      ground = command.colour;
+      cell = command.rect;
+    } else if (command.op == DisplayList::Op::kText && cell.contains(command.rect) &&
+               list.textOf(command).endsWith(QLatin1String("ms"))) {
+      const double contrast = contrastRatio(QColor::fromRgba(ground), Qt::white);
+      EXPECT_EQ(command.colour == QColor(Qt::white).rgba(), contrast >= 3.9) << contrast;
+      white += contrast >= 3.9 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(white, 0);
+}
+
 TEST(BucketSceneTest, ACellIsShownIterationByIteration) {
   const auto content = cellsOf(lateRun(mostlyLate()));
   BucketFrame frame = cellFrame();

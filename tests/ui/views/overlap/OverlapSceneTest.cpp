@@ -162,6 +162,38 @@ TEST(OverlapSceneTest, SaysWhyAndWhatIsToBeHad) {
                   .contains(QStringLiteral("waits 2.00 ms a step for other ranks")));
 }
 
+TEST(OverlapSceneTest, SaysAllOfWhyHoweverManyLinesThatTakes) {
+  auto content = *test::handMadeContent(12);
+  analysis::TailReason& reason = content.reasons.front();
+  reason.mean.cause = analysis::TailCause::kNoCore;
+  const QStringList lines = brokenInto(QString::fromStdString(analysis::explanation(reason.mean)),
+                                       kSideWords, FontRole::kSmall);
+  ASSERT_GT(lines.size(), 2);
+  const OverlapFrame frame = frameOf(content, {1200, 900});
+  const DisplayList list = drawn(content, frame);
+  for (const QString& line : lines) {
+    EXPECT_EQ(countOf(list, line), 1) << line.toStdString();
+  }
+  const OverlapScene scene(content, palette(), frame);
+  EXPECT_EQ(scene.reasonAt(*scene.positionOfReason(0)), 0);
+  EXPECT_EQ(scene.reasonAt(*scene.positionOfReason(1)), 1);
+}
+
+TEST(OverlapSceneTest, NarrowBarsAreTintedAndWideOnesHatched) {
+  const auto hatchesOver = [](std::uint32_t steps) {
+    const auto content = test::handMadeContent(steps);
+    const OverlapFrame frame = frameOf(*content);
+    const QRectF charts = OverlapScene(*content, palette(), frame).charts();
+    const DisplayList list = drawn(*content, frame);
+    return std::ranges::count_if(list.commands(), [&](const DisplayList::Command& command) {
+      return command.op == Op::kHatch && command.rect.left() >= charts.left() &&
+             command.rect.right() <= charts.right() && command.rect.top() >= charts.top();
+    });
+  };
+  EXPECT_GT(hatchesOver(12), 12);
+  EXPECT_EQ(hatchesOver(270), 0) << "neither in bars nor in the legend of them";
+}
+
 TEST(OverlapSceneTest, SaysAllOfWhatOverlapGivesAndHasItInACardWhereThereIsNoRoom) {
   const auto content = test::handMadeContent(12);
   const QStringList lines =

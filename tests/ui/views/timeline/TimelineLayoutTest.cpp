@@ -51,6 +51,28 @@ TEST_F(TimelineLayoutTest, APictureHasRowsForTheGroupsThatMeetInIt) {
   EXPECT_TRUE(groupsOf(TimelineLayout(model_, {}, {.within = TimeRange{300, 900}})).empty());
 }
 
+TEST_F(TimelineLayoutTest, WorldIsAsHighAsWhatIsInIt) {
+  test::Feed feed;
+  std::uint32_t number = 0;
+  // The second and the third are in flight together.
+  for (const std::uint64_t start : {1000, 3000, 3010, 5000}) {
+    ++number;
+    for (int rank = 0; rank < 2; ++rank) {
+      feed.span(2 * rank + 2, EventKind::kCollective, start, start + 100, 0, test::sequence(number),
+                test::kAllreduce);
+    }
+  }
+  RunModel model;
+  model.applyUpdate(feed.take());
+  const auto rowsIn = [&](const TimeRange& within) {
+    return TimelineLayout(model, {}, {.within = within}).world().rows.size();
+  };
+  EXPECT_EQ(TimelineLayout(model, {}).world().rows.size(), 2u);
+  EXPECT_EQ(rowsIn({900, 2000}), 1u);
+  EXPECT_EQ(rowsIn({900, 3500}), 2u);
+  EXPECT_EQ(rowsIn({4000, 6000}), 1u);
+}
+
 TEST_F(TimelineLayoutTest, TheirRowsComeWhenTheViewMovesToStartUpAndGoWithIt) {
   ViewState state;
   TimelineController controller;

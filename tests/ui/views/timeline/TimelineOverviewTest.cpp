@@ -68,6 +68,18 @@ TEST_F(TimelineOverviewScene, ShowsWhichPartOfTheRanksTimeWentWhere) {
   EXPECT_EQ(filled(alone, tone(Tone::kForward)), 0);
 }
 
+TEST_F(TimelineOverviewScene, MarksWhatIsBeforeTheFirstIterationAsTheStart) {
+  constexpr std::uint64_t kMs = 1'000'000;
+  model_.applyUpdate(test::Feed()
+                         .span(1, EventKind::kStartup, 0, 240 * kMs)
+                         .span(1, EventKind::kStep, 250 * kMs, 1000 * kMs)
+                         .span(3, EventKind::kStep, 260 * kMs, 1000 * kMs)
+                         .take());
+  const DisplayList list = draw();
+  EXPECT_EQ(std::ranges::count(list.texts(), QStringLiteral("start 250 ms")), 1);
+  EXPECT_NEAR(filled(list, Palette::of(Theme::kLight).raised), 250 * 37, 100);
+}
+
 TEST_F(TimelineOverviewScene, HatchesWhereEventsWereLost) {
   model_.applyUpdate(test::demoRun({.gapOnRank0 = true}));
   const DisplayList list = draw();

@@ -157,6 +157,43 @@ TEST_F(TimelineSceneTest, DrawsACheckSolidOnlyFromTheTimeItsLastRankCame) {
                     Palette::of(Theme::kLight).tone(Tone::kCheck)));
 }
 
+TEST_F(TimelineSceneTest, AShortBarSaysWhatItIsBesideItAsFarAsThereIsRoom) {
+  test::Feed feed;
+  std::uint32_t number = 0;
+  // The first has 30 px until the next, that 8, and the last all the rest.
+  for (const std::uint64_t start : {100, 140, 158}) {
+    ++number;
+    feed.span(2, EventKind::kCollective, start, start + 10, 0, test::sequence(number),
+              test::kAllreduce);
+    feed.span(4, EventKind::kCollective, start + 5, start + 10, 0, test::sequence(number),
+              test::kAllreduce);
+  }
+  trace::RunUpdate run = feed.take();
+  for (std::size_t i = 0; i < run.spans.size(); ++i) {
+    run.spans[i].bucket = static_cast<std::uint16_t>(i / 2);
+  }
+  model_.applyUpdate(run);
+  layout_ = TimelineLayout(model_, {});
+  frame_.size = QSizeF(timeline_metrics::kLabelWidth + 1000, layout_.height() + 60);
+  frame_.range = {0, 1000};  // a pixel a nanosecond
+  const DisplayList list = draw();
+  std::vector<QString> beside;
+  for (const auto& command : list.commands()) {
+    const QString text = command.op == Op::kText ? list.textOf(command) : QString();
+    if (text.startsWith(QLatin1Char('b'))) {
+      beside.push_back(text);
+      EXPECT_GE(command.rect.left(), timeline_metrics::kLabelWidth + 110);
+    }
+  }
+  std::ranges::sort(beside);
+  EXPECT_EQ(std::ranges::count(beside, QString("b0")), 3) << "World and both ranks";
+  EXPECT_EQ(std::ranges::count(beside, QString("b1")), 0) << "no room";
+  EXPECT_EQ(std::ranges::count(beside, QString("b2")), 2) << "the ranks";
+  EXPECT_EQ(std::ranges::count(beside, QString("b2 · rank 1 last, 5.00 ns")) +
+                std::ranges::count(beside, QString("b2 · rank 1 last, 5 ns")),
+            1);
+}
+
 TEST_F(TimelineSceneTest, SaysHowManyEventsWereLostAndWhere) {
   test::DemoOptions options;
   options.gapOnRank0 = true;
@@ -282,6 +319,22 @@ TEST_F(TimelineSceneTest, DrawsNoMoreWhenARunIsLongButLooksFromFar) {
   EXPECT_TRUE(std::any_of(texts.begin(), texts.end(), [](const QString& text) {
     return text.endsWith(QLatin1String(" spans"));
   })) << "folds say how many they hold";
+}
+
+TEST_F(TimelineSceneTest, AWaitForACoreIsFilledByThePartThatWasWaitedAndSaysBoth) {
+  model_.applyUpdate(test::Feed().span(1, EventKind::kOffCore, 100, 900, 0, 200).take());
+  layout_ = TimelineLayout(model_, {});
+  frame_.size = QSizeF(timeline_metrics::kLabelWidth + 1000, layout_.height() + 60);
+  frame_.range = {0, 1000};
+  const Palette& palette = Palette::of(Theme::kLight);
+  const DisplayList list = draw();
+  const QRectF bar = *scene().rectOf(first(EventKind::kOffCore, 0));
+  EXPECT_FALSE(fills(list, bar, palette.tone(Tone::kFault)));
+  EXPECT_TRUE(fills(list, bar, mixed(palette.tone(Tone::kFault), palette.background, 0.15)));
+  const QRectF quarter = bar.adjusted(0, bar.height() * 0.75, 0, 0);
+  EXPECT_TRUE(fills(list, quarter, mixed(palette.tone(Tone::kFault), palette.background, 0.7)));
+  EXPECT_THAT(list.texts(), Contains(QString("no core 200 ns of 800 ns")));
+  EXPECT_THAT(list.texts(), Not(Contains(QString("800 ns"))));
 }
 
 TEST_F(TimelineSceneTest, NeverOverlapsRowsLanesOrRanks) {

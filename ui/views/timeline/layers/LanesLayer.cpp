@@ -66,10 +66,10 @@ void LanesLayer::drawLane(DisplayList& list, const TimelineLayout::LaneBox& box)
 //   closer       ▓▓▓ [██] ▓▓▓ [█]     bars where there is room, folds in between
 //   close        [forward ][backward  ▼ ▷ ]
 //
-// Two things cannot be drawn before the next item is known: a fold, which may go on in it, and a
-// mark, whose text needs to know how much room there is. They wait in `pending` and `mark`, and
-// `flush` draws them. The cost of a row is that of its items, each a binary search and a few reads:
-// pixels and not spans.
+// Three things cannot be drawn before the next item is known: a fold, which may go on in it, a
+// mark, and the words beside a bar that is too short for them: both need to know how much room
+// there is. They wait in `pending`, `mark` and `untold`, and `flush` draws them. The cost of a row
+// is that of its items, each a binary search and a few reads: pixels and not spans.
 void LanesLayer::drawRow(DisplayList& list, const Lane& lane,
                          const TimelineLayout::Row& row) const {
   const LodRow lod{model_, lane, row.row};
@@ -77,7 +77,12 @@ void LanesLayer::drawRow(DisplayList& list, const Lane& lane,
   const QRectF band(axis_.left(), sight_.yOf(row.top), axis_.width(), row.height);
   std::optional<SpanFold> pending;
   std::optional<std::pair<Span, double>> mark;  // waits to learn how much room it has
+  std::optional<std::pair<Span, QRectF>> untold;
   const auto flush = [&](double nextLeft) {
+    if (untold) {
+      bars.drawBeside(list, untold->first, untold->second, nextLeft);
+      untold.reset();
+    }
     if (pending) {
       bars.drawFold(list, *pending, band);
       pending.reset();
@@ -94,7 +99,10 @@ void LanesLayer::drawRow(DisplayList& list, const Lane& lane,
       if (isInstant(first)) {
         mark = {first, item.left};
       } else {
-        bars.drawBar(list, first, sight_.barRect(item.left, item.right, row));
+        const QRectF bar = sight_.barRect(item.left, item.right, row);
+        if (!bars.drawBar(list, first, bar)) {
+          untold = {first, bar};
+        }
       }
       return;
     }
@@ -105,7 +113,10 @@ void LanesLayer::drawRow(DisplayList& list, const Lane& lane,
       return;
     }
     const Span longest = lod.longestOf(item);
-    const QColor colour = colourOf(longest, frame_.colourBy, palette_);
+    // By quarters, so that neighbours that look alike become one.
+    const double share = std::ceil(shareOf(longest) * 4) / 4;
+    const QColor colour =
+        mixed(colourOf(longest, frame_.colourBy, palette_), palette_.background, share);
     const bool instants = isInstant(longest);
     if (pending && pending->colour == colour && pending->instants == instants &&
         item.left - pending->right < kFoldPixels) {

@@ -1,6 +1,7 @@
 #include "ui/views/timeline/layers/SpanBars.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -24,35 +25,60 @@ constexpr float kDimmed = 0.7f;     // of what is not searched for
 
 }  // namespace
 
-void SpanBars::drawBar(DisplayList& list, const Span& span, const QRectF& bar) const {
-  drawBarItself(list, span, bar);
+bool SpanBars::drawBar(DisplayList& list, const Span& span, const QRectF& bar) const {
+  const bool told = drawBarItself(list, span, bar);
   if (frame_.found != nullptr && frame_.found->query().valid() &&
       !frame_.found->query().matches(model_, span)) {
     list.fill(bar, withAlpha(palette_.background, kDimmed));
+    return true;
+  }
+  return told;
+}
+
+// In the lanes of buckets' transfers: elsewhere the phases say what it is, or a bucket's mark.
+void SpanBars::drawBeside(DisplayList& list, const Span& span, const QRectF& bar,
+                          double roomRight) const {
+  const bool transfers = span.role() == LaneRole::kHook || span.role() == LaneRole::kCommunication;
+  if (transfers && span.hasBucket()) {
+    noteBeside(list, bar, roomRight, {QStringLiteral("b%1").arg(span.bucket)});
   }
 }
 
-void SpanBars::drawBarItself(DisplayList& list, const Span& span, const QRectF& bar) const {
+bool SpanBars::drawBarItself(DisplayList& list, const Span& span, const QRectF& bar) const {
   const bool wide = bar.width() > kFoldPixels;
   if (wide && (span.kind == EventKind::kCollective || span.kind == EventKind::kChecked)) {
-    drawCollective(list, span, bar);
-    return;
+    return drawCollective(list, span, bar);
   }
   const QColor fill = colourOf(span, frame_.colourBy, palette_);
   // A pixel between neighbours tells two bars from one.
   const QRectF body = wide ? bar.adjusted(0, 0, -1, 0) : bar;
+  if (span.kind == EventKind::kOffCore) {
+    return drawCoreWait(list, span, body);
+  }
   list.fill(body, fill, body.width() > kRoundedFrom ? 2 : 0);
   const bool fault = span.kind == EventKind::kFault;
   if ((fault || run::has(span.kind, run::kWaits)) && body.width() > kFoldPixels) {
     list.hatch(body, fault ? Palette::textOn(fill) : mixed(fill, palette_.background, 0.55));
-    drawTextOnHatch(list, span, body, fill);
-    return;
+    return drawTextOnHatch(list, span, body, fill);
   }
-  drawText(list, span, body, fill);
+  return drawText(list, span, body, fill);
+}
+
+// Nobody knows when in it the thread waited, only how long: filled from below, by the part that it
+// waited.
+bool SpanBars::drawCoreWait(DisplayList& list, const Span& span, const QRectF& body) const {
+  const QColor own = colourOf(span, frame_.colourBy, palette_);
+  const QColor pale = mixed(own, palette_.background, 0.15);
+  const QColor strong = mixed(own, palette_.background, 0.7);
+  const double share = shareOf(span);
+  const double high = std::max(1.0, std::round(body.height() * share));
+  list.fill(body, pale, body.width() > kRoundedFrom ? 2 : 0);
+  list.fill(body.adjusted(0, body.height() - high, 0, 0), strong);
+  return drawText(list, span, body, share > 0.5 ? strong : pale);
 }
 
 // A check has its wait and its comparison, as a collective has its wait and its transfer.
-void SpanBars::drawCollective(DisplayList& list, const Span& span, const QRectF& bar) const {
+bool SpanBars::drawCollective(DisplayList& list, const Span& span, const QRectF& bar) const {
   const QColor fill = colourOf(span, frame_.colourBy, palette_);
   const QRectF body = bar.adjusted(0, 0, -1, 0);
   const Meeting* meeting = model_.meetingOf(span);
@@ -69,21 +95,20 @@ void SpanBars::drawCollective(DisplayList& list, const Span& span, const QRectF&
   const bool roomAfter =
       drawn.transfer.width() >= drawn.waiting.width() || drawn.transfer.width() > 90;
   if (torn) {
-    drawText(list, span, body, drawn.pale);
-  } else if (drawn.waiting.width() < 1) {
-    drawText(list, span, body, fill);
-  } else if (roomAfter) {
-    drawText(list, span, drawn.transfer, fill);
-  } else {
-    drawTextOnHatch(list, span, drawn.waiting, drawn.pale);
+    return drawText(list, span, body, drawn.pale);
   }
+  if (drawn.waiting.width() < 1) {
+    return drawText(list, span, body, fill);
+  }
+  return roomAfter ? drawText(list, span, drawn.transfer, fill)
+                   : drawTextOnHatch(list, span, drawn.waiting, drawn.pale);
 }
 
 // Words on a hatch need a quiet ground.
-void SpanBars::drawTextOnHatch(DisplayList& list, const Span& span, const QRectF& hatched,
+bool SpanBars::drawTextOnHatch(DisplayList& list, const Span& span, const QRectF& hatched,
                                const QColor& ground) const {
   if (hatched.height() < timeline_metrics::kWordsFrom) {
-    return;
+    return false;
   }
   const double pad = hatched.height() > timeline_metrics::kWordsFrom ? 2 : 0;
   const double left = std::max(hatched.left(), axis_.left()) + 3;
@@ -95,19 +120,20 @@ void SpanBars::drawTextOnHatch(DisplayList& list, const Span& span, const QRectF
     if (width <= room) {
       drawPlate(list, QRectF(left, hatched.top() + pad, width, hatched.height() - 2 * pad), label,
                 ground, {.radius = 2});
-      return;
+      return true;
     }
   }
+  return false;
 }
 
-void SpanBars::drawText(DisplayList& list, const Span& span, const QRectF& bar,
+bool SpanBars::drawText(DisplayList& list, const Span& span, const QRectF& bar,
                         const QColor& fill) const {
   // The text stays with the part of the bar that can be seen.
   const double left = std::max(bar.left(), axis_.left()) + 3;
   const double right = std::min(bar.right(), axis_.right()) - 2;
   const double room = right - left;
   if (room < kTextRoom || bar.height() < timeline_metrics::kWordsFrom) {
-    return;
+    return false;
   }
   const FontRole font = bar.height() > 20 ? FontRole::kNormal : FontRole::kSmall;
   const QStringList labels = labelsOf(model_, span);
@@ -122,15 +148,18 @@ void SpanBars::drawText(DisplayList& list, const Span& span, const QRectF& bar,
     }
   }
   if (label.isEmpty()) {
-    return;
+    return false;
   }
   const QColor ink = Palette::textOn(fill);
   list.text(QRectF(left, bar.top(), room, bar.height()), label, ink, font);
   const QString duration = formatDuration(span.durationNs);
-  if (taken + textWidth(duration, FontRole::kSmall) + 14 < room) {
+  // The words of a wait for a core have durations of their own.
+  if (span.kind != EventKind::kOffCore &&
+      taken + textWidth(duration, FontRole::kSmall) + 14 < room) {
     list.text(QRectF(left + taken + 8, bar.top(), room - taken - 8, bar.height()), duration,
               mixed(ink, fill, 0.75), FontRole::kSmall);
   }
+  return true;
 }
 
 void SpanBars::drawMark(DisplayList& list, const Span& span, double x, const QRectF& row,

@@ -20,17 +20,22 @@ class SpanBars : public TimelineLayer {
  public:
   using TimelineLayer::TimelineLayer;
 
-  void drawBar(DisplayList& list, const Span& span, const QRectF& bar) const;
+  /// Returns true where its words stand in it, or none should.
+  [[nodiscard]] bool drawBar(DisplayList& list, const Span& span, const QRectF& bar) const;
+  /// `roomRight`: where the next one begins.
+  void drawBeside(DisplayList& list, const Span& span, const QRectF& bar, double roomRight) const;
   /// `roomRight`: where the next one begins.
   void drawMark(DisplayList& list, const Span& span, double x, const QRectF& row,
                 double roomRight) const;
   void drawFold(DisplayList& list, const SpanFold& fold, const QRectF& row) const;
 
  private:
-  void drawBarItself(DisplayList& list, const Span& span, const QRectF& bar) const;
-  void drawCollective(DisplayList& list, const Span& span, const QRectF& bar) const;
-  void drawText(DisplayList& list, const Span& span, const QRectF& bar, const QColor& fill) const;
-  void drawTextOnHatch(DisplayList& list, const Span& span, const QRectF& hatched,
+  // Each returns whether there was room for words.
+  bool drawBarItself(DisplayList& list, const Span& span, const QRectF& bar) const;
+  bool drawCollective(DisplayList& list, const Span& span, const QRectF& bar) const;
+  bool drawCoreWait(DisplayList& list, const Span& span, const QRectF& body) const;
+  bool drawText(DisplayList& list, const Span& span, const QRectF& bar, const QColor& fill) const;
+  bool drawTextOnHatch(DisplayList& list, const Span& span, const QRectF& hatched,
                        const QColor& ground) const;
   void drawFault(DisplayList& list, const Span& span, double x, const QRectF& row,
                  double roomRight) const;

@@ -2,9 +2,12 @@
 
 #include <QRectF>
 #include <QString>
+#include <QStringList>
+#include <algorithm>
 
 #include "ui/canvas/DisplayList.h"
 #include "ui/canvas/Palette.h"
+#include "ui/canvas/TextMetrics.h"
 #include "ui/views/timeline/TimelineSight.h"
 
 namespace lockstep::ui {
@@ -33,6 +36,23 @@ class TimelineLayer {
     list.title(place.adjusted(10, 0, -6, 0), title, palette_);
     list.fill(QRectF(kLabelWidth - 1, place.top(), 1, place.height()), palette_.gridStrong);
     list.unclip();
+  }
+
+  /// Right of a bar that has no room for words, the first of `forms` that fits before `roomRight`.
+  void noteBeside(DisplayList& list, const QRectF& bar, double roomRight,
+                  const QStringList& forms) const {
+    constexpr double kOff = 3;
+    const double left = bar.right() + kOff;
+    const double room = std::min(roomRight, axis_.right()) - kOff - left;
+    if (bar.height() < timeline_metrics::kWordsFrom || left < axis_.left()) {
+      return;
+    }
+    for (const QString& form : forms) {
+      if (const double width = textWidth(form, FontRole::kSmall); width <= room) {
+        list.note(QRectF(left, bar.top(), width + 2, bar.height()), form, palette_);
+        return;
+      }
+    }
   }
 
   const TimelineSight& sight_;

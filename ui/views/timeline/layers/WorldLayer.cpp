@@ -82,7 +82,8 @@ void WorldLayer::draw(DisplayList& list) const {
 //
 // A bar of World is a collective from its first arrival to its last end. Up to the last arrival it
 // is hatched: nothing can be transferred before; a tick marks each rank's arrival, that of the last
-// in another colour.
+// in another colour. The words stand in it, or right of it where it is too short for them and its
+// row has room.
 //
 //   first            last arrival       last end
 //   ├┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┤███████████████████┤   b3 · rank 1 last, 4.2 ms
@@ -106,6 +107,7 @@ void WorldLayer::drawGroup(DisplayList& list, std::uint8_t group,
   const std::vector<Meeting>& all = table.all();
   const double foldNs = axis_.nsPerPixel() * kFoldPixels;
   const std::uint64_t endTicks = model_.toTicks(axis_.endNs());
+  std::vector<std::vector<Beside>> drawn(rows.size());  // by row
   std::size_t past = 0;
   for (std::size_t i = table.firstEndingAfter(model_.toTicks(axis_.startNs()));
        i < all.size() && past <= MeetingTable::kReorderedAtMost;) {
@@ -122,15 +124,26 @@ void WorldLayer::drawGroup(DisplayList& list, std::uint8_t group,
           std::max(table.firstEndingAfter(model_.toTicks(startNs + foldNs)), i + 1);
       if (next - i > 1) {
         drawFold(list, table, i, next, band);
+        for (std::vector<Beside>& row : drawn) {
+          row.push_back({QRectF(axis_.toX(startNs), band.top(), 0, 0), {}});
+        }
         i = next;
         continue;
       }
     }
-    const auto& row = rows[std::min<std::size_t>(meeting.row, rows.size() - 1)];
-    drawMeeting(
-        list, meeting,
-        sight_.barRect(axis_.toX(startNs), axis_.toX(endNs), {row.row, row.top, row.height}));
+    const std::size_t at = std::min<std::size_t>(meeting.row, rows.size() - 1);
+    const auto& row = rows[at];
+    const QRectF bar =
+        sight_.barRect(axis_.toX(startNs), axis_.toX(endNs), {row.row, row.top, row.height});
+    drawn[at].push_back({bar, drawMeeting(list, meeting, bar)});
     ++i;
+  }
+  for (std::vector<Beside>& row : drawn) {
+    std::ranges::sort(row, {}, [](const Beside& of) { return of.bar.left(); });
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      noteBeside(list, row[i].bar, i + 1 < row.size() ? row[i + 1].bar.left() : axis_.right(),
+                 row[i].forms);
+    }
   }
 }
 
@@ -170,7 +183,8 @@ void WorldLayer::drawFold(DisplayList& list, const MeetingTable& table, std::siz
   list.fill(QRectF(left, middle, right - left, rows.bottom() - middle), fill);
 }
 
-void WorldLayer::drawMeeting(DisplayList& list, const Meeting& meeting, const QRectF& bar) const {
+QStringList WorldLayer::drawMeeting(DisplayList& list, const Meeting& meeting,
+                                    const QRectF& bar) const {
   const QColor fill = colourOf(meeting, frame_.colourBy, palette_);
   const QRectF body = bar.width() > kFoldPixels ? bar.adjusted(0, 0, -1, 0) : bar;
   const bool torn = isTorn(model_, meeting);
@@ -179,8 +193,8 @@ void WorldLayer::drawMeeting(DisplayList& list, const Meeting& meeting, const QR
   const MeetingBar drawn = drawMeetingBar(list, body, arrivedX, torn, fill, palette_);
   if (body.width() >= (meeting.count > kFewRanks ? kBoxFrom : kTicksFrom)) {
     drawArrivals(list, meeting, body);
-    drawText(list, meeting, drawn, torn ? drawn.pale : fill);
   }
+  const QStringList untold = drawText(list, meeting, drawn, torn ? drawn.pale : fill);
   const auto belongs = [&](const std::optional<Span>& span) {
     return span && model_.meetingOf(*span) == &meeting;
   };
@@ -190,6 +204,7 @@ void WorldLayer::drawMeeting(DisplayList& list, const Meeting& meeting, const QR
   } else if (belongs(frame_.hovered)) {
     list.outline(body.adjusted(-1, -1, 1, 1), palette_.hover, 2);
   }
+  return untold;
 }
 
 void WorldLayer::drawArrivals(DisplayList& list, const Meeting& meeting, const QRectF& body) const {
@@ -225,8 +240,8 @@ void WorldLayer::drawArrivals(DisplayList& list, const Meeting& meeting, const Q
   tick(meeting.lastStart, 2, !torn && lastRank ? palette_.warning : palette_.text);
 }
 
-void WorldLayer::drawText(DisplayList& list, const Meeting& meeting, const MeetingBar& bar,
-                          const QColor& ground) const {
+QStringList WorldLayer::drawText(DisplayList& list, const Meeting& meeting, const MeetingBar& bar,
+                                 const QColor& ground) const {
   const QString bucket = meeting.bucket == trace::kNoBucket
                              ? QString::fromUtf8(name(trace::operationOf(meeting.detail)).data())
                              : QStringLiteral("b%1").arg(meeting.bucket);
@@ -249,9 +264,10 @@ void WorldLayer::drawText(DisplayList& list, const Meeting& meeting, const Meeti
   const QString both = bucket + QStringLiteral(" · ") + late;
   if (textWidth(both, FontRole::kSmall) <= inTransfer.width()) {
     list.text(inTransfer, both, ink, FontRole::kSmall);
-    return;
+    return {};
   }
-  if (textWidth(bucket, FontRole::kSmall) <= inTransfer.width()) {
+  const bool named = textWidth(bucket, FontRole::kSmall) <= inTransfer.width();
+  if (named) {
     list.text(inTransfer, bucket, ink, FontRole::kSmall);
   }
   const double width = textWidth(late, FontRole::kSmall) + 8;
@@ -261,7 +277,9 @@ void WorldLayer::drawText(DisplayList& list, const Meeting& meeting, const Meeti
     drawPlate(list,
               QRectF(inWaiting.left(), inWaiting.top() + pad, width, inWaiting.height() - 2 * pad),
               late, bar.pale, {.radius = 2});
+    return named ? QStringList() : QStringList{bucket};
   }
+  return named ? QStringList{late} : QStringList{both, bucket};
 }
 
 }  // namespace lockstep::ui

@@ -21,11 +21,17 @@ class WorldLayer : public TimelineLayer {
  private:
   void drawGroup(DisplayList& list, std::uint8_t group,
                  const std::vector<TimelineLayout::WorldRow>& rows) const;
-  void drawMeeting(DisplayList& list, const Meeting& meeting, const QRectF& bar) const;
+  /// Something in a row, and what is to stand right of it, the longest form first.
+  struct Beside {
+    QRectF bar;
+    QStringList forms;
+  };
+  /// Returns what it had no room to say.
+  QStringList drawMeeting(DisplayList& list, const Meeting& meeting, const QRectF& bar) const;
   void drawArrivals(DisplayList& list, const Meeting& meeting, const QRectF& body) const;
-  /// On the transfer, whose colour is `ground`, or on what waits.
-  void drawText(DisplayList& list, const Meeting& meeting, const MeetingBar& bar,
-                const QColor& ground) const;
+  /// On the transfer, whose colour is `ground`, or on what waits; returns what is left to be said.
+  QStringList drawText(DisplayList& list, const Meeting& meeting, const MeetingBar& bar,
+                       const QColor& ground) const;
   void drawFold(DisplayList& list, const MeetingTable& table, std::size_t first, std::size_t last,
                 const QRectF& rows) const;
 };

@@ -21,7 +21,27 @@ struct Cell {
 };
 using Cells = std::vector<Cell>;
 
-constexpr double kGap = 10;
+constexpr double kGap = 8;
+
+/// Figures between a name and words, each column with a share by its widest text.
+std::vector<Column> columnsFor(const QStringList& headings, const std::vector<Cells>& rows) {
+  std::vector<Column> columns;
+  double sum = 0;
+  for (qsizetype i = 0; i < headings.size(); ++i) {
+    double widest = textWidth(headings[i], FontRole::kSmall);
+    for (const Cells& row : rows) {
+      widest =
+          std::max(widest, textWidth(row[static_cast<std::size_t>(i)].text, FontRole::kNormal));
+    }
+    columns.push_back(
+        {widest + kGap, i == 0 || i + 1 == headings.size() ? kToTheLeft : kToTheRight});
+    sum += columns.back().share;
+  }
+  for (Column& column : columns) {
+    column.share /= sum;
+  }
+  return columns;
+}
 
 /// Draws rows of text below a title.
 class TableDrawing {
@@ -174,34 +194,28 @@ double drawCompareKeys(DisplayList* list, const QRectF& rect, const CompareResul
 
 double drawCompareMetrics(DisplayList* list, const QRectF& rect, const CompareResult& result,
                           const Palette& palette) {
-  TableDrawing table(list, rect, palette,
-                     {{0.235, kToTheLeft},
-                      {0.09, kToTheRight},
-                      {0.09, kToTheRight},
-                      {0.095, kToTheRight},
-                      {0.095, kToTheRight},
-                      {0.19, kToTheRight},
-                      {0.205, kToTheLeft}});
+  const QStringList headings{QStringLiteral("metric"), QStringLiteral("A"),
+                             QStringLiteral("B"),      QStringLiteral("Δ"),
+                             QStringLiteral("Δ %"),    QStringLiteral("99 % interval of Δ"),
+                             QStringLiteral("verdict")};
+  std::vector<Cells> rows;
+  for (const analysis::MetricRow& row : result.comparison.metrics) {
+    const analysis::Delta& delta = row.deltas[0];
+    const QColor colour = verdictColour(row.metric, delta, palette);
+    rows.push_back({{nameOf(row.metric), palette.text},
+                    {valueText(row.metric, row.values[0]), palette.text},
+                    {valueText(row.metric, row.values[1]), palette.text},
+                    {differenceText(row.metric, delta.difference), colour},
+                    {changeText(delta.percent), colour},
+                    {intervalText(row.metric, delta), colour},
+                    {verdictText(row.metric, delta), colour}});
+  }
+  TableDrawing table(list, rect, palette, columnsFor(headings, rows));
   table.title(QStringLiteral("Figures"), QStringLiteral("means over ranks and iterations"));
   table.note(fewRunsNote(result.comparison, 1));
-  table.headings({QStringLiteral("metric"), QStringLiteral("A"), QStringLiteral("B"),
-                  QStringLiteral("Δ"), QStringLiteral("Δ %"), QStringLiteral("99 % interval of Δ"),
-                  QStringLiteral("verdict")});
-  const auto& rows = result.comparison.metrics;
+  table.headings(headings);
   return table.rows(
-      rows.size(),
-      [&](std::size_t i) {
-        const analysis::Delta& delta = rows[i].deltas[0];
-        const QColor colour = verdictColour(rows[i].metric, delta, palette);
-        return Cells{{nameOf(rows[i].metric), palette.text},
-                     {valueText(rows[i].metric, rows[i].values[0]), palette.text},
-                     {valueText(rows[i].metric, rows[i].values[1]), palette.text},
-                     {differenceText(rows[i].metric, delta.difference), colour},
-                     {changeText(delta.percent), colour},
-                     {intervalText(rows[i].metric, delta), colour},
-                     {verdictText(rows[i].metric, delta), colour}};
-      },
-      QStringLiteral("and %1 more"));
+      rows.size(), [&](std::size_t i) { return rows[i]; }, QStringLiteral("and %1 more"));
 }
 
 double drawCompareWhy(DisplayList* list, const QRectF& rect, const CompareResult& result,

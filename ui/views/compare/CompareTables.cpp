@@ -67,7 +67,7 @@ MetricRows::MetricRows(Compared shown) : CompareRows(std::move(shown)) {
       ofDelta(&analysis::Delta::low));
   words(
       {tr("Verdict"),
-       tr("\u201cIn these runs\u201d is no verdict on what was changed: that takes two runs or "
+       tr("\u201cSo far\u201d is no verdict on what was changed: that takes two runs or "
           "more of each experiment; add them to the comparison")},
       [this](std::size_t row) { return verdictText(of(row).metric, delta(row)); },
       [this](std::size_t row) { return static_cast<double>(delta(row).verdict); });

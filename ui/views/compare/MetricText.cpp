@@ -98,7 +98,7 @@ QString verdictText(analysis::Metric metric, const analysis::Delta& delta) {
   }
   const QString arrow =
       delta.difference.value_or(0) > 0 ? QStringLiteral("\u25b2 ") : QStringLiteral("\u25bc ");
-  return arrow + text + (side == delta.verdict ? QString() : QStringLiteral(" in these runs"));
+  return arrow + text + (side == delta.verdict ? QString() : QStringLiteral(" so far"));
 }
 
 QColor verdictColour(analysis::Metric metric, const analysis::Delta& delta,

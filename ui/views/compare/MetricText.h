@@ -21,12 +21,12 @@ QString differenceText(analysis::Metric metric, const std::optional<double>& dif
 QString changeText(const std::optional<double>& percent);
 /// Between what the difference lies: "+1.20 … +1.80"; once where both ends read alike: "0 B".
 QString intervalText(analysis::Metric metric, const analysis::Delta& delta);
-/// "▲ worse", "▼ better", "▲ worse in these runs", "not significant": the arrow says which way the
-/// figure went. "In these runs" is a difference of two runs that says nothing of what was changed.
+/// "▲ worse", "▼ better", "▲ worse so far", "not significant": the arrow says which way the
+/// figure went. "So far" is a difference of two runs that says nothing of what was changed.
 QString verdictText(analysis::Metric metric, const analysis::Delta& delta);
 /// Good or bad where the runs differ, else muted.
 QColor verdictColour(analysis::Metric metric, const analysis::Delta& delta, const Palette& palette);
-/// How many runs it takes to say more than "in these runs"; empty where no verdict on the run says
+/// How many runs it takes to say more than "so far"; empty where no verdict on the run says
 /// so.
 QString fewRunsNote(const analysis::Comparison& comparison, std::size_t other);
 /// "ddp.bucket_cap_mb [MiB]".

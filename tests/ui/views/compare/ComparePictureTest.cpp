@@ -97,6 +97,19 @@ TEST_F(ComparePictureTest, SentencesOfWhyAreWrappedAndNeverCut) {
   EXPECT_TRUE(says(shorter, "and 2 more with less effect"));
 }
 
+TEST_F(ComparePictureTest, FiguresAndVerdictsAreReadWholeInAPictureOf1280Pixels) {
+  const auto result =
+      compareRuns({compareInput(a_.model, a_.analysed), compareInput(b_.model, b_.analysed)});
+  DisplayList list;
+  drawCompareMetrics(&list, QRectF(0, 0, 655, 1000), *result, Palette::of(Theme::kLight));
+  for (const DisplayList::Command& command : list.commands()) {
+    if (command.op == DisplayList::Op::kText) {
+      const QString text = list.textOf(command);
+      EXPECT_LE(textWidth(text, command.font), command.rect.width()) << text.toStdString();
+    }
+  }
+}
+
 TEST_F(ComparePictureTest, ARunWithoutStepsIsDrawnWithoutFigures) {
   test::AnalysedDemo empty(test::DemoOptions{.steps = 0}, "empty");
   const Picture picture = comparePicture(a_.model, *a_.analysed, empty.model, *empty.analysed,

@@ -72,13 +72,12 @@ TEST_F(CompareTablesTest, FiguresAreThoseOfTheAnalysisToTheLastDigit) {
               exposed / steps, 1e-9);
 }
 
-TEST_F(CompareTablesTest, ALongerStepTimeOfOneRunIsWorseInTheseRunsAndNoVerdictOnTheChange) {
+TEST_F(CompareTablesTest, ALongerStepTimeOfOneRunIsWorseSoFarAndNoVerdictOnTheChange) {
   RowsModel metrics;
   metrics.setRows(std::make_shared<MetricRows>(Compared{compared(), 1}));
   const int row = rowOf(metrics, "step time [ms]");
   ASSERT_GE(row, 0);
-  EXPECT_EQ(metrics.index(row, MetricRows::kVerdict).data().toString(),
-            "\u25b2 worse in these runs");
+  EXPECT_EQ(metrics.index(row, MetricRows::kVerdict).data().toString(), "\u25b2 worse so far");
   EXPECT_EQ(metrics.index(row, MetricRows::kVerdict).data(Qt::ForegroundRole).value<QColor>(),
             Palette::of(Theme::kLight).error);
   EXPECT_TRUE(metrics.index(row, 0).data(Qt::ToolTipRole).toString().contains("One run each"));
@@ -93,14 +92,14 @@ TEST_F(CompareTablesTest, WithTwoRunsOfOneExperimentNoNoteAsksForMore) {
   EXPECT_EQ(fewRunsNote(result->comparison, 1), "");
 }
 
-TEST_F(CompareTablesTest, MoreOfWhatIsBetterHigherIsBetterInTheseRuns) {
+TEST_F(CompareTablesTest, MoreOfWhatIsBetterHigherIsBetterSoFar) {
   analysis::Delta delta;
   delta.difference = 2;
   delta.verdict = Verdict::kTooFewRuns;
   const Palette& palette = Palette::of(Theme::kLight);
-  EXPECT_EQ(verdictText(Metric::kOverlap, delta), "\u25b2 better in these runs");
+  EXPECT_EQ(verdictText(Metric::kOverlap, delta), "\u25b2 better so far");
   EXPECT_EQ(verdictColour(Metric::kOverlap, delta, palette), palette.good);
-  EXPECT_EQ(verdictText(Metric::kStep, delta), "\u25b2 worse in these runs");
+  EXPECT_EQ(verdictText(Metric::kStep, delta), "\u25b2 worse so far");
   delta.verdict = Verdict::kBetter;
   EXPECT_EQ(verdictText(Metric::kOverlap, delta), "\u25b2 better");
   delta.verdict = Verdict::kNoDifference;

@@ -126,17 +126,17 @@ void CounterLane::drawPeak(DisplayList& list, const TimeAxis& axis, const Palett
 }
 
 void CounterLane::drawLabel(DisplayList& list, const QRectF& place, const Palette& palette) const {
+  // A strip has room for the name alone: a bare figure beside it would be taken for the value that
+  // it has now.
+  if (place.height() < kLowPlot) {
+    list.label(place, facts_.title, palette);
+    return;
+  }
   const double half = place.height() / 2;
   const QString high = counterText(facts_.unit, scale_.high);
   const QString low = scale_.low == 0 ? QStringLiteral("0") : counterText(facts_.unit, scale_.low);
-  const double taken = textWidth(high, FontRole::kSmall) + 2;
-  const bool isLow = place.height() < kLowPlot;
-  list.note(isLow ? place : place.adjusted(0, 0, 0, -half), high, palette, kToTheRight);
-  if (!isLow) {
-    list.note(place.adjusted(0, half, 0, 0), low, palette, kToTheRight);
-  }
-  // The name keeps off the longer of the two.
-  list.label(place.adjusted(0, 0, -taken - 4, 0), facts_.title, palette);
+  list.label(place.adjusted(0, 0, 0, -half), facts_.title, palette);
+  list.note(place.adjusted(0, half, 0, 0), QStringLiteral("%1 to %2").arg(low, high), palette);
 }
 
 std::vector<Fact> CounterLane::factsAt(std::size_t index, const TimeAxis& axis, double x) const {

@@ -26,7 +26,7 @@ class CounterLane {
               const QRectF& plot);
 
   void draw(DisplayList& list, const TimeAxis& axis, const Palette& palette) const;
-  /// Name, unit and the ends of the value axis.
+  /// The name and, where the plot is high enough, the ends of the value axis.
   void drawLabel(DisplayList& list, const QRectF& place, const Palette& palette) const;
   /// What the counter says at a time: its mark on the plot, and a card beside the pointer.
   void drawHover(DisplayList& list, const TimeAxis& axis, const Palette& palette, QSizeF size,

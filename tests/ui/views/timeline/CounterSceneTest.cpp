@@ -164,7 +164,20 @@ TEST_F(CounterSceneTest, RanksShareOneScaleThatBeginsAtZero) {
   EXPECT_NEAR(high[0] - 3, height, 0.5);
   EXPECT_NEAR(low[0] - 3, height / 2, 0.5);
   EXPECT_THAT(draw().texts(), Contains(QString("Memory")));
-  EXPECT_THAT(draw().texts(), Contains(QString("100 MiB")));
+  EXPECT_THAT(draw().texts(), Contains(QString("0 to 100 MiB")));
+}
+
+TEST_F(CounterSceneTest, TheEndsOfItsAxisAreNotToBeTakenForAValue) {
+  value("resident_bytes", 0, 0, 100 * kMiB).value("resident_bytes", 0, 1000, 100 * kMiB);
+  load({"resident_bytes"});
+  for (const Density density : {Density::kUsual, Density::kStrips}) {
+    layout_ = TimelineLayout(model_, {}, {.counters = {"resident_bytes"}, .density = density});
+    const DisplayList list = draw();
+    EXPECT_THAT(list.texts(), Contains(QString("Memory")));
+    EXPECT_THAT(list.texts(), Not(Contains(QString("100 MiB"))));
+    const bool usual = density == Density::kUsual;
+    EXPECT_EQ(std::ranges::count(list.texts(), QString("0 to 100 MiB")), usual ? 1 : 0);
+  }
 }
 
 TEST_F(CounterSceneTest, ARankWithoutTheCounterAndACollapsedOneHaveNoPlot) {

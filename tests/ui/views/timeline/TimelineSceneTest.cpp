@@ -335,6 +335,20 @@ TEST_F(TimelineSceneTest, AWaitForACoreIsFilledByThePartThatWasWaitedAndSaysBoth
   EXPECT_TRUE(fills(list, quarter, mixed(palette.tone(Tone::kFault), palette.background, 0.7)));
   EXPECT_THAT(list.texts(), Contains(QString("no core 200 ns of 800 ns")));
   EXPECT_THAT(list.texts(), Not(Contains(QString("800 ns"))));
+  for (const Theme theme : {Theme::kLight, Theme::kDark}) {
+    const DisplayList drawn = draw(theme);
+    QColor ink;
+    for (const auto& command : drawn.commands()) {
+      if (command.op == Op::kText && drawn.textOf(command).startsWith("no core")) {
+        ink = QColor::fromRgba(command.colour);
+      }
+    }
+    for (const auto& command : drawn.commands()) {
+      if (command.op == Op::kFill && bar.contains(command.rect)) {
+        EXPECT_GE(contrastRatio(ink, QColor::fromRgba(command.colour)), 4.5);
+      }
+    }
+  }
 }
 
 TEST_F(TimelineSceneTest, NeverOverlapsRowsLanesOrRanks) {

@@ -69,12 +69,13 @@ bool SpanBars::drawBarItself(DisplayList& list, const Span& span, const QRectF& 
 bool SpanBars::drawCoreWait(DisplayList& list, const Span& span, const QRectF& body) const {
   const QColor own = colourOf(span, frame_.colourBy, palette_);
   const QColor pale = mixed(own, palette_.background, 0.15);
-  const QColor strong = mixed(own, palette_.background, 0.7);
-  const double share = shareOf(span);
-  const double high = std::max(1.0, std::round(body.height() * share));
+  // One ink for words that stand on both.
+  const QColor strong =
+      mixed(own, palette_.background, palette_.theme == Theme::kDark ? 0.35 : 0.7);
+  const double high = std::max(1.0, std::round(body.height() * shareOf(span)));
   list.fill(body, pale, body.width() > kRoundedFrom ? 2 : 0);
   list.fill(body.adjusted(0, body.height() - high, 0, 0), strong);
-  return drawText(list, span, body, share > 0.5 ? strong : pale);
+  return drawText(list, span, body, pale);
 }
 
 // A check has its wait and its comparison, as a collective has its wait and its transfer.

@@ -47,17 +47,14 @@ bool canTell(const Evidence& evidence) {
   return evidence.measuredSteps >= cost::kFewestForBootstrap;
 }
 
-/// Where much of a step is exposed that is nobody's fault, that it is; else nothing.
+/// Where much of a step is exposed, though nobody is to blame, how much; else nothing.
 std::string exposedText(const Evidence& evidence) {
   const std::optional<double> exposedMs = evidence.run.exposedMs;
   if (!exposedMs || *exposedMs < kMuchExposed * evidence.stepMs) {
     return "";
   }
-  return fmt::format(
-      ", of which {:.2f} ms ({}) are exposed, by no single rank, link or setting (median of rank "
-      "{})",
-      *exposedMs, base::percentText(100 * *exposedMs / evidence.stepMs, 0),
-      *evidence.run.exposedRank);
+  return fmt::format(" ({} of it exposed)",
+                     base::percentText(100 * *exposedMs / evidence.stepMs, 0));
 }
 
 std::string nothingOf(const Evidence& evidence) {

@@ -106,10 +106,6 @@ bool leavesOutZero(const cost::MeanInterval& interval) {
   return interval.low > 0 || interval.high < 0;
 }
 
-Verdict sideOf(double difference, Better better) {
-  return (difference > 0) == (better == Better::kHigher) ? Verdict::kBetter : Verdict::kWorse;
-}
-
 /// With repeats of both experiments.
 void judgeExperiments(Delta& delta, const cost::MeanInterval& between, std::size_t countA,
                       std::size_t count, Better better, const std::string& letter) {
@@ -283,6 +279,10 @@ Outcome outcomeOf(const LastMetrics& metrics, const std::vector<trace::RankInfo>
         static_cast<double>(bytes) / static_cast<double>(run.stepRows.size());
   }
   return outcome;
+}
+
+Verdict sideOf(double difference, Better better) {
+  return (difference > 0) == (better == Better::kHigher) ? Verdict::kBetter : Verdict::kWorse;
 }
 
 const char* name(Verdict verdict) {

@@ -118,6 +118,8 @@ enum class Verdict : std::uint8_t {
 };
 /// As people read it: "not significant".
 const char* name(Verdict verdict);
+/// Returns kBetter or kWorse: which of them a difference from A, other than 0, is.
+Verdict sideOf(double difference, Better better);
 
 /// A run's value of a metric against that of A.
 struct Delta {

@@ -32,15 +32,11 @@ QString signedText(double value, const QString& magnitude, const QString& plus) 
   return (value < 0 ? QStringLiteral("\u2212") : value > 0 ? plus : QString()) + magnitude;
 }
 
-/// The side of a difference of two runs, also of one that says nothing of what was changed.
-analysis::Verdict sideOf(analysis::Metric metric, const analysis::Delta& delta) {
-  if (delta.verdict != analysis::Verdict::kTooFewRuns) {
-    return delta.verdict;
-  }
-  const bool higher = delta.difference.value_or(0) > 0;
-  return higher == (analysis::facts(metric).better == analysis::Better::kHigher)
-             ? analysis::Verdict::kBetter
-             : analysis::Verdict::kWorse;
+/// The verdict; of a difference of two runs, which says nothing of what was changed, its side.
+analysis::Verdict shownVerdict(analysis::Metric metric, const analysis::Delta& delta) {
+  return delta.verdict == analysis::Verdict::kTooFewRuns
+             ? analysis::sideOf(delta.difference.value_or(0), analysis::facts(metric).better)
+             : delta.verdict;
 }
 
 bool isTold(analysis::Verdict verdict) {
@@ -91,7 +87,7 @@ QString intervalText(analysis::Metric metric, const analysis::Delta& delta) {
 }
 
 QString verdictText(analysis::Metric metric, const analysis::Delta& delta) {
-  const analysis::Verdict side = sideOf(metric, delta);
+  const analysis::Verdict side = shownVerdict(metric, delta);
   const QString text = QString::fromUtf8(analysis::name(side));
   if (!isTold(side)) {
     return text;
@@ -103,7 +99,7 @@ QString verdictText(analysis::Metric metric, const analysis::Delta& delta) {
 
 QColor verdictColour(analysis::Metric metric, const analysis::Delta& delta,
                      const Palette& palette) {
-  const analysis::Verdict side = sideOf(metric, delta);
+  const analysis::Verdict side = shownVerdict(metric, delta);
   return side == analysis::Verdict::kBetter  ? palette.good
          : side == analysis::Verdict::kWorse ? palette.error
                                              : palette.textMuted;

@@ -118,7 +118,7 @@ std::vector<LegendEntry> BucketsScene::timesLegend() const {
   return {{{mixed(palette_.bucket(0), palette_.background, 0.42), {}}, QStringLiteral("fills")},
           {lines(palette_.warning), QStringLiteral("stalled")},
           {lines(palette_.tone(Tone::kNeutral)), QStringLiteral("queued")},
-          {lines(palette_.tone(Tone::kTransfer)), QStringLiteral("waits for ranks")},
+          {lines(palette_.tone(Tone::kTransfer)), QStringLiteral("waiting")},
           {{palette_.tone(Tone::kTransfer), {}}, QStringLiteral("transfer")},
           {{palette_.tone(Tone::kCopy), {}}, QStringLiteral("copy out")}};
 }

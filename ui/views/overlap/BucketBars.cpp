@@ -149,7 +149,7 @@ void BucketBars::drawWords(DisplayList& list) const {
   }
   list.title(QRectF(kMargin, area_.top() + 4, area_.width() - 2 * kMargin, 20), title, palette_);
   drawLegend(list, QRectF(kMargin, area_.top() + 24, area_.width() - 2 * kMargin, 18),
-             {{{palette_.tone(Tone::kWait), {}, false}, QStringLiteral("waits for the last rank")},
+             {{{palette_.tone(Tone::kWait), {}, false}, QStringLiteral("waiting")},
               {{palette_.tone(Tone::kTransfer), {}, false}, QStringLiteral("transfer")},
               {{palette_.text, {}, true}, QStringLiteral("cost of it")}},
              palette_);

@@ -37,10 +37,10 @@ const PartFacts& about(OverlapPart part) {
       {{Tone::kForward, false, "computing alone"},
        {Tone::kBackward, true, "computing, communication overlapped"},
        {Tone::kNeutral, false, "other"},
-       {Tone::kFault, true, "exposed: no core to compute on"},
-       {Tone::kWait, true, "exposed: waiting for a rank"},
+       {Tone::kFault, true, "exposed: no core"},
+       {Tone::kWait, true, "exposed: waiting"},
        {Tone::kTransfer, false, "exposed: transfer"},
-       {Tone::kLink, false, "exposed: transfer or waiting"}}};
+       {Tone::kLink, false, "exposed: waiting or transfer"}}};
   return kParts[static_cast<std::size_t>(part)];
 }
 

@@ -119,7 +119,7 @@ QString verdict(const analysis::RankOverlap& of) {
   } else if (of.coreWaitMs > kWorthASentence * of.stepMs) {
     text += QStringLiteral(
                 "whether that is 10 % or more, from where transfer counts as a bottleneck, cannot "
-                "be told from this run, in which threads waited %1 a step for cores.")
+                "be told from this run, in which threads had no core for %1 a step.")
                 .arg(formatMs(of.coreWaitMs));
   } else {
     text += QStringLiteral(

@@ -22,7 +22,7 @@ const std::vector<Entry>& entries() {
   using enum ColourBy;
   static const std::vector<Entry> kEntries{
       {Tone::kFault, "fault", true, {EventKind::kFault}, {kPhase, kWait}},
-      {Tone::kFault, "without a core", false, {EventKind::kOffCore}, {kPhase, kWait}},
+      {Tone::kFault, "no core", false, {EventKind::kOffCore}, {kPhase, kWait}},
       {Tone::kShadow, "out of inputs", true, {EventKind::kJoinShadow}},
       {Tone::kRebuild, "unused parameters", false, {EventKind::kSearchUnused}},
       {Tone::kData, "data", false, {EventKind::kData}},
@@ -40,7 +40,7 @@ const std::vector<Entry>& entries() {
        {EventKind::kCollective, EventKind::kReplicate, EventKind::kNcclKernel},
        {kPhase, kWait}},
       {Tone::kTransfer,
-       "waits for a late rank",
+       "waiting",
        true,
        {EventKind::kCollective, EventKind::kChecked},
        {kPhase, kWait}},

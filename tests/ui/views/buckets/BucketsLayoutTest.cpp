@@ -168,7 +168,7 @@ TEST_F(BucketsLayoutTest, TheReplaySaysWhereEachBucketIs) {
   EXPECT_TRUE(holds(list, QStringLiteral("filling, 50 %"))) << "bucket 0: on rank 0 only";
   EXPECT_TRUE(holds(list, QStringLiteral("empty"))) << "bucket 2";
   frame.replayNs = 340e3;
-  EXPECT_TRUE(holds(drawn(frame), QStringLiteral("waits for bucket 0"))) << "bucket 1";
+  EXPECT_TRUE(holds(drawn(frame), QStringLiteral("stalled behind b0"))) << "bucket 1";
   frame.replayNs = 650e3;
   const DisplayList later = drawn(frame);
   EXPECT_TRUE(holds(later, QStringLiteral("done")));

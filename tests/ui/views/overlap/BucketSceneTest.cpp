@@ -359,10 +359,9 @@ TEST(BucketCellsTest, HasAColumnAFigureForTheFile) {
   for (const TableRows::Column& column : rows->columns()) {
     titles << column.title;
   }
-  EXPECT_EQ(
-      titles.join(", "),
-      "Rank, Bucket, Cost (ms), Exposed (ms), Arrival lateness (ms), Duration (ms), Wait for peers "
-      "(ms), Transfer (ms), Iterations");
+  EXPECT_EQ(titles.join(", "),
+            "Rank, Bucket, Cost (ms), Exposed (ms), Arrival lateness (ms), Duration (ms), Waiting "
+            "(ms), Transfer (ms), Iterations");
   EXPECT_EQ(rows->text(3, 2), "6.000");
   EXPECT_EQ(rows->text(0, 2), "unknown");
 }

@@ -73,7 +73,7 @@ TEST(OverlapWords, SayWhereNobodyCanTellWhetherTransferIsABottleneck) {
   EXPECT_TRUE(
       overlap_words::verdict(rank).contains("whether that is 10 % or more, from where transfer "
                                             "counts as a bottleneck, cannot be told from this run, "
-                                            "in which threads waited 600 µs a step for cores."))
+                                            "in which threads had no core for 600 µs a step."))
       << overlap_words::verdict(rank).toStdString();
 }
 
@@ -156,7 +156,7 @@ TEST(OverlapWords, ExplainABarARankAndACauseUnderThePointer) {
   const OverlapScene scene = sceneOf(content, {1200, 600});
   const QString rank = drawn(content, {1200, 600}, scene.rows()[0].label.center());
   EXPECT_TRUE(rank.contains("rank 0: medians (with warm-up)"));
-  EXPECT_TRUE(rank.contains("waiting, nothing in flight"));
+  EXPECT_TRUE(rank.contains("idle"));
   EXPECT_TRUE(rank.contains("A click lists the causes of this rank alone")) << rank.toStdString();
   const QString reason = drawn(content, {1200, 600}, scene.positionOfReason(0));
   EXPECT_TRUE(reason.contains("of the exposed time"));
@@ -169,7 +169,7 @@ TEST(OverlapWords, ExplainABarARankAndACauseUnderThePointer) {
   }
   content.ranks[0].steps = std::move(steps);
   const QString bar = drawn(content, {1200, 600}, scene.positionOf({0, 5}));
-  EXPECT_TRUE(bar.contains("In \"other\", 4.00 ms of waiting with nothing in flight"))
+  EXPECT_TRUE(bar.contains("Idle for 4.00 ms, in \"other\": the step waits for a bucket"))
       << bar.toStdString();
 }
 

@@ -53,6 +53,7 @@ class BucketsScene {
                        const std::vector<BucketsLayout::Cell>& cells) const;
   void drawCap(DisplayList& list, int bucket) const;
   void drawStrip(DisplayList& list, int bucket, int rank) const;
+  void drawExposed(DisplayList& list, int bucket, int rank) const;
   void drawStalls(DisplayList& list) const;
   void drawOrder(DisplayList& list) const;
   void drawBand(DisplayList& list, int rank) const;

@@ -116,6 +116,7 @@ class OverlapScene {
   [[nodiscard]] std::vector<LegendEntry> legendEntries() const;
   /// As bars are filled: where they are too narrow for a hatch, with a tint of the colour.
   [[nodiscard]] Swatch barSwatchOf(OverlapPart part) const;
+  [[nodiscard]] bool hasRoomForHatches() const;
   /// Of a cause with all of its words.
   static double reasonHeight(const analysis::TailReason& reason, double width);
   [[nodiscard]] std::uint32_t stepsPerBar() const;

@@ -238,6 +238,7 @@ std::shared_ptr<const BucketContent> bucketContent(const AnalysedRun& run,
   auto content = std::make_shared<BucketContent>();
   content->delays = std::move(delays);
   content->firstMeasured = run.analysis.warmUp.firstMeasured;
+  content->headline = overlap_words::headline(run.analysis);
   content->empty = whyEmpty(*content, run);
   const std::vector<BucketCell>& cells = content->delays.cells;
   content->cells.resize(cells.size());

@@ -34,7 +34,9 @@ void OverlapScene::drawHeader(DisplayList& list) const {
   list.fill(header_, palette_.surface);
   list.fill(QRectF(0, header_.bottom() - 1, header_.width(), 1), palette_.gridStrong);
   const double width = header_.width() - 28;
-  list.title(QRectF(14, 6, width, 22), overlap_words::headline(content_), palette_);
+  list.title(QRectF(14, 6, width, 22),
+             frame_.headed ? content_.headline : QStringLiteral("Iteration by iteration"),
+             palette_);
   list.note(QRectF(14, 28, width, 19), overlap_words::medians(content_, frame_.live), palette_);
 }
 

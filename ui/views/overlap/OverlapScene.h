@@ -34,6 +34,7 @@ struct OverlapFrame {
   std::optional<QPointF> pointer{};  ///< shows a card
   std::vector<int> shown{};          ///< ranks that were chosen; empty: none was
   bool live = false;
+  bool headed = true;  ///< with the headline; not where that stands above it already
 };
 
 /// Draws one frame of the overlap view: a bar for each step and rank, cut into its parts, with

@@ -113,6 +113,21 @@ const analysis::ReadyGradient* BucketStory::readyOn(int rank, std::uint32_t para
   return &orders[r].gradients[static_cast<std::size_t>(readyIndex[r][parameter])];
 }
 
+std::optional<std::uint64_t> BucketStory::computedOn(int rank) const {
+  const auto& gradients = orders[static_cast<std::size_t>(rank)].gradients;
+  const auto last = std::ranges::max_element(gradients, {}, &analysis::ReadyGradient::ticks);
+  return last == gradients.end() ? std::nullopt : std::optional(last->ticks);
+}
+
+int BucketStory::lastToCompute() const {
+  int last = -1;
+  for (int rank = 0; rank < rankCount(); ++rank) {
+    const auto ticks = computedOn(rank);
+    last = ticks && (last < 0 || *ticks > *computedOn(last)) ? rank : last;
+  }
+  return last;
+}
+
 analysis::Intervals BucketStory::exposedOn(int rank, int bucket) const {
   const auto place = static_cast<std::size_t>(rank);
   const analysis::BucketTimes& times = lives[static_cast<std::size_t>(bucket)].ranks[place];

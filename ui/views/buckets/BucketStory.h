@@ -56,6 +56,10 @@ struct BucketStory {
   [[nodiscard]] QString nameOf(std::uint32_t parameter) const;
   /// Null when it was never ready there.
   [[nodiscard]] const analysis::ReadyGradient* readyOn(int rank, std::uint32_t parameter) const;
+  /// When a rank (by place) had its last gradient: from then on its backward computes nothing.
+  [[nodiscard]] std::optional<std::uint64_t> computedOn(int rank) const;
+  /// The rank (by place) that had it last; -1: none is known.
+  [[nodiscard]] int lastToCompute() const;
   /// When a bucket's communication was in flight on a rank (by place) and that did not compute.
   [[nodiscard]] analysis::Intervals exposedOn(int rank, int bucket) const;
   /// On how many ranks a parameter was ready by then.

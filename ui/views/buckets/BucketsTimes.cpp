@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ui/canvas/TextMetrics.h"
 #include "ui/chart/FlightBar.h"
 #include "ui/chart/Legend.h"
 #include "ui/views/buckets/BucketsScene.h"
@@ -85,6 +86,53 @@ void BucketsScene::drawStrip(DisplayList& list, int bucket, int rank) const {
   if (pointed) {
     list.outline(strip.adjusted(-1, -1, 1, 1), withAlpha(palette_.hover, 0.5f), 2);
   }
+}
+
+// Note [Where computing ends]
+//
+// On a rank the backward computes until its last gradient. What communicates after that has nothing
+// left to hide behind. A mark in each of its bars says when that is; a line through all buckets,
+// with words in the header, when the last rank is there.
+void BucketsScene::drawComputed(DisplayList& list) const {
+  const QRectF column = layout_.timesColumn();
+  const QColor colour = palette_.tone(Tone::kBackward);
+  for (int rank = 0; rank < story_.rankCount(); ++rank) {
+    const auto x = xOfComputed(rank);
+    for (int bucket = 0; x && bucket < static_cast<int>(story_.lives.size()); ++bucket) {
+      const QRectF strip = layout_.strip(bucket, rank);
+      if (strip.bottom() >= column.top() && strip.top() <= column.bottom()) {
+        list.fill(QRectF(*x - 1, strip.top() - 2, 2, strip.height() + 4), colour);
+      }
+    }
+  }
+  if (const auto x = xOfComputed(story_.lastToCompute())) {
+    list.fill(QRectF(*x - 0.5, column.top(), 1, column.height()), colour);
+  }
+}
+
+std::optional<double> BucketsScene::xOfComputed(int rank) const {
+  const QRectF column = layout_.timesColumn();
+  const auto ticks = rank < 0 ? std::nullopt : story_.computedOn(rank);
+  const double x = ticks ? layout_.axis().toX(story_.ns(*ticks)) : -1;
+  return x >= column.left() && x <= column.right() ? std::optional(x) : std::nullopt;
+}
+
+BucketsScene::Plate BucketsScene::computedPlate() const {
+  constexpr double kHigh = 15;
+  const int last = story_.lastToCompute();
+  const auto x = xOfComputed(last);
+  // During a replay its own words stand there.
+  if (!x || frame_.replayNs) {
+    return {};
+  }
+  const QString text = story_.rankCount() > 1
+                           ? QStringLiteral("computing ends, last on rank %1")
+                                 .arg(story_.orders[static_cast<std::size_t>(last)].rank)
+                           : QStringLiteral("computing ends");
+  const QRectF column = layout_.timesColumn();
+  const double width = textWidth(text, FontRole::kSmall) + 10;
+  const double left = std::max(column.left(), std::min(*x - width / 2, column.right() - width));
+  return {QRectF(left, kHeader - kHigh - 1, width, kHigh), text};
 }
 
 // Of the replay's past: what is to come is hinted at without it.

@@ -72,7 +72,7 @@ std::vector<std::string> ranksOf(const FollowedState& state, std::size_t room) {
     });
     ranks.resize(ranks.size() - left);
   }
-  TextTable table({"rank", "step ms", "exposed ms", "overlap %", "waits ms", "last", ""});
+  TextTable table({"rank", "step ms", "exposed ms", "overlap %", "waiting ms", "last", ""});
   for (const analysis::RankAnalysis* rank : ranks) {
     const std::string overlap =
         rank->overlapPercent ? fmt::format("{:.1f}", *rank->overlapPercent) : "-";
@@ -82,8 +82,8 @@ std::vector<std::string> ranksOf(const FollowedState& state, std::size_t room) {
   }
   std::vector<std::string> lines = linesOf(table.text());
   if (left > 0) {
-    lines.push_back(fmt::format("  and {} for which the others waited less",
-                                base::countedText(left, "rank")));
+    lines.push_back(
+        fmt::format("  and {} for which the others waited less", base::countedText(left, "rank")));
   }
   return lines;
 }

@@ -1,8 +1,10 @@
 #include "engine/analysis/BucketCosts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/analysis/Lateness.h"
+#include "engine/analysis/SlowLink.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
@@ -35,6 +37,16 @@ void BucketCosts::add(std::span<const StepOverlap> steps, std::uint32_t firstMea
         part.struck += 1;
         part.lastStruck = step.times.step;
       }
+    }
+  }
+}
+
+void BucketCosts::tellTransfer(TailCause told) {
+  for (auto& [place, sum] : sums_) {
+    if (auto much = sum.causes.extract(Cause{TailCause::kMuchTransfer, kUnclearRank})) {
+      markTransfer(much.mapped().worst, told);
+      much.key().first = told;
+      sum.causes.insert(std::move(much));
     }
   }
 }

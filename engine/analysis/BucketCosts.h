@@ -55,6 +55,8 @@ class BucketCosts {
 
   /// Adds steps that have their tails, none of them among those that are here.
   void add(std::span<const StepOverlap> steps, std::uint32_t firstMeasured);
+  /// Calls what is TailCause::kMuchTransfer of all that were added by its name: toldTransfer().
+  void tellTransfer(TailCause told);
   /// Adds those of another, of other ranks.
   void add(BucketCosts other);
   /// Of a rank, how many steps count.

@@ -238,8 +238,9 @@ BucketDelays delaysOf(std::vector<std::pair<int, RankCells>> all) {
 }
 
 // One rank after the other on each of two threads, so that what a cell is made of is there of no
-// more than two ranks at a time: of many it would be most of what a run takes. `steps`: become
-// those of each rank; null: nobody asks for them.
+// more than two ranks at a time: of many it would be most of what a run takes. Of their steps only
+// that stays by which all of them together tell what their transfers are called, before costs are
+// added up. `steps`: become those of each rank; null: nobody asks for them.
 BucketDelays delaysOfAll(const RunData& data, const RunAnalysis& analysis,
                          std::vector<std::vector<StepOverlap>>* steps) {
   const RankDivision division(data, analysis);
@@ -247,6 +248,7 @@ BucketDelays delaysOfAll(const RunData& data, const RunAnalysis& analysis,
   const BucketCollectives collectives(analysis, 0);
   const std::uint32_t firstMeasured = analysis.warmUp.firstMeasured;
   std::array<BucketCosts, 2> halves;
+  std::vector<std::vector<TransferOfStep>> transfers(ranks.size());
   std::vector<std::pair<int, RankCells>> all(ranks.size());
   if (steps != nullptr) {
     steps->resize(ranks.size());
@@ -272,11 +274,26 @@ BucketDelays delaysOfAll(const RunData& data, const RunAnalysis& analysis,
         all[place].second.emplace_back(bucket, finishedCell(std::move(cell)));
       }
       costs.add(divided.steps, firstMeasured);
+      appendTransfers(divided.steps, transfers[place]);
       if (steps != nullptr) {
         (*steps)[place] = std::move(divided.steps);
       }
     }
   });
+  std::vector<TransferOfStep> ofAll;
+  for (const std::vector<TransferOfStep>& of : transfers) {
+    ofAll.insert(ofAll.end(), of.begin(), of.end());
+  }
+  if (const auto told = toldTransfer(ofAll, data, analysis)) {
+    for (BucketCosts& costs : halves) {
+      costs.tellTransfer(*told);
+    }
+    if (steps != nullptr) {
+      for (std::vector<StepOverlap>& of : *steps) {
+        markTransfers(of, *told);
+      }
+    }
+  }
   BucketDelays delays = delaysOf(std::move(all));
   delays.costs = std::move(halves.front());
   delays.costs.add(std::move(halves.back()));
@@ -321,7 +338,6 @@ BucketDelays bucketDelays(const RunData& data, const RunAnalysis& analysis) {
 StepsAndDelays stepsAndDelays(const RunData& data, const RunAnalysis& analysis) {
   StepsAndDelays of;
   of.delays = delaysOfAll(data, analysis, &of.steps);
-  tellTransfers({of.steps.begin(), of.steps.end()}, data, analysis);
   return of;
 }
 

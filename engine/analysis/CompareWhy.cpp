@@ -127,9 +127,9 @@ std::string subjectOf(const CauseKey& key, const Buckets& buckets) {
     case Cause::kComputing:
       return "Computing";
     case Cause::kNoCoreInFlight:
-      return "Being ready without a core, communication in flight,";
+      return "Having no core, communication in flight,";
     case Cause::kNoCore:
-      return "Being ready without a core";
+      return "Having no core";
     case Cause::kTransfer:
       return "Exposed transfer of " + bucket;
     case Cause::kWaiting:

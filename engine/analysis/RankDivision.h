@@ -16,7 +16,7 @@ namespace lockstep::analysis {
 /// The steps of a rank, and what is found on the way to them.
 struct DividedRank {
   /// By start. What needs all transfers of the run to tell them apart, which link is slow, these do
-  /// not say: tellTransfers().
+  /// not say: toldTransfer().
   std::vector<StepOverlap> steps;
   Intervals computing;
 };

@@ -16,7 +16,24 @@ double muchTransferMs(const StepOverlap& step) {
                          });
 }
 
+double coreWaitMsOf(const StepOverlap& step) {
+  return step.times.coreWaitMs + step.times.stolenMs;
+}
+
+void keepLongest(LongestCoreWaits& longest, std::uint32_t step, double waitMs) {
+  double& ms = longest[step];
+  ms = std::max(ms, waitMs);
+}
+
 }  // namespace
+
+void appendTransfers(std::span<const StepOverlap> steps, std::vector<TransferOfStep>& to) {
+  for (const StepOverlap& step : steps) {
+    const StepTimes& times = step.times;
+    to.push_back({times.rank, times.step, times.incomplete, times.stepMs, coreWaitMsOf(step),
+                  muchTransferMs(step)});
+  }
+}
 
 LongestCoreWaits longestCoreWaits(const std::vector<StepOverlap>& steps) {
   return longestCoreWaits(pointersTo(steps));
@@ -25,29 +42,31 @@ LongestCoreWaits longestCoreWaits(const std::vector<StepOverlap>& steps) {
 LongestCoreWaits longestCoreWaits(const std::vector<const StepOverlap*>& steps) {
   LongestCoreWaits longest;
   for (const StepOverlap* step : steps) {
-    double& ms = longest[step->times.step];
-    ms = std::max(ms, step->times.coreWaitMs + step->times.stolenMs);
+    keepLongest(longest, step->times.step, coreWaitMsOf(*step));
   }
   return longest;
 }
 
-void TransferSamples::add(const std::vector<StepOverlap>& steps, std::uint32_t firstMeasured) {
-  add(pointersTo(steps), firstMeasured);
+void TransferSamples::add(std::span<const StepOverlap> steps, std::uint32_t firstMeasured) {
+  std::vector<TransferOfStep> transfers;
+  appendTransfers(steps, transfers);
+  add(transfers, firstMeasured);
 }
 
-void TransferSamples::add(const std::vector<const StepOverlap*>& steps,
-                          std::uint32_t firstMeasured) {
-  const LongestCoreWaits waits = longestCoreWaits(steps);
-  for (const StepOverlap* step : steps) {
-    const StepTimes& times = step->times;
-    if (times.step >= firstMeasured && !times.incomplete) {
-      OfRank& rank = ranks_[times.rank];
+void TransferSamples::add(std::span<const TransferOfStep> steps, std::uint32_t firstMeasured) {
+  LongestCoreWaits waits;
+  for (const TransferOfStep& step : steps) {
+    keepLongest(waits, step.step, step.coreWaitMs);
+  }
+  for (const TransferOfStep& step : steps) {
+    if (step.step >= firstMeasured && !step.incomplete) {
+      OfRank& rank = ranks_[step.rank];
       // A thread without a core, on any rank, makes every rank's transfer longer by as much at
       // most.
-      const double beyondMs = muchTransferMs(*step) - waits.at(times.step);
+      const double beyondMs = step.muchMs - waits.at(step.step);
       rank.beyondMs.push_back(beyondMs);
       rank.sumMs += beyondMs;
-      rank.stepMs += times.stepMs;
+      rank.stepMs += step.stepMs;
     }
   }
 }
@@ -69,13 +88,17 @@ bool TransferSamples::telling() const {
                      [this](const auto& rank) { return isTelling(rank.second); });
 }
 
-void markTransfers(std::span<StepOverlap> steps, bool crossesLink) {
+void markTransfer(TailItem& item, TailCause told) {
+  if (item.cause == TailCause::kMuchTransfer) {
+    item.cause = told;
+    item.telling = true;
+  }
+}
+
+void markTransfers(std::span<StepOverlap> steps, TailCause told) {
   for (StepOverlap& step : steps) {
     for (TailItem& item : step.tail) {
-      if (item.cause == TailCause::kMuchTransfer) {
-        item.cause = crossesLink ? TailCause::kSlowLink : TailCause::kMuchTransfer;
-        item.telling = true;
-      }
+      markTransfer(item, told);
     }
   }
 }

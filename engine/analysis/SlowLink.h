@@ -5,11 +5,11 @@
 #include <span>
 #include <vector>
 
+#include "engine/analysis/Tail.h"
+
 #include "engine/run/Grown.h"
 
 namespace lockstep::analysis {
-
-struct StepOverlap;
 
 // Note [Slow link]
 // What no order of the buckets could hide (Note [Tail]) is there in most runs for a moment, and a
@@ -22,13 +22,27 @@ struct StepOverlap;
 
 inline constexpr double kTellingShare = 0.10;
 
+struct StepOverlap;
+
+/// What of a step on a rank it is judged by.
+struct TransferOfStep {
+  int rank = 0;
+  std::uint32_t step = 0;
+  bool incomplete = false;
+  double stepMs = 0;
+  double coreWaitMs = 0;  ///< of the step thread, with what a hypervisor may have taken of it
+  double muchMs = 0;      ///< what no order of the buckets could hide
+};
+
+void appendTransfers(std::span<const StepOverlap> steps, std::vector<TransferOfStep>& to);
+
 /// What it is judged by, step after step. A copy costs little.
 class TransferSamples {
  public:
   /// Adds steps as all ranks have them, none of them among those that are here. Those before
   /// `firstMeasured` are left out, and so are incomplete ones.
-  void add(const std::vector<StepOverlap>& steps, std::uint32_t firstMeasured);
-  void add(const std::vector<const StepOverlap*>& steps, std::uint32_t firstMeasured);
+  void add(std::span<const TransferOfStep> steps, std::uint32_t firstMeasured);
+  void add(std::span<const StepOverlap> steps, std::uint32_t firstMeasured);
   /// Whether it costs beyond chance.
   [[nodiscard]] bool telling() const;
 
@@ -43,8 +57,9 @@ class TransferSamples {
   std::map<int, OfRank> ranks_;
 };
 
-/// Calls what is TailCause::kMuchTransfer telling, and a slow link where messages cross a link.
-void markTransfers(std::span<StepOverlap> steps, bool crossesLink);
+/// Calls what is TailCause::kMuchTransfer telling, and by the name that toldTransfer() has for it.
+void markTransfer(TailItem& item, TailCause told);
+void markTransfers(std::span<StepOverlap> steps, TailCause told);
 
 /// The longest that any rank's step thread waited for a core, of each step, in ms, with what a
 /// hypervisor may have taken of it.

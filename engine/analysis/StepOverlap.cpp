@@ -45,8 +45,8 @@ bool isShaped(trace::EventKind kind) {
 }
 
 // Ranks on several hosts have clocks in doubt; a shaped link leaves spans of its own.
-bool crossesLink(const RunData& data, bool shaped) {
-  return shaped || !data.doubt.none();
+TailCause carriedBy(const RunData& data, bool shaped) {
+  return shaped || !data.doubt.none() ? TailCause::kSlowLink : TailCause::kMuchTransfer;
 }
 
 bool anyShaped(const RunData& data) {
@@ -55,25 +55,28 @@ bool anyShaped(const RunData& data) {
   return any;
 }
 
-}  // namespace
-
+/// `parts`: of all steps of a run, by rank.
 void tellTransfers(const std::vector<std::span<StepOverlap>>& parts, const RunData& data,
                    const RunAnalysis& run) {
-  std::vector<const StepOverlap*> all;
+  std::vector<TransferOfStep> all;
   all.reserve(run.stepRows.size());
   for (const std::span<StepOverlap> steps : parts) {
-    for (const StepOverlap& step : steps) {
-      all.push_back(&step);
-    }
+    appendTransfers(steps, all);
   }
-  TransferSamples transfers;
-  transfers.add(all, run.warmUp.firstMeasured);
-  if (transfers.telling()) {
-    const bool crosses = crossesLink(data, anyShaped(data));
+  if (const auto told = toldTransfer(all, data, run)) {
     for (const std::span<StepOverlap> steps : parts) {
-      markTransfers(steps, crosses);
+      markTransfers(steps, *told);
     }
   }
+}
+
+}  // namespace
+
+std::optional<TailCause> toldTransfer(std::span<const TransferOfStep> steps, const RunData& data,
+                                      const RunAnalysis& run) {
+  TransferSamples transfers;
+  transfers.add(steps, run.warmUp.firstMeasured);
+  return transfers.telling() ? std::optional(carriedBy(data, anyShaped(data))) : std::nullopt;
 }
 
 std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run) {
@@ -161,8 +164,8 @@ std::optional<OverlapNews> GrowingOverlaps::look(const RunData& data, const RunA
   }
   telling_ = telling;
   if (telling) {
-    markTransfers(news.closed, crossesLink(data, shaped_));
-    markTransfers(news.open, crossesLink(data, shaped_));
+    markTransfers(news.closed, carriedBy(data, shaped_));
+    markTransfers(news.open, carriedBy(data, shaped_));
   }
   if (run.closed.next > next_) {
     next_ = run.closed.next;

@@ -44,10 +44,10 @@ std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& ru
 /// The same, a list for each rank that has spans: of many ranks all of them are large.
 std::vector<std::vector<StepOverlap>> rankStepOverlaps(const RunData& data, const RunAnalysis& run);
 
-/// Marks in all steps of a run what only all of their transfers together can tell: Note [Slow
-/// link]. `parts`: of the steps, by rank.
-void tellTransfers(const std::vector<std::span<StepOverlap>>& parts, const RunData& data,
-                   const RunAnalysis& run);
+/// What TailCause::kMuchTransfer is called, which only all transfers of a run together can tell:
+/// Note [Slow link]. None: it does not cost beyond chance. `steps`: all of them, by rank.
+std::optional<TailCause> toldTransfer(std::span<const TransferOfStep> steps, const RunData& data,
+                                      const RunAnalysis& run);
 
 /// What looks at steps that stand in several lists takes pointers to them.
 inline std::vector<const StepOverlap*> pointersTo(std::span<const StepOverlap> steps) {

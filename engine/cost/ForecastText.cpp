@@ -95,7 +95,7 @@ std::string coresText(const std::optional<Cores>& cores, const std::vector<RankF
   }
   return fmt::format(
       "Its ranks keep {:.1f} of {:g} cores busy; with the change they would at times want more "
-      "than there are, and a step is taken to be held up by {}, give or take half of that.",
+      "than there are, and a step is taken to be longer by {}, give or take half of that.",
       cores->busy, cores->count, base::durationText(most->heldUpNs));
 }
 

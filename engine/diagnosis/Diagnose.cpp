@@ -72,7 +72,7 @@ std::string nothingOf(const Evidence& evidence) {
                         static_cast<double>(std::max<std::size_t>(waits.size(), 1));
   if (waitMs > kWorthSpeakingOf * evidence.stepMs) {
     text += fmt::format(
-        " Threads waited for cores, {:.2f} ms a step: a rank that is late by less than {:.2f} ms "
+        " Threads had no core for {:.2f} ms a step: a rank that is late by less than {:.2f} ms "
         "this "
         "run cannot tell.",
         waitMs, analysis::kCoreWaits * waitMs);

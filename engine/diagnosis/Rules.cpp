@@ -25,7 +25,7 @@ const std::vector<Rule>& rules() {
        "[Lateness]); "
        "of most ranks of a host it is the host",
        "that part of its work, that host", judgeLateRank},
-      {"few_cores", "what step threads waited for cores, by the kernel",
+      {"few_cores", "how long step threads had no core, by the kernel",
        "the longest of any rank, beyond chance (99 %) above 10 % of the step",
        "fewer ranks or threads on the machine, or nothing else on it", judgeCores},
       {"data", "the time before each forward in which a batch is made",
@@ -41,11 +41,12 @@ const std::vector<Rule>& rules() {
        "the quickest to and from one rank took twice as long as the slowest between all others, "
        "and transfers cost beyond chance (99 %) 10 % of the step",
        "that rank's network", judgeRankLink},
-      {"transfer", "exposed transfer that no order of buckets hides, less waits for cores",
+      {"transfer",
+       "exposed transfer that no order of buckets hides, less what threads had no core for",
        "beyond chance (99 % over all ranks) above 10 % of the step (Note [Slow link])",
        "fewer bytes or a faster link", judgeTransfer},
       {"hook_costs",
-       "the hook's own work and transfers, and half of what it may hold up where cores are short, "
+       "the hook's own work and transfers, and half of what it may delay where cores are short, "
        "beside those of a plain allreduce",
        "beyond chance (99 %) more by 3 % of the step", "no hook", judgeHook},
       {"copies", "copies of gradients into buckets and back, less the waiting that hides them",

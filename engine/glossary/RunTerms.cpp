@@ -74,8 +74,8 @@ std::vector<Entry> runTerms() {
        {"compared with chance", "forecast", "saving"}},
       {"late rank",
        {"straggler", "late", "culprit"},
-       "The rank that comes later to the collectives than its peers, beyond chance and beyond "
-       "what waits for a core explain. Of ranks that take turns being last, none is late. Late in "
+       "The rank that comes later to the collectives than the others, beyond chance and beyond "
+       "what they had no core for. Of ranks that take turns being last, none is late. Late in "
        "so many steps: it came last to the collective that was waited for longest in them.",
        "its part: waiting in collectives to which it came last / all waiting",
        "% of all waiting",

@@ -30,6 +30,13 @@ std::vector<Entry> stepTerms() {
        "ms a step",
        "Overlap; Ranks, figure Computing; lockstep info",
        {"in flight", "overlap", "no core"}},
+      {"data",
+       {"data ms"},
+       "The phase of a step in which its batch is made, or waited for where a loader makes it.",
+       "end of the data less its begin",
+       "ms a step",
+       "Timeline; lockstep diagnose",
+       {"forward", "other time"}},
       {"exposed time",
        {"exposed", "exposed communication", "exposed ms", "exposed_ms"},
        "Communication was in flight and the rank did not compute: time that the step is longer "
@@ -61,13 +68,13 @@ std::vector<Entry> stepTerms() {
        "Overlap, table Ranks",
        {"headroom", "overlap", "exposed time"}},
       {"idle",
-       {"waiting, nothing in flight"},
-       "The step thread waits for a bucket and nothing is in flight: a hook's work, or threads "
-       "that are not woken. It is a part of the other time.",
+       {"idle ms", "idle_ms"},
+       "The step thread waits for a bucket and nothing is in flight: a hook works, or threads are "
+       "not woken. It is a part of the other time.",
        "time in a wait for a bucket, less time in flight",
        "ms a step",
        "Overlap, cards",
-       {"other time", "hook"}},
+       {"wait for a bucket", "other time", "hook"}},
       {"in flight",
        {"in flight ms", "time in flight"},
        "At least one collective of the rank is under way: from the rank's arrival to the end, "
@@ -93,10 +100,10 @@ std::vector<Entry> stepTerms() {
        "Overlap, causes",
        {"transfer", "in-order stall", "bucket cap"}},
       {"no core",
-       {"off core", "without a core", "core wait"},
+       {"off core", "had no core", "without a core", "core wait", "no core ms"},
        "The thread that runs the steps was ready to run and the kernel had no core for it: other "
        "programs, or more threads than cores. Nobody's communication is at fault.",
-       "time that the kernel counts as waiting for a core, in work or in flight",
+       "time that the kernel counts as ready and not running, in work or in flight",
        "ms a step",
        "Timeline, below the phases; Overlap, parts of a bar; lockstep diagnose",
        {"computing", "exposed time"}},
@@ -190,14 +197,24 @@ std::vector<Entry> stepTerms() {
        "ms a step",
        "Overlap, causes",
        {"waiting", "late rank"}},
+      {"wait for a bucket",
+       {"wait"},
+       "The step thread is done with its gradients and goes on when the bucket is reduced: a span "
+       "at the end of the backward. It holds the bucket's waiting, its transfer and what else it "
+       "takes; what of it is exposed is told apart by these.",
+       "",
+       "",
+       "Timeline, phases; Events",
+       {"waiting", "transfer", "idle", "exposed time"}},
       {"waiting",
        {"waiting ms", "waiting_ms", "waiting for ranks"},
-       "The part of a collective in which this rank had come and another had not yet.",
+       "The part of a collective in which this rank had come and another had not yet: it waits "
+       "for the last rank.",
        "arrival of the last rank - arrival of this rank",
        "ms a step; collectives beside each other add up, but in Overlap only exposed waiting "
        "counts",
-       "World lane; Overlap; Ranks; Compare; lockstep info",
-       {"transfer", "late rank", "waiting caused"}},
+       "World lane; Overlap; Buckets; Hooks; Ranks; Compare; lockstep info, report, follow",
+       {"transfer", "late rank", "waiting caused", "wait for a bucket"}},
       {"warm-up",
        {"measured iterations", "measured steps"},
        "The first steps, which allocate memory and rebuild the buckets, and are left out of "

@@ -51,8 +51,8 @@ std::string communication(const RunReport& report) {
       });
   if (unsure) {
     text += fmt::format(
-        "; overlap is known only in bounds, since threads waited for cores: at least {}, at most "
-        "{}",
+        "; overlap is known only in bounds, since threads had no core at times: at least {}, at "
+        "most {}",
         spread(report, &RankAnalysis::overlapLeastPercent, "%", 1),
         spread(report, &RankAnalysis::overlapMostPercent, "%", 1));
   }

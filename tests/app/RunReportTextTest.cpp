@@ -166,8 +166,9 @@ TEST(SummaryText, GivesBoundsWhereThreadsWaitedForCores) {
   report.figures[0].overlapMostPercent = 60;
   report.figures[0].coreWaitMs = 2;
   const std::string text = summaryText(report, "");
-  EXPECT_THAT(text, HasSubstr("; overlap is known only in bounds, since threads waited for cores: "
-                              "at least 38.0 %, at most 60.0 %\n"));
+  EXPECT_THAT(text,
+              HasSubstr("; overlap is known only in bounds, since threads had no core at times: "
+                        "at least 38.0 %, at most 60.0 %\n"));
   EXPECT_THAT(text, HasSubstr("rank 0 was ready to run and had no core for 2.00 ms a step (20 %): "
                               "more threads want to run than there are cores for them, and what "
                               "they cost each other is the fault of no rank and no link\n"));

@@ -29,7 +29,7 @@ constexpr Tones kLightTones{
     0xffe9a23b,  // transfer
     0xffb4bcc8,  // neutral
     0xff3f9fad,  // check
-    0xffd6b48a,  // link
+    0xffd6b48a,  // undivided
     0xff8298bd,  // shadow
     0xffffd21f,  // fault
 };
@@ -52,7 +52,7 @@ constexpr Tones kDarkTones{
     0xffdd9932,  // transfer
     0xff5f6978,  // neutral
     0xff3f9dac,  // check
-    0xffa8834f,  // link
+    0xffa8834f,  // undivided
     0xff5f77a3,  // shadow
     0xffffd21f,  // fault
 };

@@ -29,7 +29,7 @@ enum class Tone : std::uint8_t {
   kTransfer,
   kNeutral,
   kCheck,
-  kLink,
+  kUndivided,
   kShadow,
   kFault,
 };

@@ -150,7 +150,7 @@ QString titleOf(const ParameterTable& parameters, const Span& span) {
       return span.value == 1 ? QStringLiteral("a kernel of the device")
                              : QStringLiteral("%1 kernels of the device").arg(span.value);
     case EventKind::kOffCore:
-      return QStringLiteral("without a core for %1 of it")
+      return QStringLiteral("no core for %1 of it")
           .arg(formatDuration(static_cast<double>(span.value)));
     case EventKind::kGradientReady:
     case EventKind::kGradientCheck:
@@ -218,7 +218,7 @@ QString nameOf(const Span& span) {
     case EventKind::kStep:
       return QStringLiteral("iteration");
     case EventKind::kOffCore:
-      return QStringLiteral("without a core");
+      return QStringLiteral("no core");
     case EventKind::kKernels:
       return QStringLiteral("kernels of the device");
     case EventKind::kMarkedUnused:
@@ -272,8 +272,8 @@ QString meaningOf(const Span& span) {
        "they are."},
       {kBucketOptimizer, "The optimizer steps these parameters while the backward goes on."},
       {kChecked,
-       "The ranks compare what they are about to do before data moves (processes.checked). The "
-       "wait for late ranks is no cost of it: the call itself would wait for them."},
+       "The ranks compare what they are about to do before data moves (processes.checked). Waiting "
+       "for ranks is no cost of it: the call itself would wait for them."},
       {kFingerprint,
        "Hashes, norms and a sketch of the parameters, to compare the replicas by "
        "(capture.fingerprint_every)."},
@@ -284,15 +284,15 @@ QString meaningOf(const Span& span) {
        "The thread was ready to run, and another one had the core. The kernel tells for how long "
        "and not when: it was somewhere in this span."},
       {kGradientCheck,
-       "This rank's own gradient is measured before it is averaged, or the bucket that the hook gave "
-       "back (capture.gradient_check_every)."},
+       "This rank's own gradient is measured before it is averaged, or the bucket that the hook "
+       "gave back (capture.gradient_check_every)."},
       {kShaped, "What the modelled link adds to the backend's own time ([link])."},
       {kNcclCall,
        "From the call of NCCL's function until its kernel was on the stream. Where NCCL does not "
        "tell of the call, it is an instant."},
       {kNcclKernel,
        "The kernel of a collective, by the GPU's own clock, as NCCL's profiler plugin told of it. "
-       "It waits for late ranks within. How late it may stand on the host's clock is the metric "
+       "Waiting for ranks is in it. How late it may stand on the host's clock is the metric "
        "nccl.N.late_by_at_most_ns of its communicator N."},
       {kUserPhase, "The training script calls it so (lockstep.phase)."},
       {kOperator,

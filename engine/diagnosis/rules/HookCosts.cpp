@@ -111,8 +111,8 @@ std::vector<Finding> judgeHook(const Evidence& evidence) {
       mean.workMs, mean.transferMs, *plain);
   if (heldUp > 0) {
     finding.sentence += fmt::format(
-        " The ranks share {:g} cores, too few for its threads beside all else: the step may be "
-        "held up by up to {:.2f} ms more, which none of its spans holds.",
+        " The ranks share {:g} cores, too few for its threads beside all else: the step may "
+        "take up to {:.2f} ms more, which none of its spans holds.",
         cores->count, heldUp);
   }
   finding.remedy = "Take the plain allreduce here: hook.name = \"allreduce\".";

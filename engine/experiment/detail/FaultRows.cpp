@@ -75,17 +75,17 @@ std::vector<FaultRow> makeRows() {
                         kSteps, "steps"));
   auto phase =
       row<&F::phase>("phase", T::kChoice,
-                     "What is held up, without layer and bucket: data is loading slowly.", delay);
+                     "What is delayed, without layer and bucket: data is loading slowly.", delay);
   phase.field.choices = {"data", "forward", "optimizer"};
   rows.push_back(phase);
   rows.push_back(row<&F::layer>(
       "layer", T::kText,
-      "Module before whose gradients the backward is held up; without layer and bucket the "
+      "Module before whose gradients the backward is delayed; without layer and bucket the "
       "phase is.",
       delay));
   rows.push_back(
       within(row<&F::bucket>("bucket", T::kInteger,
-                             "Bucket before whose launch the backward is held up.", delay),
+                             "Bucket before whose launch the backward is delayed.", delay),
              0, 65'534));
   rows.push_back(within(row<&F::milliseconds>("milliseconds", T::kReal, "How long.", delay), 0,
                         3'600'000, "ms"));

@@ -64,7 +64,7 @@ std::string collectiveTable(const Figures& of) {
                {"size", true},
                {"last rank", true, "who came last"},
                {"first to last [ms]", true, "from the first rank's arrival to the last one's"},
-               {"waited [ms]", true, "by all ranks together, for the last one"},
+               {"waiting [ms]", true, "by all ranks together, for the last one"},
                {"transfer [ms]", true, "from the last arrival to the end, the longest of a rank"}});
   for (const auto& [waiting, collective] : worstOf(run)) {
     table.add({countCell(collective->step), textCell(trace::name(collective->operation)),

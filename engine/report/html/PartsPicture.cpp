@@ -27,11 +27,11 @@ constexpr std::array<Part, 7> kParts{{
     {"alone", "computing, nothing in flight", [](const StepOverlap& s) { return s.aloneMs; }},
     {"overlap", "computing over communication",
      [](const StepOverlap& s) { return s.times.overlapMs; }},
-    {"waiting", "exposed: waiting for the last rank",
-     [](const StepOverlap& s) { return s.waitingMs; }},
+    {"waiting", "exposed: waiting", [](const StepOverlap& s) { return s.waitingMs; }},
     {"transfer", "exposed: transfer", [](const StepOverlap& s) { return s.transferMs; }},
-    {"undivided", "exposed: of either kind", [](const StepOverlap& s) { return s.undividedMs; }},
-    {"nocore", "exposed: ready, without a core", [](const StepOverlap& s) { return s.noCoreMs; }},
+    {"undivided", "exposed: waiting or transfer",
+     [](const StepOverlap& s) { return s.undividedMs; }},
+    {"nocore", "exposed: no core", [](const StepOverlap& s) { return s.noCoreMs; }},
     {"other", "neither computing nor in flight", [](const StepOverlap& s) { return s.otherMs; }},
 }};
 using Means = std::array<double, kParts.size()>;

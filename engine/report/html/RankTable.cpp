@@ -36,11 +36,11 @@ std::string rankTable(const Figures& of) {
                {"optimizer [ms]", true},
                {"overlap [%]", true, "of the time in flight: hidden behind computing"},
                {"exposed [ms]", true, "in flight while the rank did not compute"},
-               {"waiting [ms]", true, "for peers that had not come"},
+               {"waiting [ms]", true, "for ranks that had not come"},
                {"transfer [ms]", true, "of its collectives, once all had come"},
                {"late by [ms]", true, "a step, against the mean of the other ranks"},
                {"last", true, "to how many collectives it came last"},
-               {"no core [ms]", true, "ready to run, without a core"},
+               {"no core [ms]", true, "ready to run, and had no core"},
                {"dropped", true, "events that were lost"}});
   for (const trace::RankInfo& rank : report.ranks) {
     if (!shown.holds(rank.rank)) {

@@ -105,14 +105,31 @@ TEST(BucketDelaysTest, KnowsOnlyWhatIsExposedWhereRanksTalkInPairsOrOneIsMissing
   EXPECT_EQ(of(delays.cell(0, 3), 1, BucketMeasure::kLateness), 0);
 }
 
-TEST(BucketDelaysTest, FindsTheStepsOnTheWayAsTheyAreByThemselves) {
+/// Transfers are longer than all of the backward: that they cost beyond chance is told by all steps
+/// together.
+HandMadeRun muchToTransfer() {
   HandMadeRun run = trained(5, 300);
   for (trace::SpanRow& span : run.spans) {
-    // Transfers are longer than all of the backward: that they cost beyond chance is told by all
-    // steps together.
     const bool transfer = span.kind == EventKind::kCollective && span.bucket == 0;
     span.durationTicks = transfer ? 33'000 : span.durationTicks;
   }
+  return run;
+}
+
+TEST(BucketDelaysTest, CostsAreOfASlowLinkWhereAllStepsTellIt) {
+  HandMadeRun run = muchToTransfer();
+  const BucketCost shaped = *bucketDelays(run.data(), analyse(run.data())).costs.most();
+  EXPECT_EQ(shaped.worst.cause, TailCause::kSlowLink) << "its spans of a link stand beside them";
+  EXPECT_TRUE(shaped.worst.telling);
+  std::erase_if(run.spans, [](const auto& span) { return span.kind == EventKind::kShaped; });
+  const BucketCost within = *bucketDelays(run.data(), analyse(run.data())).costs.most();
+  EXPECT_EQ(within.worst.cause, TailCause::kMuchTransfer);
+  EXPECT_TRUE(within.worst.telling);
+  EXPECT_NEAR(within.share, shaped.share, 0.05);
+}
+
+TEST(BucketDelaysTest, FindsTheStepsOnTheWayAsTheyAreByThemselves) {
+  HandMadeRun run = muchToTransfer();
   run.add(3, EventKind::kForward, 301 * kStepTicks, 302 * kStepTicks, 301);
   const RunData data = run.data();
   const RunAnalysis analysis = analyse(data);

@@ -339,8 +339,7 @@ TEST(CompareTest, EveryCauseOfADifferenceIsSaid) {
   EXPECT_THAT(all, HasSubstr("B's mean step takes 0 ms more than A's (10.00 \u2192 10.00 ms): "
                              "exposed communication "));
   for (const char* subject :
-       {"Being ready without a core takes ",
-        "Being ready without a core, communication in flight, takes ",
+       {"Having no core takes ", "Having no core, communication in flight, takes ",
         "Exposed communication of bucket 3, waiting and transfer together, takes ",
         "Exposed communication of what has no bucket, waiting",
         "Encoding of bucket 3 by the hook takes ", "Decoding of bucket 3 by the hook takes ",

@@ -67,7 +67,8 @@ TEST(ForecastText, ARunTellsAChangeThatIsBeyondItsNoise) {
   const RankForecast of = forecastOf(run, 20);
   EXPECT_EQ(changeFrom(of.measuredExposedNs, of.exposedNs), Change::kMore);
   EXPECT_EQ(changeFrom(of.measuredStepNs, of.stepNs), Change::kMore);
-  EXPECT_THAT(forecastText(of), HasSubstr("Exposed time of rank 0 would rise from 2.16 ms to 8.20 ms ("));
+  EXPECT_THAT(forecastText(of),
+              HasSubstr("Exposed time of rank 0 would rise from 2.16 ms to 8.20 ms ("));
 }
 
 // Its own buckets, and others that change next to nothing.
@@ -116,7 +117,7 @@ TEST(ForecastText, SaysWhereCoresAreShort) {
   ranks[1].heldUpNs = 27 * kMs;
   EXPECT_EQ(coresText(cores, ranks),
             "Its ranks keep 0.5 of 2 cores busy; with the change they would at times want more "
-            "than there are, and a step is taken to be held up by 27.0 ms, give or take half of "
+            "than there are, and a step is taken to be longer by 27.0 ms, give or take half of "
             "that.");
   EXPECT_EQ(coresText(std::nullopt, ranks), "");
   EXPECT_EQ(coresText(cores, {}), "");

@@ -119,7 +119,7 @@ TEST(DiagnoseTest, OfARunWithoutCoresSaysWhatItsWaitsHide) {
   evidence.forecaster = base::Error{base::ExitCode::kBadInput, "it is short", ""};
   EXPECT_EQ(
       diagnose(evidence).nothing,
-      "Nothing stands out in 20 measured steps of 12.50 ms. Threads waited for cores, 1.20 ms a "
+      "Nothing stands out in 20 measured steps of 12.50 ms. Threads had no core for 1.20 ms a "
       "step: a rank that is late by less than 3.60 ms this run cannot tell. Whether other "
       "buckets would be faster this run cannot tell, because it is short.");
 }

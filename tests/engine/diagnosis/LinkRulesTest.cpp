@@ -226,8 +226,8 @@ TEST(HookCostsTest, WhereCoresAreShortWhatItHoldsUpMayBeSavedToo) {
   EXPECT_TRUE(finding.atMost);
   EXPECT_NEAR(finding.savingMs->mean, 17 + 11.25, 1e-6);
   EXPECT_TRUE(finding.sentence.ends_with(
-      " The ranks share 2 cores, too few for its threads beside all else: the step may be held up "
-      "by up to 11.25 ms more, which none of its spans holds."))
+      " The ranks share 2 cores, too few for its threads beside all else: the step may take up to "
+      "11.25 ms more, which none of its spans holds."))
       << finding.sentence;
   evidence.info.environment["cores"] = "4";
   EXPECT_NEAR(only(judgeHook(evidence)).savingMs->mean, 17, 1e-6);

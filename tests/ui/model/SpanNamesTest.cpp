@@ -77,7 +77,7 @@ TEST_F(SpanNames, SayWhatTheRareKindsAreAndWhatTheyMean) {
       {EventKind::kMarkedUnused, "unused: fc1.weight"},
       {EventKind::kUsedMap, "wait for the map of used parameters"},
       {EventKind::kBucketOptimizer, "bucket optimizer"},
-      {EventKind::kOffCore, "without a core for 0 ns of it"},
+      {EventKind::kOffCore, "no core for 0 ns of it"},
       {EventKind::kChecked, "check of none"},
       {EventKind::kShaped, "link: none"},
       {EventKind::kNcclCall, "call of NCCL: none"},

@@ -26,10 +26,8 @@ std::vector<std::size_t> chosen(const BucketStory& story, const std::vector<int>
 std::vector<std::size_t> firstMiddleAndLast(const BucketStory& story) {
   std::vector<std::pair<std::uint64_t, std::size_t>> ready;
   for (std::size_t i = 0; i < story.orders.size(); ++i) {
-    const auto& gradients = story.orders[i].gradients;
-    const auto last = std::ranges::max_element(gradients, {}, &analysis::ReadyGradient::ticks);
-    if (last != gradients.end()) {
-      ready.emplace_back(last->ticks, i);
+    if (const auto last = story.computedOn(static_cast<int>(i))) {
+      ready.emplace_back(*last, i);
     }
   }
   if (ready.empty()) {

@@ -124,6 +124,11 @@ FactCard timesCard(const BucketStory& story, int bucket, int rank) {
     }
   }
   addTime(card.facts, story, QStringLiteral("Done"), times.endedTicks);
+  if (const std::uint64_t exposed = analysis::length(story.exposedOn(rank, bucket)); exposed > 0) {
+    card.facts.add("Exposed",
+                   QStringLiteral("%1 of it: nothing was computed meanwhile")
+                       .arg(formatDuration(static_cast<double>(exposed) * story.nsPerTick)));
+  }
   addTime(card.facts, story, QStringLiteral("Copied out"), times.copiedOutTicks);
   if (card.facts.empty()) {
     card.facts.add("Times", QStringLiteral("nothing was recorded in this iteration"));

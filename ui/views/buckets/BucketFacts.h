@@ -38,7 +38,7 @@ QString momentText(double ns);
 QString stageName(analysis::BucketStage stage);
 /// "12.345 of 103.200 ms: bucket 2 launched on rank 1"; at the end the whole length alone.
 QString replayText(const BucketStory& story, std::optional<double> replayNs);
-/// What held buckets up longest on a rank, the longest first, at most `count` sentences:
+/// What buckets waited for longest on a rank, the longest first, at most `count` sentences:
 /// "bucket 3 stalled 18.6 ms behind bucket 2". Leaves out what is under a hundredth of the time.
 QStringList longestWaits(const BucketStory& story, int rank, int count);
 /// What stands out on a rank: "in bucket order", "3 of 14 out of bucket order".

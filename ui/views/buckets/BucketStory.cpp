@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/analysis/RankActivity.h"
 #include "engine/experiment/Parse.h"
 #include "ui/views/buckets/BucketExamples.h"
 #include "ui/views/buckets/StepSpans.h"
@@ -34,6 +35,18 @@ void placeParameters(BucketStory& story) {
       story.placeInBuckets[parameter] = place++;
     }
   }
+}
+
+// Within the iteration: what goes on after it may lie beside the computing of the next.
+analysis::Intervals quietOf(const analysis::RankSpans& rank, const analysis::Interval& step,
+                            double nsPerTick) {
+  analysis::ActivityPieces pieces;
+  for (const trace::SpanRow& span : rank.spans) {
+    pieces.add(span, nsPerTick);
+  }
+  const analysis::Intervals computing = pieces.activity(rank.rank).computing;
+  return computing.empty() || step.begin >= step.end ? analysis::Intervals()
+                                                     : analysis::subtract({step}, computing);
 }
 
 void measure(BucketStory& story, const StepSpans& spans) {
@@ -100,6 +113,29 @@ const analysis::ReadyGradient* BucketStory::readyOn(int rank, std::uint32_t para
   return &orders[r].gradients[static_cast<std::size_t>(readyIndex[r][parameter])];
 }
 
+std::optional<std::uint64_t> BucketStory::computedOn(int rank) const {
+  const auto& gradients = orders[static_cast<std::size_t>(rank)].gradients;
+  const auto last = std::ranges::max_element(gradients, {}, &analysis::ReadyGradient::ticks);
+  return last == gradients.end() ? std::nullopt : std::optional(last->ticks);
+}
+
+int BucketStory::lastToCompute() const {
+  int last = -1;
+  for (int rank = 0; rank < rankCount(); ++rank) {
+    const auto ticks = computedOn(rank);
+    last = ticks && (last < 0 || *ticks > *computedOn(last)) ? rank : last;
+  }
+  return last;
+}
+
+analysis::Intervals BucketStory::exposedOn(int rank, int bucket) const {
+  const auto place = static_cast<std::size_t>(rank);
+  const analysis::BucketTimes& times = lives[static_cast<std::size_t>(bucket)].ranks[place];
+  return times.beganTicks && times.endedTicks
+             ? analysis::clip(quiet[place], {*times.beganTicks, *times.endedTicks})
+             : analysis::Intervals();
+}
+
 int BucketStory::readyRanks(std::uint32_t parameter, std::uint64_t ticks) const {
   int ready = 0;
   for (int rank = 0; rank < rankCount(); ++rank) {
@@ -124,8 +160,14 @@ std::shared_ptr<const BucketStory> BucketStories::ofStep(std::uint32_t step,
   story->nsPerTick = model_.nsPerTick();
   placeParameters(*story);
   story->asked = shown;
-  measure(*story, spansOfStep(model_, step));
+  const StepSpans spans = spansOfStep(model_, step);
+  measure(*story, spans);
   keepExamples(*story, shown);
+  // Only of the ranks that are shown: of all of many it would take long.
+  for (const analysis::ReadyOrder& order : story->orders) {
+    const auto rank = static_cast<std::size_t>(order.rank);
+    story->quiet.push_back(quietOf(spans.ranks[rank], spans.steps[rank], story->nsPerTick));
+  }
   // Of a step that some rank has not ended a later look may find more.
   story->finished = true;
   for (int rank = 0; rank < model_.rankCount(); ++rank) {

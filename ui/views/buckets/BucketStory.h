@@ -9,6 +9,7 @@
 
 #include "engine/analysis/BucketCap.h"
 #include "engine/analysis/BucketLife.h"
+#include "engine/analysis/Intervals.h"
 #include "engine/analysis/RecordedSteps.h"
 #include "engine/base/Result.h"
 #include "engine/experiment/Experiment.h"
@@ -25,9 +26,10 @@ struct BucketStory {
   trace::BucketsMessage layout;
   std::vector<trace::ParametersMessage::Parameter> parameters;
   std::optional<experiment::DdpConfig> config;  ///< none: it cannot be read
-  std::vector<analysis::BucketCap> caps;     ///< by bucket
-  std::vector<analysis::ReadyOrder> orders;  ///< by rank
-  std::vector<analysis::BucketLife> lives;   ///< by bucket
+  std::vector<analysis::BucketCap> caps;        ///< by bucket
+  std::vector<analysis::ReadyOrder> orders;     ///< by rank
+  std::vector<analysis::BucketLife> lives;      ///< by bucket
+  std::vector<analysis::Intervals> quiet;  ///< by rank: when it did not compute; empty: unknown
   std::vector<analysis::ReplayMoment> moments;
   std::vector<std::uint16_t> bucketOf;        ///< by parameter; kNoBucket: it has none
   std::vector<std::uint32_t> placeInBuckets;  ///< by parameter; those without a bucket are last
@@ -54,6 +56,12 @@ struct BucketStory {
   [[nodiscard]] QString nameOf(std::uint32_t parameter) const;
   /// Null when it was never ready there.
   [[nodiscard]] const analysis::ReadyGradient* readyOn(int rank, std::uint32_t parameter) const;
+  /// When a rank (by place) had its last gradient: from then on its backward computes nothing.
+  [[nodiscard]] std::optional<std::uint64_t> computedOn(int rank) const;
+  /// The rank (by place) that had it last; -1: none is known.
+  [[nodiscard]] int lastToCompute() const;
+  /// When a bucket's communication was in flight on a rank (by place) and that did not compute.
+  [[nodiscard]] analysis::Intervals exposedOn(int rank, int bucket) const;
   /// On how many ranks a parameter was ready by then.
   [[nodiscard]] int readyRanks(std::uint32_t parameter, std::uint64_t ticks) const;
 };

@@ -126,7 +126,7 @@ QStringList longestWaits(const BucketStory& story, int rank, int count) {
   std::vector<std::pair<double, QString>> waits;
   const auto add = [&](std::uint64_t ticks, const QString& text) {
     const double ns = static_cast<double>(ticks) * story.nsPerTick;
-    // What is under a hundredth of the shown time is no answer to "what held it up".
+    // What is under a hundredth of the shown time is no answer to "what did it wait for".
     if (ns > story.range.lengthNs() / 100) {
       waits.emplace_back(ns, text.arg(formatDuration(ns)));
     }

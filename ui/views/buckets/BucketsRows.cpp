@@ -63,7 +63,7 @@ QString BucketsScene::stageText(int bucket) const {
   }
   for (const analysis::BucketTimes& times : ranks) {
     if (least == BucketStage::kReady && times.stageAt(now) == least && times.stalledBehind) {
-      return QStringLiteral("waits for bucket %1").arg(*times.stalledBehind);
+      return QStringLiteral("stalled behind b%1").arg(*times.stalledBehind);
     }
   }
   return stageName(least);

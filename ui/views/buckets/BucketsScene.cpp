@@ -44,6 +44,7 @@ void BucketsScene::draw(DisplayList& list) const {
     }
   }
   if (story_.measured()) {
+    drawComputed(list);
     drawStalls(list);
   }
   list.unclip();
@@ -137,23 +138,31 @@ void BucketsScene::drawTimes(DisplayList& list) const {
     const double x = left + 8 + textWidth(title, FontRole::kBold) + 18;
     return QRectF(x, 2, column.right() - x, 20);
   };
-  // What the bars mean is needed more than where their time begins.
-  const double width = beside().width();
-  if (legendHeight(timesLegend(), width) > legendHeight({}, width)) {
-    title = iteration + QStringLiteral(", ms");
+  // What the bars mean is needed more than where their time begins, and in which unit it is.
+  for (const QString& shorter :
+       {iteration + QStringLiteral(", ms"), QStringLiteral("it %1").arg(story_.step)}) {
+    if (legendHeight(timesLegend(), beside().width()) > legendHeight({}, beside().width())) {
+      title = shorter;
+    }
   }
   list.title(QRectF(left + 8, 2, column.right() - left - 12, 20), title, palette_);
   drawTimesLegend(list, beside());
   list.clip(QRectF(left, 0, frame_.size.width() - left, frame_.size.height()));
+  const Plate computed = computedPlate();
   const double step = axis.labelStepNs(70);
   for (const TimeAxis::Tick& tick : axis.ticks(70)) {
     list.fill(QRectF(tick.x, kHeader - (tick.major ? 8 : 4), 1, tick.major ? 8 : 4),
               palette_.gridStrong);
-    if (tick.major && tick.x < column.right() - 20) {
-      list.note(QRectF(tick.x + 3, 22, 80, 18), tickText(tick.ns / 1e6, step / 1e6), palette_);
+    const QString text = tickText(tick.ns / 1e6, step / 1e6);
+    const QRectF words(tick.x + 3, 22, textWidth(text, FontRole::kSmall) + 2, 18);
+    if (tick.major && tick.x < column.right() - 20 && !words.intersects(computed.rect)) {
+      list.note(words, text, palette_);
     }
   }
   list.unclip();
+  if (!computed.text.isEmpty()) {
+    drawPlate(list, computed.rect, computed.text, palette_.tone(Tone::kBackward));
+  }
 }
 
 void BucketsScene::drawReplay(DisplayList& list) const {

@@ -53,6 +53,17 @@ class BucketsScene {
                        const std::vector<BucketsLayout::Cell>& cells) const;
   void drawCap(DisplayList& list, int bucket) const;
   void drawStrip(DisplayList& list, int bucket, int rank) const;
+  void drawComputed(DisplayList& list) const;
+  /// Words on a quiet ground.
+  struct Plate {
+    QRectF rect;
+    QString text;
+  };
+  /// What is said of where computing ends; empty: nothing.
+  [[nodiscard]] Plate computedPlate() const;
+  /// Where a rank (by place) computes no more; none: out of sight, or not known.
+  [[nodiscard]] std::optional<double> xOfComputed(int rank) const;
+  void drawExposed(DisplayList& list, int bucket, int rank) const;
   void drawStalls(DisplayList& list) const;
   void drawOrder(DisplayList& list) const;
   void drawBand(DisplayList& list, int rank) const;
@@ -77,6 +88,5 @@ class BucketsScene {
 /// Shortens a parameter's name to its last parts so that it fits, if it can:
 /// "layer4.1.conv2.weight", "conv2.weight", "weight". [ui-thread]
 QString fittingName(const QString& name, double width);
-
 
 }  // namespace lockstep::ui

@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "ui/canvas/TextMetrics.h"
+#include "ui/chart/FlightBar.h"
 #include "ui/chart/Legend.h"
 #include "ui/views/buckets/BucketsScene.h"
 
@@ -29,9 +31,8 @@ void BucketsScene::drawStrip(DisplayList& list, int bucket, int rank) const {
   }
   const std::uint64_t now = nowTicks();
   // A stretch of the bar; what has not come yet in the replay is only hinted at.
-  enum class Fill { kSolid, kHatched };
   const auto piece = [&](const std::optional<std::uint64_t>& from,
-                         const std::optional<std::uint64_t>& to, const QColor& colour, Fill fill) {
+                         const std::optional<std::uint64_t>& to, const Swatch& swatch) {
     if (!from || !to || *to <= *from) {
       return;
     }
@@ -47,34 +48,33 @@ void BucketsScene::drawStrip(DisplayList& list, int bucket, int rank) const {
     if (*to > now) {
       const double nowX = std::clamp(axis.toX(story_.ns(now)), leftX, rightX);
       past.setRight(*from > now ? leftX : nowX);
-      list.fill(whole, withAlpha(colour, 0.14f));
+      const QColor& hint = swatch.hatch.isValid() ? swatch.hatch : swatch.colour;
+      list.fill(whole, withAlpha(hint, 0.14f));
     }
-    if (past.width() <= 0) {
-      return;
-    }
-    list.fill(past, fill == Fill::kHatched ? withAlpha(colour, 0.3f) : colour);
-    if (fill == Fill::kHatched) {
-      list.hatch(past, colour);
+    if (past.width() > 0) {
+      drawSwatch(list, past, swatch, 0);
     }
   };
-  const QColor transfer = palette_.tone(Tone::kTransfer);
+  const Swatch waiting = swatchOf(FlightPart::kWaiting, palette_);
+  const Swatch transfer = swatchOf(FlightPart::kTransfer, palette_);
   // Where the mark of the bucket was lost, its last gradient tells nearly the same.
   const auto ready = times.readyTicks ? times.readyTicks : times.lastGradientTicks;
-  piece(times.firstGradientTicks, ready, mixed(bucketColour(bucket), palette_.background, 0.42),
-        Fill::kSolid);
+  piece(times.firstGradientTicks, ready,
+        {mixed(bucketColour(bucket), palette_.background, 0.42), {}});
   if (times.stallTicks() > 0) {
-    piece(times.readyTicks, times.launchedTicks, palette_.warning, Fill::kHatched);
+    piece(times.readyTicks, times.launchedTicks, hatched(palette_.warning, palette_));
   }
-  piece(times.launchedTicks, times.beganTicks, palette_.tone(Tone::kNeutral), Fill::kHatched);
+  piece(times.launchedTicks, times.beganTicks, hatched(palette_.tone(Tone::kNeutral), palette_));
   // Until the last rank had come nothing could be transferred: that part is hatched as waiting.
   if (life.metTicks && times.beganTicks && times.endedTicks) {
     const auto met = std::min(*life.metTicks, *times.endedTicks);
-    piece(times.beganTicks, met, transfer, Fill::kHatched);
-    piece(met, times.endedTicks, transfer, Fill::kSolid);
+    piece(times.beganTicks, met, waiting);
+    piece(met, times.endedTicks, transfer);
   } else {
-    piece(times.beganTicks, times.endedTicks, transfer, Fill::kSolid);
+    piece(times.beganTicks, times.endedTicks, transfer);
   }
-  piece(times.copyOutTicks, times.copiedOutTicks, palette_.tone(Tone::kCopy), Fill::kSolid);
+  piece(times.copyOutTicks, times.copiedOutTicks, {palette_.tone(Tone::kCopy), {}});
+  drawExposed(list, bucket, rank);
   if (times.launchedTicks && *times.launchedTicks <= now) {
     const double x = axis.toX(story_.ns(*times.launchedTicks));
     if (x >= strip.left() && x <= strip.right()) {
@@ -85,6 +85,67 @@ void BucketsScene::drawStrip(DisplayList& list, int bucket, int rank) const {
                        frame_.hovered.bucket == bucket && frame_.hovered.rank == rank;
   if (pointed) {
     list.outline(strip.adjusted(-1, -1, 1, 1), withAlpha(palette_.hover, 0.5f), 2);
+  }
+}
+
+// Note [Where computing ends]
+//
+// On a rank the backward computes until its last gradient. What communicates after that has nothing
+// left to hide behind. A mark in each of its bars says when that is; a line through all buckets,
+// with words in the header, when the last rank is there.
+void BucketsScene::drawComputed(DisplayList& list) const {
+  const QRectF column = layout_.timesColumn();
+  const QColor colour = palette_.tone(Tone::kBackward);
+  for (int rank = 0; rank < story_.rankCount(); ++rank) {
+    const auto x = xOfComputed(rank);
+    for (int bucket = 0; x && bucket < static_cast<int>(story_.lives.size()); ++bucket) {
+      const QRectF strip = layout_.strip(bucket, rank);
+      if (strip.bottom() >= column.top() && strip.top() <= column.bottom()) {
+        list.fill(QRectF(*x - 1, strip.top() - 2, 2, strip.height() + 4), colour);
+      }
+    }
+  }
+  if (const auto x = xOfComputed(story_.lastToCompute())) {
+    list.fill(QRectF(*x - 0.5, column.top(), 1, column.height()), colour);
+  }
+}
+
+std::optional<double> BucketsScene::xOfComputed(int rank) const {
+  const QRectF column = layout_.timesColumn();
+  const auto ticks = rank < 0 ? std::nullopt : story_.computedOn(rank);
+  const double x = ticks ? layout_.axis().toX(story_.ns(*ticks)) : -1;
+  return x >= column.left() && x <= column.right() ? std::optional(x) : std::nullopt;
+}
+
+BucketsScene::Plate BucketsScene::computedPlate() const {
+  constexpr double kHigh = 15;
+  const int last = story_.lastToCompute();
+  const auto x = xOfComputed(last);
+  // During a replay its own words stand there.
+  if (!x || frame_.replayNs) {
+    return {};
+  }
+  const QString text = story_.rankCount() > 1
+                           ? QStringLiteral("computing ends, last on rank %1")
+                                 .arg(story_.orders[static_cast<std::size_t>(last)].rank)
+                           : QStringLiteral("computing ends");
+  const QRectF column = layout_.timesColumn();
+  const double width = textWidth(text, FontRole::kSmall) + 10;
+  const double left = std::max(column.left(), std::min(*x - width / 2, column.right() - width));
+  return {QRectF(left, kHeader - kHigh - 1, width, kHigh), text};
+}
+
+// Of the replay's past: what is to come is hinted at without it.
+void BucketsScene::drawExposed(DisplayList& list, int bucket, int rank) const {
+  const QRectF strip = layout_.strip(bucket, rank);
+  for (const analysis::Interval& part : story_.exposedOn(rank, bucket)) {
+    const double left = std::max(layout_.axis().toX(story_.ns(part.begin)), strip.left());
+    const double right =
+        std::min(layout_.axis().toX(story_.ns(std::min(part.end, nowTicks()))), strip.right());
+    if (right > left) {
+      markExposed(list, QRectF(left, strip.top(), right - left, strip.height()), Qt::BottomEdge,
+                  palette_);
+    }
   }
 }
 
@@ -114,12 +175,12 @@ void BucketsScene::drawStalls(DisplayList& list) const {
 }
 
 std::vector<LegendEntry> BucketsScene::timesLegend() const {
-  const auto lines = [](const QColor& colour) { return Swatch{withAlpha(colour, 0.3f), colour}; };
   return {{{mixed(palette_.bucket(0), palette_.background, 0.42), {}}, QStringLiteral("fills")},
-          {lines(palette_.warning), QStringLiteral("stalled")},
-          {lines(palette_.tone(Tone::kNeutral)), QStringLiteral("queued")},
-          {lines(palette_.tone(Tone::kTransfer)), QStringLiteral("waits for ranks")},
-          {{palette_.tone(Tone::kTransfer), {}}, QStringLiteral("transfer")},
+          {hatched(palette_.warning, palette_), QStringLiteral("stalled")},
+          {hatched(palette_.tone(Tone::kNeutral), palette_), QStringLiteral("queued")},
+          {swatchOf(FlightPart::kWaiting, palette_), QStringLiteral("waiting")},
+          {swatchOf(FlightPart::kTransfer, palette_), QStringLiteral("transfer")},
+          exposedEntry(palette_),
           {{palette_.tone(Tone::kCopy), {}}, QStringLiteral("copy out")}};
 }
 

@@ -79,8 +79,10 @@ StepSpans spansOfStep(const RunModel& model, std::uint32_t step) {
                       spans.spans.push_back(run::rowOf(record, 0));
                     });
     }
+    analysis::Interval& bounds = found.steps.emplace_back();
     // Only of an iteration that has ended are its bounds known.
     if (const auto own = model.step(rank, step)) {
+      bounds = {model.toTicks(own->startNs), model.toTicks(own->endNs)};
       for (const LaneRole role : kRoles) {
         for (const GapSpan& gap : model.gaps(laneId(rank, role), {own->startNs, own->endNs})) {
           found.lostEvents += gap.lost;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/analysis/BucketLife.h"
+#include "engine/analysis/Intervals.h"
 #include "engine/analysis/ReadyOrder.h"
 #include "ui/model/RunModel.h"
 
@@ -13,6 +14,7 @@ namespace lockstep::ui {
 /// What a run recorded of one iteration.
 struct StepSpans {
   std::vector<analysis::RankSpans> ranks;  ///< phases, gradients, buckets, hook and communication
+  std::vector<analysis::Interval> steps;   ///< of each rank; empty: not ended
   std::uint64_t originTicks = 0;           ///< the first rank began the iteration
   std::uint64_t lostEvents = 0;            ///< dropped while it went on, all ranks
   analysis::RankClocks clocks;

@@ -4,6 +4,7 @@
 
 #include "ui/chart/Card.h"
 #include "ui/model/StepSelection.h"
+#include "ui/table/WholeRows.h"
 
 namespace lockstep::ui {
 
@@ -22,11 +23,9 @@ DivergenceTab::DivergenceTab(const QString& name, const QString& heading, QWidge
   fill(this, inColumn({bar_, {splitter_, 1}}, 0));
 }
 
-void DivergenceTab::setBelow(QWidget* below, const QList<int>& heights, int share) {
+void DivergenceTab::setBelow(QWidget* below, std::vector<TableView*> tables, double part) {
   splitter_->addWidget(below);
-  splitter_->setSizes(heights);
-  splitter_->setStretchFactor(0, share);
-  splitter_->setStretchFactor(1, 1);
+  new WholeRows(splitter_, std::move(tables), part);
 }
 
 void DivergenceTab::runChanged() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "ui/stage/Boxes.h"
 #include "ui/stage/CanvasPart.h"
@@ -8,6 +9,8 @@
 #include "ui/views/divergence/DivergenceFacts.h"
 
 namespace lockstep::ui {
+
+class TableView;
 
 /// A tab of the divergence view: a bar, a canvas, and under it what belongs to it. [ui-thread]
 class DivergenceTab : public CanvasPart<RunPart> {
@@ -45,8 +48,9 @@ class DivergenceTab : public CanvasPart<RunPart> {
   void select(int rank, const trace::SpanRow& row);
 
   void fillBar(std::initializer_list<Part> parts) { add(*bar_, parts); }
-  /// What stands under the canvas, with the heights and the shares of both.
-  void setBelow(QWidget* below, const QList<int>& heights, int share);
+  /// What stands under the canvas, and what part of the height it has; of `tables` in it the one in
+  /// sight shows whole rows.
+  void setBelow(QWidget* below, std::vector<TableView*> tables, double part);
 
   std::shared_ptr<const DivergenceFacts> facts_;
 

@@ -88,17 +88,6 @@ std::size_t ParameterScene::stripAt(QPointF position) const {
   return strip;
 }
 
-// Where a sample's column begins; the last one is as wide as the one before it.
-double ParameterScene::sampleStep(std::size_t sample) const {
-  const auto& steps = facts_.divergence.replicas.steps;
-  if (sample < steps.size()) {
-    return steps[sample];
-  }
-  const double width =
-      steps.size() > 1 ? steps.back() - static_cast<double>(steps[steps.size() - 2]) : 1;
-  return steps.back() + width;
-}
-
 std::pair<std::size_t, std::size_t> ParameterScene::parametersOf(std::size_t row) const {
   const std::size_t parameters = facts_.divergence.replicas.parameters;
   return {row * parameters / rows_,
@@ -120,15 +109,8 @@ QRectF ParameterScene::rowRect(std::size_t row) const {
   return {heat_.left(), heat_.top() + each * static_cast<double>(row), heat_.width(), each};
 }
 
-std::int16_t ParameterScene::badnessOf(std::size_t level, std::size_t block,
-                                       std::size_t row) const {
-  const HeatPyramid& pyramid = facts_.pyramid(frame_.measure);
-  const auto [first, behind] = parametersOf(row);
-  std::int16_t worst = HeatPyramid::kUnknown;
-  for (std::size_t parameter = first; parameter < behind; ++parameter) {
-    worst = std::max(worst, pyramid.at(level, block, parameter));
-  }
-  return worst;
+HeatRow ParameterScene::heatRow(std::pair<std::size_t, std::size_t> parameters) const {
+  return {facts_.pyramid(frame_.measure), facts_.divergence.replicas.steps, parameters};
 }
 
 void ParameterScene::draw(DisplayList& list) const {
@@ -219,13 +201,16 @@ void ParameterScene::drawHeatMap(DisplayList& list) const {
   double x = kSceneMargin + textWidth(title, FontRole::kBold) + 26;
   const std::pair<QString, std::int16_t> legend[] = {
       {QStringLiteral("equal"), HeatPyramid::kEqual},
+      {QStringLiteral("between samples, not known"), kBetweenSamples},
       {facts_.drifts ? QStringLiteral("apart, by design") : QStringLiteral("differs"),
        HeatPyramid::kMost},
       {QStringLiteral("not finite"), HeatPyramid::kNotFinite},
       {QStringLiteral("not compared"), HeatPyramid::kUnknown}};
   for (const auto& [text, badness] : legend) {
     // Rare: named in the legend only where there is one.
-    if (badness == HeatPyramid::kNotFinite && !facts_.divergence.lost) {
+    const bool rare = (badness == HeatPyramid::kNotFinite && !facts_.divergence.lost) ||
+                      (badness == kBetweenSamples && !facts_.divergence.first);
+    if (rare) {
       continue;
     }
     const double width = textWidth(text, FontRole::kSmall);
@@ -245,56 +230,29 @@ void ParameterScene::drawHeatMap(DisplayList& list) const {
 std::size_t ParameterScene::level() const {
   const auto& steps = facts_.divergence.replicas.steps;
   const double perSample =
-      (sampleStep(steps.size()) - steps.front()) / static_cast<double>(steps.size());
+      (stepOfSample(steps, steps.size()) - steps.front()) / static_cast<double>(steps.size());
   // Samples are mostly at equal distances, so the mean tells how wide one is.
   const double samplesAPixel = axis_.nsPerPixel() / std::max(perSample, 1e-9);
   return facts_.pyramid(frame_.measure).levelFor(samplesAPixel * kNarrowest);
 }
 
 void ParameterScene::drawRow(DisplayList& list, std::size_t row) const {
-  const HeatPyramid& pyramid = facts_.pyramid(frame_.measure);
-  const auto& steps = facts_.divergence.replicas.steps;
-  const std::size_t level = this->level();
-  const std::size_t size = std::size_t{1} << level;
-  // The sample that the left edge is in began before it.
-  const auto firstSample =
-      std::upper_bound(steps.begin(), steps.end(), axis_.startNs()) - steps.begin();
-  const std::size_t from =
-      static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, firstSample - 1)) / size;
   const QRectF full = rowRect(row);
   const double gap = full.height() >= 8 ? 1 : 0;
-  std::int16_t run = HeatPyramid::kUnknown;
-  double runFrom = 0;
-  bool open = false;
-  double x = 0;
-  // Neighbours of one look are one rectangle: a healthy run of any length is one a row.
-  const auto close = [&] {
-    if (open && x > runFrom) {
-      drawRun(list, QRectF(runFrom, full.top(), x - runFrom, full.height() - gap), run);
-    }
-  };
-  for (std::size_t block = from; block < pyramid.blocks(level); ++block) {
-    x = axis_.toX(sampleStep(std::min(block * size, steps.size())));
-    const std::int16_t badness = badnessOf(level, block, row);
-    if (!open || badness != run) {
-      close();
-      open = true;
-      run = badness;
-      runFrom = x;
-    }
-    if (x > heat_.right()) {
-      close();
-      return;
-    }
+  for (const HeatRun& run :
+       heatRow(parametersOf(row)).runs(level(), axis_.startNs(), axis_.endNs())) {
+    const double left = axis_.toX(run.fromStep);
+    drawRun(list, QRectF(left, full.top(), axis_.toX(run.endStep) - left, full.height() - gap),
+            run.badness);
   }
-  x = axis_.toX(sampleStep(steps.size()));
-  close();
 }
 
 void ParameterScene::drawRun(DisplayList& list, const QRectF& rect, std::int16_t badness) const {
   if (badness == HeatPyramid::kUnknown) {
     list.fill(rect, palette_.surface);
     list.hatch(rect, palette_.grid);
+  } else if (badness == kBetweenSamples) {
+    list.fill(rect, mixed(palette_.textMuted, palette_.background, 0.22));
   } else if (badness == HeatPyramid::kEqual) {
     list.fill(rect, mixed(palette_.good, palette_.background, 0.28));
   } else if (badness == HeatPyramid::kNotFinite) {
@@ -343,9 +301,10 @@ void ParameterScene::drawMarks(DisplayList& list) const {
                                           : QStringLiteral("first difference: iteration %1"))
                                .arg(first->step);
       const double width = textWidth(text, FontRole::kSmall) + 12;
-      // Beside the mark where there is room, else on its other side: it must not hide the cell.
+      // Behind the mark where there is room, else before it: it must hide neither the cell nor what
+      // was seen last before it.
       const double left =
-          mark.left() - width - 6 > heat_.left() ? mark.left() - width - 6 : mark.right() + 6;
+          mark.right() + 6 + width <= heat_.right() ? mark.right() + 6 : mark.left() - width - 6;
       const double top = std::clamp(mark.center().y() - 9, heat_.top() - 2,
                                     std::max(heat_.top() - 2, heat_.bottom() - 18));
       drawPlate(list, QRectF(left, top, width, 18), text, palette_.text,
@@ -379,7 +338,10 @@ void ParameterScene::drawPointer(DisplayList& list) const {
       list.outline(rect->adjusted(-1, -1, 1, 1), palette_.hover, 1);
     }
     drawFactCard(list, frame_.size, at, nameOfParameter(facts_, place->parameter), {},
-                 factsOf(facts_, *place), palette_);
+                 heatRow({place->parameter, place->parameter + 1}).isBetween(step)
+                     ? factsBetween(facts_, *place)
+                     : factsOf(facts_, *place),
+                 palette_);
   } else if (const std::size_t strip = stripAt(at); strip < facts_.strips.size() && step >= 0) {
     const auto number = static_cast<std::uint32_t>(step);
     drawFactCard(list, frame_.size, at,
@@ -396,7 +358,7 @@ std::optional<ReplicaPlace> ParameterScene::placeAt(QPointF position) const {
   }
   const auto& steps = facts_.divergence.replicas.steps;
   const double fromStep = axis_.toNs(position.x());
-  if (fromStep < steps.front() || fromStep >= sampleStep(steps.size())) {
+  if (fromStep < steps.front() || fromStep >= stepOfSample(steps, steps.size())) {
     return std::nullopt;
   }
   const auto behindSample = std::upper_bound(steps.begin(), steps.end(), fromStep);
@@ -429,10 +391,11 @@ std::optional<QRectF> ParameterScene::rectOf(const ReplicaPlace& place) const {
   }
   const std::size_t size = std::size_t{1} << level();
   const std::size_t first = place.sample / size * size;
-  const double left = axis_.toX(sampleStep(first));
+  const double left = axis_.toX(stepOfSample(replicas.steps, first));
   // At least 3 px wide and high, or its frame would hide it.
   const double right = std::max(
-      axis_.toX(sampleStep(std::min(first + size, replicas.steps.size()))), left + kNarrowest);
+      axis_.toX(stepOfSample(replicas.steps, std::min(first + size, replicas.steps.size()))),
+      left + kNarrowest);
   const QRectF row = rowRect(rowOf(place.parameter));
   const QRectF rect(left, row.top(), right - left, std::max(row.height(), kNarrowest));
   return rect.intersects(heat_) ? std::optional(rect.intersected(heat_)) : std::nullopt;

@@ -11,6 +11,7 @@
 #include "ui/chart/TimeAxis.h"
 #include "ui/model/SpanFacts.h"
 #include "ui/views/divergence/DivergenceFacts.h"
+#include "ui/views/divergence/HeatRuns.h"
 
 namespace lockstep::ui {
 
@@ -77,12 +78,11 @@ class ParameterScene {
   [[nodiscard]] std::size_t level() const;
   [[nodiscard]] std::size_t stripAt(QPointF position) const;
   [[nodiscard]] QRectF stripPlot(std::size_t strip) const;
-  [[nodiscard]] double sampleStep(std::size_t sample) const;
   /// The parameters that a row stands for: from the first, up to but without the second.
   [[nodiscard]] std::pair<std::size_t, std::size_t> parametersOf(std::size_t row) const;
   [[nodiscard]] std::size_t rowOf(std::size_t parameter) const;
   [[nodiscard]] QRectF rowRect(std::size_t row) const;
-  [[nodiscard]] std::int16_t badnessOf(std::size_t level, std::size_t block, std::size_t row) const;
+  [[nodiscard]] HeatRow heatRow(std::pair<std::size_t, std::size_t> parameters) const;
 
   const DivergenceFacts& facts_;
   const Palette& palette_;
@@ -94,6 +94,9 @@ class ParameterScene {
   QRectF heat_;        // empty: no room, or nothing was sampled
   std::size_t rows_ = 0;
 };
+
+/// Returns what there is to say of the iterations after a sample that is the last equal one.
+std::vector<Fact> factsBetween(const DivergenceFacts& facts, const ReplicaPlace& last);
 
 /// Returns what there is to say of a cell: the parameter, the ranks that differ, hashes and norms.
 std::vector<Fact> factsOf(const DivergenceFacts& facts, const ReplicaPlace& place);

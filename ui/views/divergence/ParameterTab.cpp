@@ -57,7 +57,7 @@ ParameterTab::ParameterTab(QWidget* parent)
   details_->setOpenLinks(false);
   details_->setFrameShape(QFrame::NoFrame);
   below_ = split(Qt::Horizontal, {{tables_, 3}, {details_, 2}});
-  setBelow(below_, {420, 190}, 3);
+  setBelow(below_, {parameters_, findings_, values_}, 0.31);
   shareBelow();
 
   connect(below_, &QSplitter::splitterMoved, this, [this] { sharedByHand_ = true; });

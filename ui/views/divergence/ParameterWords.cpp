@@ -156,10 +156,12 @@ Verdict verdictOf(const DivergenceFacts& facts) {
     verdict.title = QStringLiteral("This run recorded no fingerprints");
     verdict.more =
         facts.observed
-            ? QStringLiteral("Whether the replicas of this job are equal is not known: lockstep record "
-                             "--check-replicas 10 compares them. ")
-            : QStringLiteral("Whether its replicas are equal is not known. Set fingerprint_every = "
-                             "10 under [capture] in the experiment and run it again. ");
+            ? QStringLiteral(
+                  "Whether the replicas of this job are equal is not known: lockstep record "
+                  "--check-replicas 10 compares them. ")
+            : QStringLiteral(
+                  "Whether its replicas are equal is not known. Set fingerprint_every = "
+                  "10 under [capture] in the experiment and run it again. ");
   } else {
     verdict.title = QStringLiteral("There is nothing to compare");
     verdict.more = replicas.ranks.size() < 2
@@ -180,6 +182,18 @@ Verdict verdictOf(const DivergenceFacts& facts) {
 
 QString fingerprintSetting() {
   return QStringLiteral("[capture]\nfingerprint_every = 10\ngradient_check_every = 10\n");
+}
+
+std::vector<Fact> factsBetween(const DivergenceFacts& facts, const ReplicaPlace& last) {
+  const std::vector<std::uint32_t>& steps = facts.divergence.replicas.steps;
+  Facts lines;
+  lines.add("Iterations",
+            QStringLiteral("between samples: equal at %1, %2 at %3")
+                .arg(formatCount(steps[last.sample]),
+                     facts.drifts ? QStringLiteral("apart") : QStringLiteral("no more"),
+                     formatCount(steps[last.sample + 1])));
+  lines.add("Replicas", QStringLiteral("not known: nobody compared them here"));
+  return lines;
 }
 
 std::vector<Fact> factsOf(const DivergenceFacts& facts, const ReplicaPlace& place) {

@@ -57,7 +57,7 @@ SequenceTab::SequenceTab(QWidget* parent)
   keepOwnKeys(groups_);
   fillBar({groups_, first_, previous_, next_, suspectsOnly_, {summary_, 1}});
   summary_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-  setBelow(table_, {300, 150}, 2);
+  setBelow(table_, {table_}, 0.33);
   scrollBar_->hide();
 
   connect(groups_, &QComboBox::activated, this,

@@ -23,7 +23,7 @@ const PhaseFacts& about(analysis::HookPhase phase) {
   static constexpr std::array<PhaseFacts, analysis::kHookPhases> kPhases{
       {{Tone::kEncode, "encode", "The hook makes of the gradients what is sent."},
        {Tone::kNeutral, "queued", "In line for the hook's thread or for a thread of the backend."},
-       {Tone::kWait, "waiting for peers",
+       {Tone::kTransfer, "waiting",
         "A collective of the bucket is open, and the last rank has not come to it."},
        {Tone::kTransfer, "transfer", "All ranks have come: data moves, on the modelled link too."},
        {Tone::kDecode, "decode", "The hook makes gradients of what came."}}};

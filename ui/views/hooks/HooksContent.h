@@ -48,7 +48,7 @@ std::shared_ptr<const HooksContent> makeHooksContent(
 
 /// "bucket 3", "around the step".
 QString bucketTitle(std::uint16_t bucket);
-/// "encode", "waiting for peers"; "all phases" without one.
+/// "encode", "waiting"; "all phases" without one.
 QString phaseTitle(std::optional<analysis::HookPhase> phase);
 /// What happens in a phase, a sentence.
 QString phaseMeaning(analysis::HookPhase phase);

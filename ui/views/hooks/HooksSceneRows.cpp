@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/FlightBar.h"
 #include "ui/chart/Plot.h"
 #include "ui/views/hooks/HookCharts.h"
 #include "ui/views/hooks/HookWords.h"
@@ -16,8 +17,9 @@ using analysis::HookPhase;
 constexpr double kBytesText = 178;
 
 Swatch swatchOf(HookPhase phase, const Palette& palette) {
-  const QColor colour = phaseColour(palette, phase);
-  return phase == HookPhase::kWaiting ? hatched(colour, palette) : Swatch{colour, {}};
+  return phase == HookPhase::kWaiting    ? ui::swatchOf(FlightPart::kWaiting, palette)
+         : phase == HookPhase::kTransfer ? ui::swatchOf(FlightPart::kTransfer, palette)
+                                         : Swatch{phaseColour(palette, phase), {}};
 }
 
 }  // namespace

@@ -90,8 +90,7 @@ void HooksView::buildTable() {
   table_->setColumnHidden(HooksTable::kRun, true);
   table_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 8);
   table_->setColumnWidth(HooksTable::kRun, fontMetrics().horizontalAdvance("B  hierarchical__"));
-  table_->setColumnWidth(HooksTable::kPhase,
-                         fontMetrics().horizontalAdvance("waiting for peers__"));
+  table_->setColumnWidth(HooksTable::kPhase, fontMetrics().horizontalAdvance("all phases__"));
   for (int column = HooksTable::kCount; column < HooksTable::kColumnCount; ++column) {
     table_->setColumnWidth(column, fontMetrics().horizontalAdvance("Collectives____"));
   }

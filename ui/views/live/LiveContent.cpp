@@ -187,9 +187,9 @@ class Figures {
   [[nodiscard]] LiveTile lateRank() const {
     LiveTile tile{QStringLiteral("Late rank"), unknown(), {}, {}, {}};
     tile.definition = QStringLiteral(
-        "The rank that comes later to the collectives than its peers, beyond what chance does, and "
-        "its part of all waiting, in percent, since the warm-up. Of ranks that take turns being "
-        "last none is late, nor is one that was kept from its core.");
+        "The rank that comes later to the collectives than the others, beyond what chance does, "
+        "and its part of all waiting, in percent, since the warm-up. Of ranks that take turns "
+        "being last none is late, nor is one that had no core.");
     if (analysis() != nullptr) {
       const bool any = analysis()->lateRank.has_value();
       const bool waited = sumOf(feed_.within(content_.window, analysis::Course::kWaitsMs)) > 0;

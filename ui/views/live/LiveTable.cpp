@@ -40,7 +40,7 @@ class LiveRows : public ColumnRows {
         median(&analysis::RankAnalysis::overlapPercent), 2);
     add("Exposed ms", "Median of the measured iterations, in ms",
         median(&analysis::RankAnalysis::exposedMs), 3);
-    add("Waiting ms", "For peers, a step: median of the measured iterations, in ms",
+    add("Waiting ms", "For other ranks, a step: median of the measured iterations, in ms",
         median(&analysis::RankAnalysis::waitingMs), 3);
     add("CPU %", "Of the whole process; 100 is one core", of(&LiveRank::cpuPercent), 0);
     add(

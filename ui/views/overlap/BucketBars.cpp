@@ -5,6 +5,7 @@
 
 #include "ui/canvas/TextMetrics.h"
 #include "ui/chart/Card.h"
+#include "ui/chart/FlightBar.h"
 #include "ui/chart/Legend.h"
 #include "ui/chart/Plot.h"
 #include "ui/model/Format.h"
@@ -65,6 +66,11 @@ const BucketSample& BucketBars::sampleOf(std::size_t bar) const {
   return samples[most];
 }
 
+// A narrower bar would be hidden by the mark.
+bool BucketBars::marksExposed() const {
+  return width_ >= 10;
+}
+
 double BucketBars::yOf(double ms) const {
   return std::round(plot_.bottom() - plot_.height() * std::min(1.0, ms / mostMs_));
 }
@@ -121,17 +127,22 @@ void BucketBars::drawBar(DisplayList& list, std::size_t bar) const {
   const BucketSample& sample = sampleOf(bar);
   const double gap = width_ >= 5 ? 1 : 0;
   const double left = plot_.left() + width_ * static_cast<double>(bar);
-  const auto piece = [&](double from, double to, Tone tone) {
-    const double top = yOf(to);
-    list.fill(QRectF(left, top, width_ - gap, yOf(from) - top), palette_.tone(tone));
+  const auto between = [&](double from, double to) {
+    return QRectF(left, yOf(to), width_ - gap, yOf(from) - yOf(to));
   };
   const auto waiting = figureOf(sample, CellFigure::kWaiting);
   const auto duration = figureOf(sample, CellFigure::kDuration);
+  const double exposed = figureOf(sample, CellFigure::kExposed).value_or(0);
   if (waiting && duration) {
-    piece(0, *waiting, Tone::kWait);
-    piece(*waiting, *duration, Tone::kTransfer);
+    drawSwatch(list, between(0, *waiting), swatchOf(FlightPart::kWaiting, palette_), 0);
+    drawSwatch(list, between(*waiting, *duration), swatchOf(FlightPart::kTransfer, palette_), 0);
   } else {
-    piece(0, figureOf(sample, CellFigure::kExposed).value_or(0), Tone::kLink);
+    drawSwatch(list, between(0, exposed), swatchOf(FlightPart::kUndivided, palette_), 0);
+  }
+  if (marksExposed()) {
+    // How much of it, not when; mostly it is the end.
+    const double end = duration.value_or(exposed);
+    markExposed(list, between(std::max(0.0, end - exposed), end), Qt::LeftEdge, palette_);
   }
   if (const auto cost = figureOf(sample, CellFigure::kCost)) {
     list.fill(QRectF(left, yOf(*cost) - 1, width_ - gap, 2), palette_.text);
@@ -148,10 +159,14 @@ void BucketBars::drawWords(DisplayList& list) const {
     title += QStringLiteral("  ·  costs %1 a step").arg(formatMs(*cost.meanMs));
   }
   list.title(QRectF(kMargin, area_.top() + 4, area_.width() - 2 * kMargin, 20), title, palette_);
-  drawLegend(list, QRectF(kMargin, area_.top() + 24, area_.width() - 2 * kMargin, 18),
-             {{{palette_.tone(Tone::kWait), {}, false}, QStringLiteral("waits for the last rank")},
-              {{palette_.tone(Tone::kTransfer), {}, false}, QStringLiteral("transfer")},
-              {{palette_.text, {}, true}, QStringLiteral("cost of it")}},
+  std::vector<LegendEntry> entries{
+      {swatchOf(FlightPart::kWaiting, palette_), QStringLiteral("waiting")},
+      {swatchOf(FlightPart::kTransfer, palette_), QStringLiteral("transfer")}};
+  if (marksExposed()) {
+    entries.push_back(exposedEntry(palette_));
+  }
+  entries.push_back({{palette_.text, {}, true}, QStringLiteral("cost of it")});
+  drawLegend(list, QRectF(kMargin, area_.top() + 24, area_.width() - 2 * kMargin, 18), entries,
              palette_);
 }
 

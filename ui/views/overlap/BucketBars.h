@@ -33,6 +33,7 @@ class BucketBars {
   [[nodiscard]] std::size_t bars() const;
   /// Of the iterations that share a bar the one that costs most.
   [[nodiscard]] const analysis::BucketSample& sampleOf(std::size_t bar) const;
+  [[nodiscard]] bool marksExposed() const;
   [[nodiscard]] double yOf(double ms) const;
   void drawBar(DisplayList& list, std::size_t bar) const;
   void drawWords(DisplayList& list) const;

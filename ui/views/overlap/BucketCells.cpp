@@ -25,7 +25,7 @@ Tone toneOf(CellFigure figure) {
     case CellFigure::kDuration:
       return Tone::kCommunicate;
     case CellFigure::kExposed:
-      return Tone::kLink;
+      return Tone::kUndivided;
     case CellFigure::kCost:
       break;
   }

@@ -39,8 +39,7 @@ const FigureWords& wordsOf(CellFigure figure) {
         "lateness"},
        {"Duration", "From its own arrival to the end, over the bucket's collectives.",
         "collective"},
-       {"Wait for peers", "From its own arrival to the last rank's: it waits for others.",
-        "waiting"},
+       {"Waiting", "From its own arrival to the last rank's.", "waiting"},
        {"Transfer", "From the last rank's arrival to the end: bytes move.", "transfer"}}};
   return kWords[static_cast<std::size_t>(figure)];
 }
@@ -239,6 +238,7 @@ std::shared_ptr<const BucketContent> bucketContent(const AnalysedRun& run,
   auto content = std::make_shared<BucketContent>();
   content->delays = std::move(delays);
   content->firstMeasured = run.analysis.warmUp.firstMeasured;
+  content->headline = overlap_words::headline(run.analysis);
   content->empty = whyEmpty(*content, run);
   const std::vector<BucketCell>& cells = content->delays.cells;
   content->cells.resize(cells.size());

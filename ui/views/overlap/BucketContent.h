@@ -56,6 +56,7 @@ struct BucketContent {
   std::vector<Row> each;    ///< a row a rank
   std::vector<Row> alike;   ///< of many ranks: those unlike the rest, then those that are alike
   std::vector<std::uint64_t> bytes;  ///< of each bucket, by the last layout
+  QString headline;  ///< as OverlapContent has it
   diagnosis::BucketVerdict verdict;
   QString empty;  ///< why there is nothing to show, in a sentence; else empty
   QString note;   ///< what is special about its buckets; mostly empty

@@ -55,12 +55,12 @@ BucketScene::BucketScene(const BucketContent& content, const Palette& palette,
   layOut();
 }
 
-// From the top: headline, notes, numbers of the buckets, cells with the sums under and beside them,
-// legend, and the iterations of one cell.
+// From the top: headline, which bucket costs most, notes, numbers of the buckets, cells with the
+// sums under and beside them, legend, and the iterations of one cell.
 void BucketScene::layOut() {
   const double room = std::max(60.0, frame_.size.width() - 2 * kMargin);
-  headline_ = brokenInto(QString::fromStdString(diagnosis::textOf(content_.verdict)), room,
-                         FontRole::kBold);
+  verdict_ = brokenInto(QString::fromStdString(diagnosis::textOf(content_.verdict)), room,
+                        FontRole::kNormal);
   const bool many = content_.delays.ranks.size() > kFewRanks;
   const QString edges =
       !addsUp(frame_.choice.figure) ? QStringLiteral(" At the edges: the most.")
@@ -78,7 +78,7 @@ void BucketScene::layOut() {
           (content_.note.isEmpty() ? QString() : QStringLiteral(" ") + content_.note),
       room, FontRole::kSmall);
   gutter_ = many ? kGutterOfMany : kGutter;
-  const double top = kTop + kHeadline * static_cast<double>(headline_.size()) +
+  const double top = kTop + kHeadline * static_cast<double>(1 + verdict_.size()) +
                      kNote * static_cast<double>(notes_.size()) + kTitles;
   const double bars = frame_.size.height() >= kBarsFrom && shown_
                           ? std::min(kHighestBars, kBarsShare * frame_.size.height())
@@ -106,7 +106,7 @@ double BucketScene::comfortableHeight(const BucketContent& content) {
   }
   const auto rows = static_cast<double>(std::min(kComfortableRows, content.rows(true).size()));
   const double grid =
-      kTop + kHeadline + 2 * kNote + kTitles + kUsualCell * rows + kEdge + kEdgeGap + kLegend;
+      kTop + 2 * kHeadline + 2 * kNote + kTitles + kUsualCell * rows + kEdge + kEdgeGap + kLegend;
   return std::max(kBarsFrom, grid / (1 - kBarsShare));
 }
 
@@ -210,8 +210,10 @@ void BucketScene::draw(DisplayList& list) const {
 
 void BucketScene::drawHeader(DisplayList& list) const {
   QRectF line(kMargin, kTop, frame_.size.width() - 2 * kMargin, kHeadline);
-  for (const QString& text : headline_) {
-    list.title(line, text, palette_);
+  list.title(line, content_.headline, palette_);
+  line.translate(0, kHeadline);
+  for (const QString& text : verdict_) {
+    list.text(line, text, palette_.text);
     line.translate(0, kHeadline);
   }
   line.setHeight(kNote);

@@ -32,9 +32,10 @@ struct BucketFrame {
   std::optional<QPointF> pointer;
 };
 
-/// Draws rank by bucket, darker where a figure is larger, under a headline that says which bucket
-/// costs most and why; below, the iterations of the selected cell, or else of the one that the
-/// headline names. In two files: `BucketCells.cpp` has the cells and what stands around them.
+/// Draws rank by bucket, darker where a figure is larger, under a headline that says what is hidden
+/// and what is exposed, and a verdict, which bucket costs most and why; below, the iterations of
+/// the selected cell, or else of the one that the verdict names. In two files: `BucketCells.cpp`
+/// has the cells and what stands around them.
 class BucketScene {
  public:
   BucketScene(const BucketContent& content, const Palette& palette, const BucketFrame& frame);
@@ -79,7 +80,7 @@ class BucketScene {
   const BucketFrame frame_;
   const std::vector<BucketContent::Row>& rows_;
   std::optional<BucketPlace> shown_;
-  QStringList headline_;
+  QStringList verdict_;
   QStringList notes_;
   double gutter_ = 0;
   QRectF cells_;  // all of them

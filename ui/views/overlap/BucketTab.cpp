@@ -326,7 +326,7 @@ void BucketTab::pointerDoubleClicked(const PointerInput& input) {
   }
 }
 
-// The headline: a matrix cannot be listened to, and the table has its cells.
+// What stands above it: a matrix cannot be listened to, and the table has its cells.
 void BucketTab::describe() {
   if (content_ == nullptr) {
     canvas_->setAccessibleDescription(tr("Nothing is analysed yet."));
@@ -336,8 +336,8 @@ void BucketTab::describe() {
     canvas_->setAccessibleDescription(content_->empty);
     return;
   }
-  canvas_->setAccessibleDescription(QString::fromStdString(diagnosis::textOf(content_->verdict)) +
-                                    QLatin1Char('.'));
+  canvas_->setAccessibleDescription(QStringLiteral("%1. %2.").arg(
+      content_->headline, QString::fromStdString(diagnosis::textOf(content_->verdict))));
 }
 
 }  // namespace lockstep::ui

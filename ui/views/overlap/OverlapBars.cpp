@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/FlightBar.h"
 #include "ui/chart/Plate.h"
 #include "ui/chart/Ticks.h"
 #include "ui/model/Format.h"
@@ -33,7 +34,9 @@ void OverlapScene::drawHeader(DisplayList& list) const {
   list.fill(header_, palette_.surface);
   list.fill(QRectF(0, header_.bottom() - 1, header_.width(), 1), palette_.gridStrong);
   const double width = header_.width() - 28;
-  list.title(QRectF(14, 6, width, 22), overlap_words::headline(content_), palette_);
+  list.title(QRectF(14, 6, width, 22),
+             frame_.headed ? content_.headline : QStringLiteral("Iteration by iteration"),
+             palette_);
   list.note(QRectF(14, 28, width, 19), overlap_words::medians(content_, frame_.live), palette_);
 }
 
@@ -118,8 +121,10 @@ void OverlapScene::drawWarmUp(DisplayList& list, const Row& row) const {
 
 void OverlapScene::drawBar(DisplayList& list, const Row& row, const Bar& bar) const {
   double below = 0;
+  double unexposed = 0;
   for (int i = 0; i < kOverlapParts; ++i) {
     const auto part = static_cast<OverlapPart>(i);
+    unexposed = part == OverlapPart::kNoCore ? below : unexposed;
     const double bottom = yOf(row, below);
     below += bar.parts[static_cast<std::size_t>(i)];
     const QRectF rect(bar.left, yOf(row, below), bar.right - bar.left, bottom - yOf(row, below));
@@ -131,6 +136,11 @@ void OverlapScene::drawBar(DisplayList& list, const Row& row, const Bar& bar) co
     if (swatch.hatch.isValid()) {
       list.outline(rect, colourOf(part, palette_));
     }
+  }
+  if (below > unexposed && hasRoomForHatches()) {
+    const double top = yOf(row, below);
+    markExposed(list, QRectF(bar.left, top, bar.right - bar.left, yOf(row, unexposed) - top),
+                Qt::LeftEdge, palette_);
   }
   if (below > content_.scaleMs) {  // goes on beyond the top
     const double x = (bar.left + bar.right) / 2;

@@ -12,6 +12,7 @@
 #include "engine/cost/Sample.h"
 #include "engine/diagnosis/UnlikeRanks.h"
 #include "ui/model/ViewState.h"
+#include "ui/views/overlap/OverlapWords.h"
 
 namespace lockstep::ui {
 namespace {
@@ -261,8 +262,7 @@ std::shared_ptr<const OverlapContent> GrowingOverlapContent::finished(
     rank.first = std::exchange(first, first + rank.steps.size());
   }
   content.warmUp = run.analysis.warmUp;
-  content.overlapPercent = run.analysis.overlapPercent;
-  content.exposedMs = run.analysis.exposedMs;
+  content.headline = overlap_words::headline(run.analysis);
   analysis::SortedValues lengths = known.with(std::move(parts.lengths));
   if (lengths.size() == 0) {
     // Only warm-up so far: better an axis for that than none.

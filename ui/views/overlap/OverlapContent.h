@@ -76,8 +76,7 @@ struct OverlapContent {
   std::vector<Example> examples;    ///< what is shown until somebody chooses
   std::vector<analysis::TailReason> reasons;  ///< over all ranks
   analysis::WarmUp warmUp;
-  std::optional<double> overlapPercent;  ///< as RunAnalysis has them
-  std::optional<double> exposedMs;
+  QString headline;    ///< what of the communication is hidden and what is exposed
   double scaleMs = 1;  ///< what fits into a bar's full height: most steps do
   std::uint32_t firstStep = 0;
   std::uint32_t lastStep = 0;

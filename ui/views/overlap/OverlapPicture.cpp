@@ -35,6 +35,7 @@ Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size
   picture.title = titleOfRun(model);
   OverlapFrame frame;
   frame.shown = shown;
+  frame.headed = false;
   frame.size = QSizeF(size.width(), kLeast);
   const OverlapScene rows(*content, palette, frame);
   const int ranks = std::min(

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "ui/chart/FlightBar.h"
+
 namespace lockstep::ui {
 namespace {
 
@@ -37,10 +39,10 @@ const PartFacts& about(OverlapPart part) {
       {{Tone::kForward, false, "computing alone"},
        {Tone::kBackward, true, "computing, communication overlapped"},
        {Tone::kNeutral, false, "other"},
-       {Tone::kFault, true, "exposed: no core to compute on"},
-       {Tone::kWait, true, "exposed: waiting for a rank"},
+       {Tone::kFault, true, "exposed: no core"},
+       {Tone::kTransfer, true, "exposed: waiting"},
        {Tone::kTransfer, false, "exposed: transfer"},
-       {Tone::kLink, false, "exposed: transfer or waiting"}}};
+       {Tone::kUndivided, false, "exposed: waiting or transfer"}}};
   return kParts[static_cast<std::size_t>(part)];
 }
 
@@ -305,14 +307,27 @@ bool OverlapScene::isHatched(OverlapPart part) {
 }
 
 Swatch OverlapScene::swatchOf(OverlapPart part, const Palette& palette) {
+  switch (part) {
+    case OverlapPart::kWaiting:
+      return ui::swatchOf(FlightPart::kWaiting, palette);
+    case OverlapPart::kTransfer:
+      return ui::swatchOf(FlightPart::kTransfer, palette);
+    case OverlapPart::kUndivided:
+      return ui::swatchOf(FlightPart::kUndivided, palette);
+    default:
+      break;
+  }
   const QColor colour = colourOf(part, palette);
   return isHatched(part) ? hatched(colour, palette) : Swatch{colour, {}};
 }
 
+// By the room of all bars, not the pixels of each: one px more of every other would show.
+bool OverlapScene::hasRoomForHatches() const {
+  return stepsPerBar() * pixelsPerStep() >= kHatchedFrom;
+}
+
 Swatch OverlapScene::barSwatchOf(OverlapPart part) const {
-  // By the room of all bars, not the pixels of each: one px more of every other would show.
-  const bool roomy = stepsPerBar() * pixelsPerStep() >= kHatchedFrom;
-  return !isHatched(part) || roomy
+  return !isHatched(part) || hasRoomForHatches()
              ? swatchOf(part, palette_)
              : Swatch{mixed(colourOf(part, palette_), palette_.background, 0.6), {}};
 }

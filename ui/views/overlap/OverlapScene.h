@@ -34,6 +34,7 @@ struct OverlapFrame {
   std::optional<QPointF> pointer{};  ///< shows a card
   std::vector<int> shown{};          ///< ranks that were chosen; empty: none was
   bool live = false;
+  bool headed = true;  ///< with the headline; not where that stands above it already
 };
 
 /// Draws one frame of the overlap view: a bar for each step and rank, cut into its parts, with
@@ -116,6 +117,7 @@ class OverlapScene {
   [[nodiscard]] std::vector<LegendEntry> legendEntries() const;
   /// As bars are filled: where they are too narrow for a hatch, with a tint of the colour.
   [[nodiscard]] Swatch barSwatchOf(OverlapPart part) const;
+  [[nodiscard]] bool hasRoomForHatches() const;
   /// Of a cause with all of its words.
   static double reasonHeight(const analysis::TailReason& reason, double width);
   [[nodiscard]] std::uint32_t stepsPerBar() const;

@@ -241,8 +241,8 @@ Card OverlapScene::stepCard(const Row& row, const Bar& bar) const {
     // Worth a sentence from a twentieth of the step on.
     if (step.idleMs > 0.05 * step.times.stepMs) {
       sentences << QStringLiteral(
-                       "In \"other\", %1 of waiting with nothing in flight: a hook's "
-                       "work, or threads that are not woken.")
+                       "Idle for %1, in \"other\": the step waits for a bucket and "
+                       "nothing is in flight, but a hook works or threads are not woken.")
                        .arg(formatMs(step.idleMs));
     }
     if (!step.tail.empty()) {
@@ -275,7 +275,7 @@ Card OverlapScene::rankCard(const Row& row) {
     add("exposed", of.exposedMs, all.exposedMs, false);
     add("exposed, waiting", of.waitingMs, all.waitingMs, false);
     add("exposed, transfer", of.transferMs, all.transferMs, false);
-    add("waiting, nothing in flight", of.idleMs, all.idleMs, false);
+    add("idle", of.idleMs, all.idleMs, false);
     add("noop bound", of.noopMs, all.noopMs, false);
     add("headroom", of.headroomMs, all.headroomMs, false);
   }

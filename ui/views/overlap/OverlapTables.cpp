@@ -72,11 +72,10 @@ class OverlapSteps : public ContentRows {
     whole("Iteration", "The iteration, counted from 0", times(&StepTimes::step));
     ms("Step ms", "The whole iteration, in ms", times(&StepTimes::stepMs));
     ms("Forward ms", "The forward pass, in ms", times(&StepTimes::forwardMs));
-    ms("Backward ms", "The backward pass with the waits at its end, in ms",
+    ms("Backward ms", "The backward pass with the waits for buckets at its end, in ms",
        times(&StepTimes::backwardMs));
     ms("Optimizer ms", "The optimizer's step, in ms", times(&StepTimes::optimizerMs));
-    ms("In flight ms",
-       "Time in which any collective was under way, waiting for peers included, in ms",
+    ms("In flight ms", "Time in which any collective was under way, waiting included, in ms",
        times(&StepTimes::inFlightMs));
     ms("Overlap ms", "The part of it in which this rank computed, in ms",
        times(&StepTimes::overlapMs));
@@ -169,7 +168,7 @@ class OverlapRanks : public ContentRows {
         of(&RankOverlap::steps));
     ms("Step ms", "Median, in ms, here and in all others", of(&RankOverlap::stepMs));
     ms("Forward ms", "The forward pass", of(&RankOverlap::forwardMs));
-    ms("Backward ms", "The backward pass with its waits", of(&RankOverlap::backwardMs));
+    ms("Backward ms", "The backward pass with its waits for buckets", of(&RankOverlap::backwardMs));
     ms("Optimizer ms", "The optimizer's step", of(&RankOverlap::optimizerMs));
     ms("In flight ms", "Any collective under way", of(&RankOverlap::inFlightMs));
     percent("Overlap %", "Of that, this rank computed", of(&RankOverlap::overlapPercent));

@@ -20,30 +20,30 @@ QString whose(std::optional<int> rank) {
 
 }  // namespace
 
-QString headline(const OverlapContent& content) {
-  if (!content.overlapPercent || !content.exposedMs) {
-    const bool measured = !content.ranks.empty() && content.ranks.front().measured;
+QString headline(const analysis::RunAnalysis& run) {
+  using analysis::RankAnalysis;
+  if (!run.overlapPercent || !run.exposedMs) {
+    const bool measured = !run.ranks.empty() && run.ranks.front().stepMs;
     return measured ? QStringLiteral("Nothing was communicated in the measured iterations")
                     : QStringLiteral("No iteration after the warm-up yet");
   }
   // The least and the most of a figure over the ranks, with their names; one value where the texts
   // agree.
-  const auto spread = [&](std::optional<double> analysis::RankOverlap::*figure, auto text) {
-    const OverlapContent::Rank* least = nullptr;
-    const OverlapContent::Rank* most = nullptr;
-    for (const OverlapContent::Rank& rank : content.ranks) {
-      if (rank.measured && (*rank.measured).*figure) {
-        const double value = *((*rank.measured).*figure);
-        least = least == nullptr || value < *((*least->measured).*figure) ? &rank : least;
-        most = most == nullptr || value > *((*most->measured).*figure) ? &rank : most;
+  const auto spread = [&](std::optional<double> RankAnalysis::*figure, auto text) {
+    const RankAnalysis* least = nullptr;
+    const RankAnalysis* most = nullptr;
+    for (const RankAnalysis& rank : run.ranks) {
+      if (const auto& value = rank.*figure) {
+        least = least == nullptr || *value < *(least->*figure) ? &rank : least;
+        most = most == nullptr || *value > *(most->*figure) ? &rank : most;
       }
     }
     if (least == nullptr) {
       return QString();
     }
     // Compared as texts: 82.31 % and 82.33 % are the same to the reader.
-    const QString low = text(*((*least->measured).*figure));
-    const QString high = text(*((*most->measured).*figure));
+    const QString low = text(*(least->*figure));
+    const QString high = text(*(most->*figure));
     return low == high ? high
                        : QStringLiteral("%1 (rank %2) to %3 (rank %4)")
                              .arg(low)
@@ -52,9 +52,9 @@ QString headline(const OverlapContent& content) {
                              .arg(most->rank);
   };
   return QStringLiteral("Overlap %1 of the time in flight  ·  %2 of communication exposed a step")
-      .arg(spread(&analysis::RankOverlap::overlapPercent,
+      .arg(spread(&RankAnalysis::overlapPercent,
                   [](double percent) { return formatPercent(percent); }),
-           spread(&analysis::RankOverlap::exposedMs, formatMs));
+           spread(&RankAnalysis::exposedMs, formatMs));
 }
 
 QString medians(const OverlapContent& content, bool live) {
@@ -119,7 +119,7 @@ QString verdict(const analysis::RankOverlap& of) {
   } else if (of.coreWaitMs > kWorthASentence * of.stepMs) {
     text += QStringLiteral(
                 "whether that is 10 % or more, from where transfer counts as a bottleneck, cannot "
-                "be told from this run, in which threads waited %1 a step for cores.")
+                "be told from this run, in which threads had no core for %1 a step.")
                 .arg(formatMs(of.coreWaitMs));
   } else {
     text += QStringLiteral(
@@ -161,7 +161,7 @@ QString reasonsTitle(const OverlapContent& content, std::optional<int> rank) {
 }
 
 QString description(const OverlapContent& content) {
-  QStringList parts{headline(content) + QLatin1Char('.'), medians(content, false)};
+  QStringList parts{content.headline + QLatin1Char('.'), medians(content, false)};
   for (const auto& reason : content.reasons) {
     parts << QStringLiteral("%1: %2 a step. %3")
                  .arg(QString::fromStdString(analysis::title(reason.mean)),

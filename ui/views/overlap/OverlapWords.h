@@ -3,13 +3,14 @@
 #include <QString>
 #include <QStringList>
 
+#include "engine/analysis/RunAnalysis.h"
 #include "ui/views/overlap/OverlapContent.h"
 
 /// What the overlap view says in words; all numbers carry their units.
 namespace lockstep::ui::overlap_words {
 
 /// The figures of the whole run in one line.
-QString headline(const OverlapContent& content);
+QString headline(const analysis::RunAnalysis& run);
 /// What they are medians of, and what is left out.
 QString medians(const OverlapContent& content, bool live);
 /// A rank's figures, a line each.

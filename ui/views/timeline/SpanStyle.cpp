@@ -37,7 +37,6 @@ Tone toneOf(const Span& span) {
     case EventKind::kFingerprint:
     case EventKind::kGradientCheck:
     case EventKind::kChecked: return Tone::kCheck;
-    case EventKind::kShaped: return Tone::kLink;
     case EventKind::kFault:
     case EventKind::kOffCore: return Tone::kFault;
     case EventKind::kGradientReady:
@@ -60,6 +59,7 @@ Tone toneOf(const Span& span) {
     case EventKind::kCollectiveQueued:
     case EventKind::kNcclCall:
     case EventKind::kNcclKernel:
+    case EventKind::kShaped:
     case EventKind::kCollective: return Tone::kTransfer;
     default: return Tone::kNeutral;
   }
@@ -74,8 +74,7 @@ QColor colourOf(const Span& span, ColourBy by, const Palette& palette) {
     case ColourBy::kHook:
       return span.role() == LaneRole::kHook ? palette.tone(tone) : palette.tone(Tone::kNeutral);
     case ColourBy::kWait:
-      return tone == Tone::kWait || tone == Tone::kTransfer || tone == Tone::kLink ||
-                     tone == Tone::kCheck || tone == Tone::kFault
+      return tone == Tone::kWait || tone == Tone::kTransfer || tone == Tone::kCheck || tone == Tone::kFault
                  ? palette.tone(tone)
                  : palette.tone(Tone::kNeutral);
   }

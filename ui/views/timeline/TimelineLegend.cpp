@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/trace/Event.h"
+#include "ui/chart/FlightBar.h"
 
 namespace lockstep::ui {
 namespace {
@@ -22,7 +23,7 @@ const std::vector<Entry>& entries() {
   using enum ColourBy;
   static const std::vector<Entry> kEntries{
       {Tone::kFault, "fault", true, {EventKind::kFault}, {kPhase, kWait}},
-      {Tone::kFault, "without a core", false, {EventKind::kOffCore}, {kPhase, kWait}},
+      {Tone::kFault, "no core", false, {EventKind::kOffCore}, {kPhase, kWait}},
       {Tone::kShadow, "out of inputs", true, {EventKind::kJoinShadow}},
       {Tone::kRebuild, "unused parameters", false, {EventKind::kSearchUnused}},
       {Tone::kData, "data", false, {EventKind::kData}},
@@ -37,14 +38,13 @@ const std::vector<Entry>& entries() {
       {Tone::kTransfer,
        "transfer",
        false,
-       {EventKind::kCollective, EventKind::kReplicate, EventKind::kNcclKernel},
+       {EventKind::kCollective, EventKind::kShaped, EventKind::kReplicate, EventKind::kNcclKernel},
        {kPhase, kWait}},
       {Tone::kTransfer,
-       "waits for a late rank",
+       "waiting",
        true,
        {EventKind::kCollective, EventKind::kChecked},
        {kPhase, kWait}},
-      {Tone::kLink, "modelled link", false, {EventKind::kShaped}, {kPhase, kWait}},
       {Tone::kCheck, "check", false, {EventKind::kChecked}, {kPhase, kWait}}};
   return kEntries;
 }
@@ -52,7 +52,7 @@ const std::vector<Entry>& entries() {
 Swatch swatchOf(const Entry& entry, const Palette& palette) {
   const QColor colour = palette.tone(entry.tone);
   return !entry.hatched                  ? Swatch{colour, {}}
-         : entry.tone == Tone::kTransfer ? Swatch{withAlpha(colour, 0.3f), colour}
+         : entry.tone == Tone::kTransfer ? swatchOf(FlightPart::kWaiting, palette)
          : entry.tone == Tone::kFault    ? Swatch{colour, Palette::textOn(colour)}
                                          : Swatch{colour, withAlpha(palette.background, 0.5f)};
 }
@@ -63,7 +63,12 @@ std::vector<LegendEntry> tones(const Palette& palette, const RunModel& model, Co
     const bool held =
         std::ranges::any_of(entry.kinds, [&](EventKind kind) { return model.holds(kind); });
     if (held && std::find(entry.by.begin(), entry.by.end(), by) != entry.by.end()) {
-      chips.push_back({swatchOf(entry, palette), QString::fromLatin1(entry.text)});
+      QString text = QString::fromLatin1(entry.text);
+      // A modelled link goes on with the transfer, in a bar of its own.
+      if (entry.tone == Tone::kTransfer && !entry.hatched && model.holds(EventKind::kShaped)) {
+        text += QStringLiteral(", modelled link too");
+      }
+      chips.push_back({swatchOf(entry, palette), text});
     }
   }
   return chips;

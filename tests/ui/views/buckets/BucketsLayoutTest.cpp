@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/views/buckets/BucketRun.h"
 #include "ui/views/buckets/BucketsScene.h"
@@ -161,6 +164,55 @@ TEST_F(BucketsLayoutTest, TheSceneNamesWhatStandsOutInWords) {
   EXPECT_TRUE(holds(list, QStringLiteral("✚ 1 in another place than on rank 0")));
 }
 
+TEST_F(BucketsLayoutTest, AMarkSaysWhereComputingEnds) {
+  const DisplayList list = drawn();
+  EXPECT_TRUE(holds(list, QStringLiteral("computing ends, last on rank 1")));
+  const BucketsLayout at = layout();
+  const QRgb colour = Palette::of(Theme::kLight).tone(Tone::kBackward).rgba();
+  const auto marks = [&](const QRectF& within, double microseconds) {
+    const double x = at.axis().toX(microseconds * 1e3);
+    return std::ranges::count_if(list.commands(), [&](const DisplayList::Command& command) {
+      return command.op == DisplayList::Op::kFill && command.colour == colour &&
+             within.adjusted(0, -3, 0, 3).contains(command.rect) &&
+             std::abs(command.rect.center().x() - x) < 1;
+    });
+  };
+  for (int bucket = 0; bucket < 3; ++bucket) {
+    EXPECT_EQ(marks(at.strip(bucket, 0), 400), 1) << bucket;
+    EXPECT_EQ(marks(at.strip(bucket, 1), 450), 1) << bucket;
+  }
+  EXPECT_EQ(marks(at.timesColumn(), 450), 4) << "and the line through all of them";
+  BucketsFrame frame;
+  frame.replayNs = 440e3;
+  EXPECT_FALSE(holds(drawn(frame), QStringLiteral("computing ends"))) << "beside other words";
+}
+
+// The backward goes on to 700 and has its last gradient at 400 on rank 0, at 450 on rank 1.
+TEST_F(BucketsLayoutTest, WhatIsExposedOfABucketIsMarkedAndSaid) {
+  test::BucketRun run;
+  for (const int rank : {0, 1}) {
+    run.add(2 * rank, trace::EventKind::kBackward, 1050, 1700, 1);
+  }
+  EXPECT_TRUE(story_->exposedOn(0, 0).empty()) << "what is computed was not recorded";
+  RunModel model;
+  model.applyUpdate(run.update);
+  story_ = BucketStories(model).ofStep(1);
+  EXPECT_EQ(story_->exposedOn(0, 0), (analysis::Intervals{{2400, 2500}}));
+  EXPECT_EQ(story_->exposedOn(1, 0), (analysis::Intervals{{2450, 2500}}));
+  BucketsFrame frame;
+  const BucketsLayout at = layout();
+  frame.pointer = at.strip(0, 0).center();
+  frame.hovered = at.hit(*frame.pointer, OrderAgainst::kBuckets);
+  const DisplayList list = drawn(frame);
+  EXPECT_TRUE(holds(list, QStringLiteral("100 µs of it: nothing was computed meanwhile")));
+  const QRgb colour = Palette::of(Theme::kLight).tone(Tone::kWait).rgba();
+  EXPECT_TRUE(std::ranges::any_of(list.commands(), [&](const DisplayList::Command& command) {
+    return command.op == DisplayList::Op::kFill && command.colour == colour &&
+           std::abs(command.rect.left() - at.axis().toX(400e3)) < 0.01 &&
+           std::abs(command.rect.bottom() - at.strip(0, 0).bottom()) < 0.01;
+  }));
+}
+
 TEST_F(BucketsLayoutTest, TheReplaySaysWhereEachBucketIs) {
   BucketsFrame frame;
   frame.replayNs = 300e3;  // rank 1: bucket 1 ready at 260, bucket 0 not before 360
@@ -168,7 +220,7 @@ TEST_F(BucketsLayoutTest, TheReplaySaysWhereEachBucketIs) {
   EXPECT_TRUE(holds(list, QStringLiteral("filling, 50 %"))) << "bucket 0: on rank 0 only";
   EXPECT_TRUE(holds(list, QStringLiteral("empty"))) << "bucket 2";
   frame.replayNs = 340e3;
-  EXPECT_TRUE(holds(drawn(frame), QStringLiteral("waits for bucket 0"))) << "bucket 1";
+  EXPECT_TRUE(holds(drawn(frame), QStringLiteral("stalled behind b0"))) << "bucket 1";
   frame.replayNs = 650e3;
   const DisplayList later = drawn(frame);
   EXPECT_TRUE(holds(later, QStringLiteral("done")));

@@ -35,8 +35,7 @@ TEST(BucketsPicture, SaysWhatTheBarsMeanAlsoWhereItIsNarrow) {
   model.applyUpdate(test::demoRun());
   for (const int width : {1000, 1400}) {
     const Picture picture = bucketsPicture(model, {width, 700}, Theme::kLight);
-    for (const char* bar :
-         {"fills", "stalled", "queued", "waits for ranks", "transfer", "copy out"}) {
+    for (const char* bar : {"fills", "stalled", "queued", "waiting", "transfer", "exposed", "copy out"}) {
       EXPECT_TRUE(holds(picture, bar)) << bar << " at " << width;
     }
   }

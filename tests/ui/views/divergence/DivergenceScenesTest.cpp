@@ -74,6 +74,28 @@ TEST(ParameterSceneTest, OutlinesTheFirstBadCellHoweverFarItIsFolded) {
   EXPECT_LT(list.commands().size(), 3000u) << "it costs pixels, not samples";
 }
 
+TEST(ParameterSceneTest, BetweenTheLastEqualAndTheFirstUnlikeSampleItIsNotDrawnAsEqual) {
+  const auto facts = test::factsOfRun(test::replicas(8, 3, 5, 1));
+  ParameterFrame frame = whole(*facts);
+  const DisplayList list = drawn(*facts, frame);
+  EXPECT_TRUE(says(list, "between samples, not known"));
+  const ParameterScene scene(*facts, light(), frame);
+  const QRectF last = *scene.rectOf({4, 1});
+  frame.pointer = QPointF(scene.axis().toX(45), last.center().y());
+  EXPECT_TRUE(says(drawn(*facts, frame), "between samples: equal at 40, no more at 50"));
+  EXPECT_TRUE(says(drawn(*facts, frame), "not known: nobody compared them here"));
+  const QColor green = mixed(light().good, light().background, 0.28);
+  for (const DisplayList::Command& command : list.commands()) {
+    const bool ofRow = command.rect.top() >= last.top() && command.rect.bottom() <= last.bottom();
+    if (command.op == DisplayList::Op::kFill && ofRow && command.colour == green.rgba()) {
+      const bool before = command.rect.right() <= scene.axis().toX(41) + 1e-6;
+      EXPECT_TRUE(before || command.rect.left() >= scene.axis().toX(60) - 1e-6);
+    }
+  }
+  EXPECT_FALSE(says(drawn(*test::factsOfRun(test::replicas(8, 3, 99, 0)), whole(*facts)),
+                    "between samples"));
+}
+
 TEST(ParameterSceneTest, FoldsMoreParametersThanPixels) {
   const auto facts = test::factsOfRun(test::replicas(3, 1500, 1, 1234));
   const ParameterFrame frame = whole(*facts, {900, 500});

@@ -6,6 +6,7 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QComboBox>
+#include <QHeaderView>
 #include <QPushButton>
 #include <QScrollBar>
 #include <QSignalSpy>
@@ -96,6 +97,22 @@ TEST_P(DivergenceViewTest, AHealthyRunIsGreenAndItsCallsMatch) {
   EXPECT_FALSE(view_->findChild<QPushButton*>("firstMismatch")->isEnabled());
   EXPECT_TRUE(view_->findChild<QPushButton*>("copyFingerprintSetting")->isHidden());
   EXPECT_TRUE(view_->calls()->canvas()->accessibleDescription().contains("calls match"));
+}
+
+TEST_P(DivergenceViewTest, TheLastRowOfATableInSightIsSeenWhole) {
+  open();
+  for (const auto& [tab, name] : {std::pair(DivergenceView::kParameters, "parameterTable"),
+                                  std::pair(DivergenceView::kCalls, "sequenceTable")}) {
+    show(tab);
+    const auto* table = view_->findChild<QTableView*>(name);
+    const int row = table->verticalHeader()->defaultSectionSize();
+    for (const int height : {613, 700, 851}) {
+      view_->resize(1100, height);
+      EXPECT_TRUE(QTest::qWaitFor(
+          [&] { return table->isVisible() && table->viewport()->height() % row == 0; }, 1000))
+          << name << " at " << height << ": " << table->viewport()->height();
+    }
+  }
 }
 
 TEST_P(DivergenceViewTest, ARunWithoutFingerprintsSaysHowToTurnThemOn) {

@@ -377,10 +377,11 @@ TEST(LiveContentTest, SaysOverWhatEachFigureOfAnEndedRunIs) {
             "not compute: the median over iterations of the rank that has most of it. The overlap "
             "view says why it is there.");
   EXPECT_EQ(content.tile(LiveFigure::kExposed).note, "a step, rank 0");
-  EXPECT_EQ(content.tile(LiveFigure::kLateRank).definition,
-            "The rank that comes later to the collectives than its peers, beyond what chance does, "
-            "and its part of all waiting, in percent, since the warm-up. Of ranks that take turns "
-            "being last none is late, nor is one that was kept from its core.");
+  EXPECT_EQ(
+      content.tile(LiveFigure::kLateRank).definition,
+      "The rank that comes later to the collectives than the others, beyond what chance does, "
+      "and its part of all waiting, in percent, since the warm-up. Of ranks that take turns "
+      "being last none is late, nor is one that had no core.");
   EXPECT_TRUE(content.tile(LiveFigure::kLateRank).note.endsWith(" % of all waiting"));
   EXPECT_TRUE(content.tile(LiveFigure::kThroughput)
                   .definition.startsWith("Training samples a second of all ranks together: steps/s "

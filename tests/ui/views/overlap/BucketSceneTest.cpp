@@ -8,6 +8,7 @@
 #include "engine/diagnosis/Diagnose.h"
 #include "engine/trace/Event.h"
 #include "tests/engine/analysis/HandMadeRun.h"
+#include "tests/ui/views/overlap/HandMadeContent.h"
 #include "ui/views/overlap/OverlapTables.h"
 
 namespace lockstep::ui {
@@ -185,6 +186,19 @@ TEST(BucketSceneTest, TheDarkestCellTheHeadlineAndTheVerdictNameOneBucket) {
   }
 }
 
+TEST(BucketSceneTest, WhatIsHiddenAndWhatIsExposedStandsAboveTheCells) {
+  const AnalysedRun run = test::handMadeRun(12);
+  const auto content = bucketContent(run);
+  EXPECT_EQ(content->headline, overlapContent(run)->headline) << "as above the iterations";
+  const BucketFrame frame = cellFrame();
+  const DisplayList list = cellsDrawn(*content, frame);
+  const auto words = std::ranges::find_if(list.commands(), [&](const auto& command) {
+    return command.op == DisplayList::Op::kText && list.textOf(command) == content->headline;
+  });
+  ASSERT_NE(words, list.commands().end()) << content->headline.toStdString();
+  EXPECT_LT(words->rect.bottom(), BucketScene(*content, lightCells(), frame).rectOf({0, 0}).top());
+}
+
 TEST(BucketSceneTest, WordsOnADarkCellAreWhite) {
   const auto content = cellsOf(bucketsTogether());
   const DisplayList list = cellsDrawn(*content, cellFrame());
@@ -359,10 +373,9 @@ TEST(BucketCellsTest, HasAColumnAFigureForTheFile) {
   for (const TableRows::Column& column : rows->columns()) {
     titles << column.title;
   }
-  EXPECT_EQ(
-      titles.join(", "),
-      "Rank, Bucket, Cost (ms), Exposed (ms), Arrival lateness (ms), Duration (ms), Wait for peers "
-      "(ms), Transfer (ms), Iterations");
+  EXPECT_EQ(titles.join(", "),
+            "Rank, Bucket, Cost (ms), Exposed (ms), Arrival lateness (ms), Duration (ms), Waiting "
+            "(ms), Transfer (ms), Iterations");
   EXPECT_EQ(rows->text(3, 2), "6.000");
   EXPECT_EQ(rows->text(0, 2), "unknown");
 }

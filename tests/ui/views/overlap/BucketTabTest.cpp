@@ -142,8 +142,9 @@ TEST_P(BucketTabTest, FollowsASelectionMadeElsewhere) {
 
 TEST_P(BucketTabTest, TheHeadlineIsSaidToAScreenReaderToo) {
   open();
-  const QString headline = QString::fromStdString(diagnosis::textOf(tab().content()->verdict));
-  EXPECT_TRUE(tab().canvas()->accessibleDescription().startsWith(headline));
+  const QString verdict = QString::fromStdString(diagnosis::textOf(tab().content()->verdict));
+  EXPECT_EQ(tab().canvas()->accessibleDescription(),
+            QStringLiteral("%1. %2.").arg(tab().content()->headline, verdict));
   view_->setRun({});
   EXPECT_EQ(tab().content(), nullptr);
 }

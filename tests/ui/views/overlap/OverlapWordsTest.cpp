@@ -73,7 +73,7 @@ TEST(OverlapWords, SayWhereNobodyCanTellWhetherTransferIsABottleneck) {
   EXPECT_TRUE(
       overlap_words::verdict(rank).contains("whether that is 10 % or more, from where transfer "
                                             "counts as a bottleneck, cannot be told from this run, "
-                                            "in which threads waited 600 µs a step for cores."))
+                                            "in which threads had no core for 600 µs a step."))
       << overlap_words::verdict(rank).toStdString();
 }
 
@@ -102,7 +102,7 @@ TEST(OverlapWords, SayOfARankWithNothingInFlightThatItWouldBeNoFaster) {
 
 TEST(OverlapWords, GiveTheRangeOverTheRanksAndWhatItIsTheMedianOf) {
   const auto content = test::handMadeContent(12);
-  EXPECT_EQ(overlap_words::headline(*content),
+  EXPECT_EQ(content->headline,
             "Overlap 0.0 % (rank 1) to 25.0 % (rank 0) of the time in flight  ·  1.00 ms (rank 1) "
             "to 3.00 ms (rank 0) of communication exposed a step");
   EXPECT_EQ(overlap_words::medians(*content, false),
@@ -133,13 +133,13 @@ TEST(OverlapWords, CountAnIterationThatIsLeftOutOnceHoweverManyRanksDroppedEvent
 }
 
 TEST(OverlapWords, TellARunWithoutCommunicationFromOneThatIsNotMeasuredYet) {
-  OverlapContent content = *test::handMadeContent(12);
-  content.overlapPercent.reset();
-  EXPECT_EQ(overlap_words::headline(content),
-            "Nothing was communicated in the measured iterations");
-  EXPECT_EQ(overlap_words::headline(OverlapContent{}), "No iteration after the warm-up yet");
+  analysis::RunAnalysis run = test::handMadeRun(12).analysis;
+  run.overlapPercent.reset();
+  EXPECT_EQ(overlap_words::headline(run), "Nothing was communicated in the measured iterations");
+  EXPECT_EQ(overlap_words::headline({}), "No iteration after the warm-up yet");
   EXPECT_EQ(overlap_words::reasonsTitle(OverlapContent{}, std::nullopt),
             "No iteration is measured yet (all ranks)");
+  OverlapContent content = *test::handMadeContent(12);
   content.ranks[1].measured.reset();
   content.ranks[1].reasons.clear();
   EXPECT_EQ(overlap_words::reasonsTitle(content, 1), "No iteration is measured yet (rank 1)");
@@ -156,7 +156,7 @@ TEST(OverlapWords, ExplainABarARankAndACauseUnderThePointer) {
   const OverlapScene scene = sceneOf(content, {1200, 600});
   const QString rank = drawn(content, {1200, 600}, scene.rows()[0].label.center());
   EXPECT_TRUE(rank.contains("rank 0: medians (with warm-up)"));
-  EXPECT_TRUE(rank.contains("waiting, nothing in flight"));
+  EXPECT_TRUE(rank.contains("idle"));
   EXPECT_TRUE(rank.contains("A click lists the causes of this rank alone")) << rank.toStdString();
   const QString reason = drawn(content, {1200, 600}, scene.positionOfReason(0));
   EXPECT_TRUE(reason.contains("of the exposed time"));
@@ -169,7 +169,7 @@ TEST(OverlapWords, ExplainABarARankAndACauseUnderThePointer) {
   }
   content.ranks[0].steps = std::move(steps);
   const QString bar = drawn(content, {1200, 600}, scene.positionOf({0, 5}));
-  EXPECT_TRUE(bar.contains("In \"other\", 4.00 ms of waiting with nothing in flight"))
+  EXPECT_TRUE(bar.contains("Idle for 4.00 ms, in \"other\": the step waits for a bucket"))
       << bar.toStdString();
 }
 

@@ -5,6 +5,8 @@
 
 #include "tests/ui/model/Feed.h"
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/FlightBar.h"
+#include "ui/views/timeline/TimelineLegend.h"
 
 namespace lockstep::ui {
 namespace {
@@ -30,6 +32,30 @@ TEST(SpanStyle, GivesEveryKindAColour) {
     span.kind = kind;
     EXPECT_NE(toneOf(span), Tone::kNeutral) << name(kind);
   }
+}
+
+TEST(SpanStyle, AModelledLinkIsTransferAsInAllViews) {
+  Span link;
+  link.kind = EventKind::kShaped;
+  const Palette& palette = Palette::of(Theme::kLight);
+  const QColor transfer = swatchOf(FlightPart::kTransfer, palette).colour;
+  const auto legendOf = [&](bool shaped) {
+    RunModel model;
+    test::Feed feed;
+    feed.span(2, EventKind::kCollective, 10, 20);
+    if (shaped) {
+      feed.span(2, EventKind::kShaped, 20, 30);
+    }
+    model.applyUpdate(feed.take());
+    QStringList texts;
+    for (const LegendEntry& entry : timelineLegend(model, ColourBy::kPhase, palette)) {
+      texts << entry.text;
+    }
+    return texts;
+  };
+  EXPECT_EQ(colourOf(link, ColourBy::kPhase, palette), transfer);
+  EXPECT_EQ(legendOf(true), (QStringList{"transfer, modelled link too", "waiting"}));
+  EXPECT_EQ(legendOf(false), (QStringList{"transfer", "waiting"}));
 }
 
 TEST(SpanStyle, GivesEveryKindALaneAndALabelThatFitsASmallBar) {

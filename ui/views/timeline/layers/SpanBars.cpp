@@ -8,11 +8,11 @@
 #include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/FlightBar.h"
 #include "ui/chart/Plate.h"
 #include "ui/model/Format.h"
 #include "ui/views/timeline/LevelOfDetail.h"
 #include "ui/views/timeline/SpanStyle.h"
-#include "ui/views/timeline/layers/MeetingBar.h"
 
 namespace lockstep::ui {
 namespace {
@@ -91,7 +91,7 @@ bool SpanBars::drawCollective(DisplayList& list, const Span& span, const QRectF&
   const double arrivedX = lastNs <= span.startNs + doubtNs
                               ? body.left()
                               : std::clamp(axis_.toX(lastNs), body.left(), body.right());
-  const MeetingBar drawn = drawMeetingBar(list, body, arrivedX, torn, fill, palette_);
+  const FlightBar drawn = drawFlightBar(list, body, arrivedX, torn, fill, palette_);
   // The text goes to the transfer unless the wait has much more room.
   const bool roomAfter =
       drawn.transfer.width() >= drawn.waiting.width() || drawn.transfer.width() > 90;

@@ -5,11 +5,11 @@
 #include <cmath>
 
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/FlightBar.h"
 #include "ui/chart/Plate.h"
 #include "ui/model/Format.h"
 #include "ui/views/timeline/LevelOfDetail.h"
 #include "ui/views/timeline/SpanStyle.h"
-#include "ui/views/timeline/layers/MeetingBar.h"
 
 namespace lockstep::ui {
 namespace {
@@ -190,7 +190,7 @@ QStringList WorldLayer::drawMeeting(DisplayList& list, const Meeting& meeting,
   const bool torn = isTorn(model_, meeting);
   const double arrivedX =
       std::clamp(axis_.toX(model_.toNs(meeting.lastStart)), body.left(), body.right());
-  const MeetingBar drawn = drawMeetingBar(list, body, arrivedX, torn, fill, palette_);
+  const FlightBar drawn = drawFlightBar(list, body, arrivedX, torn, fill, palette_);
   if (body.width() >= (meeting.count > kFewRanks ? kBoxFrom : kTicksFrom)) {
     drawArrivals(list, meeting, body);
   }
@@ -240,7 +240,7 @@ void WorldLayer::drawArrivals(DisplayList& list, const Meeting& meeting, const Q
   tick(meeting.lastStart, 2, !torn && lastRank ? palette_.warning : palette_.text);
 }
 
-QStringList WorldLayer::drawText(DisplayList& list, const Meeting& meeting, const MeetingBar& bar,
+QStringList WorldLayer::drawText(DisplayList& list, const Meeting& meeting, const FlightBar& bar,
                                  const QColor& ground) const {
   const QString bucket = meeting.bucket == trace::kNoBucket
                              ? QString::fromUtf8(name(trace::operationOf(meeting.detail)).data())

@@ -7,7 +7,7 @@
 
 namespace lockstep::ui {
 
-struct MeetingBar;
+struct FlightBar;
 
 /// The World lane: the collectives of all ranks together, above those of each.
 class WorldLayer : public TimelineLayer {
@@ -30,7 +30,7 @@ class WorldLayer : public TimelineLayer {
   QStringList drawMeeting(DisplayList& list, const Meeting& meeting, const QRectF& bar) const;
   void drawArrivals(DisplayList& list, const Meeting& meeting, const QRectF& body) const;
   /// On the transfer, whose colour is `ground`, or on what waits; returns what is left to be said.
-  QStringList drawText(DisplayList& list, const Meeting& meeting, const MeetingBar& bar,
+  QStringList drawText(DisplayList& list, const Meeting& meeting, const FlightBar& bar,
                        const QColor& ground) const;
   void drawFold(DisplayList& list, const MeetingTable& table, std::size_t first, std::size_t last,
                 const QRectF& rows) const;

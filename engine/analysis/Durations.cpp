@@ -21,7 +21,7 @@ Durations durationsIn(SortedValues ms) {
   durations.p90 = values.quantile(0.90);
   durations.p95 = values.quantile(0.95);
   durations.p99 = values.quantile(0.99);
-  durations.max = values.at(values.size() - 1);
+  durations.max = values.greatest();
   return durations;
 }
 

@@ -42,6 +42,24 @@ Flight flightOf(const CollectiveTimes& collective, const Arrival& arrival) {
   return {&collective, arrival.startTicks, arrival.allThereTicks, arrival.endTicks, 0};
 }
 
+/// By key, each bucket once: of what is told twice the last.
+RankMoments::Buckets bucketByBucket(RankMoments::Buckets moments) {
+  std::ranges::stable_sort(moments, {}, &RankMoments::Buckets::value_type::first);
+  std::size_t count = 0;
+  for (const auto& [key, times] : moments) {
+    if (count == 0 || moments[count - 1].first != key) {
+      moments[count++] = {key, times};
+      continue;
+    }
+    BucketsTime& known = moments[count - 1].second;
+    known.readyTicks = times.readyTicks != 0 ? times.readyTicks : known.readyTicks;
+    known.launchedTicks = times.launchedTicks != 0 ? times.launchedTicks : known.launchedTicks;
+  }
+  moments.resize(count);
+  moments.shrink_to_fit();  // of a whole run they stay
+  return moments;
+}
+
 /// The first entry of a sorted list whose key is at least this.
 template <typename Entries, typename Key>
 auto firstFrom(const Entries& entries, const Key& key) {
@@ -55,13 +73,14 @@ bool RankMoments::wants(EventKind kind) {
 }
 
 void RankMoments::add(const SpanRow& span, Buckets& to) {
-  BucketsTime& times = to[{span.step, span.bucket}];
-  (span.kind == EventKind::kBucketReady ? times.readyTicks : times.launchedTicks) = span.startTicks;
+  const bool ready = span.kind == EventKind::kBucketReady;
+  to.push_back(
+      {{span.step, span.bucket}, {ready ? span.startTicks : 0, ready ? 0 : span.startTicks}});
 }
 
 RankMoments::RankMoments(const Buckets& buckets, const run::Grown<StepTicks>* steps,
                          std::size_t first, double nsPerTick)
-    : buckets_(buckets.begin(), buckets.end()) {
+    : buckets_(bucketByBucket(buckets)) {
   std::map<std::uint32_t, double> waits;
   for (std::size_t i = first; steps != nullptr && i < steps->size(); ++i) {
     waits[(*steps)[i].step] = (*steps)[i].coreWait * nsPerTick / 1e6;
@@ -248,7 +267,8 @@ void FlightPieces::forget(std::uint32_t next, const RunAnalysis& run,
     }
   }
   for (auto& [number, rank] : ranks_) {
-    rank.buckets.erase(rank.buckets.begin(), rank.buckets.lower_bound({firstStep_, 0}));
+    std::erase_if(rank.buckets,
+                  [this](const auto& bucket) { return bucket.first.first < firstStep_; });
   }
 }
 

@@ -38,7 +38,9 @@ struct BucketsTime {
 /// looked at.
 struct RankMoments {
   using BucketKey = std::pair<std::uint32_t, std::uint16_t>;  ///< step, bucket
-  using Buckets = std::map<BucketKey, BucketsTime>;
+  /// Moment by moment as they come, what is not known of a bucket 0. In one list: asked of the heap
+  /// bucket by bucket, they lie among what stays of a run, ever farther apart as it goes on.
+  using Buckets = std::vector<std::pair<BucketKey, BucketsTime>>;
 
   /// Whether spans of this kind say when a bucket was ready or launched.
   static bool wants(trace::EventKind kind);
@@ -59,7 +61,7 @@ struct RankMoments {
   [[nodiscard]] std::optional<double> coreWaitMs(std::uint32_t step) const;
 
  private:
-  std::vector<std::pair<BucketKey, BucketsTime>> buckets_;   // by key
+  Buckets buckets_;                                          // by key, each bucket once
   std::vector<std::pair<std::uint32_t, double>> coreWaits_;  // by step
 };
 

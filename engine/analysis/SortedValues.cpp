@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <numeric>
+#include <ranges>
 
 #include "engine/base/Check.h"
 
@@ -12,7 +14,11 @@ namespace {
 
 constexpr std::size_t kShorter = 8;  // so many times, a run than the one before
 constexpr std::size_t kPicked = 48;
-constexpr std::size_t kNear = 64;  // so many values, a mark and its quantile
+// Of a mark: so many values of each run are near on either side, so far its quantile stays from
+// both ends of what is near, and so many these become at most.
+constexpr std::size_t kNear = 32;
+constexpr std::size_t kMargin = 12;
+constexpr std::size_t kMostNear = 512;
 
 /// The first of sorted values of which it is not so, which it is of those before it. Costs what the
 /// way from `near` to it does.
@@ -147,10 +153,73 @@ class Stretches {
 
 SortedValues SortedValues::marking(std::initializer_list<double> parts) {
   LOCKSTEP_CHECK(parts.size() <= kMostMarks, "{} quantiles are to be marked", parts.size());
-  SortedValues none;
-  none.marks_ = parts.size();
-  std::ranges::copy(parts, none.parts_.begin());
-  return none;
+  static const auto kNone = std::make_shared<const std::vector<double>>();
+  auto kept = std::make_shared<Kept>();
+  for (const double part : parts) {
+    kept->marks.push_back({part, 0, 0, kNone});
+  }
+  return SortedValues(std::move(kept));
+}
+
+std::size_t SortedValues::Mark::indexAmong(std::size_t size) const {
+  return static_cast<std::size_t>(part * static_cast<double>(size - 1));
+}
+
+// What equals the first or the last of them need not be near: it comes before, or after. Where all
+// of them are equal, it may come on either side, and does so that the quantile stays where it is.
+void SortedValues::Mark::take(const std::vector<double>& sorted) {
+  if (near->empty()) {
+    return;
+  }
+  const auto countOf = [](auto from, auto to) { return static_cast<std::size_t>(to - from); };
+  if (near->front() == near->back()) {
+    const auto equal = std::ranges::equal_range(sorted, near->front());
+    before += countOf(sorted.begin(), equal.begin()) +
+              static_cast<std::size_t>(part * static_cast<double>(equal.size()));
+    return;
+  }
+  const auto from = std::ranges::upper_bound(sorted, near->front());
+  const auto to = std::lower_bound(from, sorted.end(), near->back());
+  before += countOf(sorted.begin(), from);
+  if (from != to) {
+    std::vector<double> both;
+    both.reserve(near->size() + countOf(from, to));
+    std::merge(near->begin(), near->end(), from, to, std::back_inserter(both));
+    near = std::make_shared<const std::vector<double>>(std::move(both));
+  }
+}
+
+bool SortedValues::Mark::isFar(std::size_t size) const {
+  const std::size_t index = indexAmong(size);
+  const std::size_t end = before + near->size();
+  return near->size() > kMostNear || (before > 0 && index < before + kMargin) ||
+         (end < size && index + kMargin >= end);
+}
+
+std::optional<SortedValues::Pair> SortedValues::Mark::pairAt(
+    std::size_t index, std::size_t size, const std::vector<double>& more) const {
+  if (index < before || index >= before + near->size() + more.size()) {
+    return std::nullopt;
+  }
+  // Of the values before it that are near or are `more`, so many are of `more`.
+  const std::size_t place = index - before;
+  std::size_t ofMore = *std::ranges::partition_point(
+      std::views::iota(place - std::min(place, near->size()), std::min(place, more.size())),
+      [&](std::size_t taken) { return more[taken] < (*near)[place - taken - 1]; });
+  std::size_t ofNear = place - ofMore;
+  const auto next = [&]() -> std::optional<double> {
+    const bool some = ofMore < more.size();
+    if (ofNear < near->size() && (!some || (*near)[ofNear] <= more[ofMore])) {
+      return (*near)[ofNear++];
+    }
+    return some ? std::optional(more[ofMore++]) : std::nullopt;
+  };
+  const auto first = next();
+  const auto second = next();
+  // Beyond the ends of what is near others come between those that are `more`.
+  const bool low = before == 0 || (first && *first >= near->front());
+  const bool high = before + near->size() == size || (second && *second <= near->back());
+  return first && low && high ? std::optional(Pair(*first, second.value_or(*first))) : std::nullopt;
 }
 
 void SortedValues::addApart(std::vector<double> values) {
@@ -159,73 +228,126 @@ void SortedValues::addApart(std::vector<double> values) {
   }
   sum_ = std::accumulate(values.begin(), values.end(), sum_);
   std::sort(values.begin(), values.end());
+  greatest_ = size_ == 0 ? values.back() : std::max(greatest_, values.back());
   size_ += values.size();
   Run run;
-  for (std::size_t mark = 0; mark < marks_; ++mark) {
-    run.below[mark] = static_cast<std::uint32_t>(std::ranges::lower_bound(values, values_[mark]) -
-                                                 values.begin());
+  for (std::size_t mark = 0; mark < kept_->marks.size(); ++mark) {
+    run.below[mark] = static_cast<std::size_t>(
+        std::ranges::lower_bound(values, kept_->marks[mark].value) - values.begin());
   }
   run.values = std::make_shared<const std::vector<double>>(std::move(values));
-  runs_.push_back(std::move(run));
+  apart_.push_back(std::move(run));
 }
 
 void SortedValues::add(std::vector<double> values) {
   addApart(std::move(values));
-  while (runs_.size() > 1 &&
-         kShorter * runs_.back().values->size() > runs_[runs_.size() - 2].values->size()) {
-    mergeLast();
+  if (apart_.empty()) {
+    return;
   }
-  keepMarks();
+  auto kept = std::make_shared<Kept>(*kept_);
+  for (Run& run : apart_) {
+    for (Mark& mark : kept->marks) {
+      mark.take(*run.values);
+    }
+    kept->runs.push_back(std::move(run));
+    while (kept->runs.size() > 1 && kShorter * kept->runs.back().values->size() >
+                                        kept->runs[kept->runs.size() - 2].values->size()) {
+      mergeLast(*kept);
+    }
+  }
+  apart_.clear();
+  kept->size = size_;
+  kept_ = kept;
+  for (std::size_t mark = 0; mark < kept->marks.size(); ++mark) {
+    if (kept->marks[mark].isFar(size_)) {
+      setMark(*kept, mark, searchedAt(kept->marks[mark].indexAmong(size_)).first);
+    }
+  }
 }
 
-void SortedValues::mergeLast() {
-  const Run last = std::move(runs_.back());
-  runs_.pop_back();
-  Run& before = runs_.back();
+void SortedValues::mergeLast(Kept& kept) {
+  const Run last = std::move(kept.runs.back());
+  kept.runs.pop_back();
+  Run& before = kept.runs.back();
   std::vector<double> both;
   both.reserve(before.values->size() + last.values->size());
   std::ranges::merge(*before.values, *last.values, std::back_inserter(both));
   before.values = std::make_shared<const std::vector<double>>(std::move(both));
-  for (std::size_t mark = 0; mark < marks_; ++mark) {
+  for (std::size_t mark = 0; mark < kept.marks.size(); ++mark) {
     before.below[mark] += last.below[mark];
   }
 }
 
-void SortedValues::keepMarks() {
-  for (std::size_t mark = 0; size_ > 0 && mark < marks_; ++mark) {
-    std::size_t below = 0;
-    for (const Run& run : runs_) {
-      below += run.below[mark];
-    }
-    const std::size_t index = indexOf(mark);
-    if (!others_ && std::max(below, index) - std::min(below, index) <= kNear) {
-      continue;
-    }
-    const double value = values_[mark] = pairAt(index).first;
-    for (Run& run : runs_) {
-      const double* begin = run.values->data();
-      const double* at = placeFrom(begin + run.below[mark], begin, begin + run.values->size(),
-                                   [value](double other) { return other < value; });
-      run.below[mark] = static_cast<std::uint32_t>(at - begin);
-    }
+// All runs are divided so that as many values are before as before the quantile; of those that
+// equal it, the first runs have theirs before. What is near reaches on either side as far as the
+// neighbours of that place do in the run that has the closest ones: there all runs have theirs.
+void SortedValues::setMark(Kept& kept, std::size_t number, double value) {
+  struct Neighbours {
+    const double *from, *divided, *to;
+  };
+  Mark& mark = kept.marks[number];
+  mark.value = value;
+  mark.before = mark.indexAmong(kept.size);
+  std::size_t equal = mark.before;  // of those before, how many equal it
+  for (Run& run : kept.runs) {
+    const double* begin = run.values->data();
+    const double* at =
+        placeFrom(begin + std::min(run.below[number], run.values->size()), begin,
+                  begin + run.values->size(), [value](double other) { return other < value; });
+    run.below[number] = static_cast<std::size_t>(at - begin);
+    equal -= run.below[number];
   }
-  others_ = false;
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+  std::vector<Neighbours> all;
+  for (const Run& run : kept.runs) {
+    const double* begin = run.values->data();
+    const double* end = begin + run.values->size();
+    const double* divided = begin + run.below[number];
+    const auto equals = static_cast<std::size_t>(
+        placeFrom(divided, divided, end, [value](double other) { return other <= value; }) -
+        divided);
+    divided += std::min(equal, equals);
+    equal -= std::min(equal, equals);
+    const Neighbours of{divided - std::min<std::ptrdiff_t>(kNear, divided - begin), divided,
+                        divided + std::min<std::ptrdiff_t>(kNear, end - divided)};
+    least = of.from == begin ? least : std::max(least, *of.from);
+    most = of.to == end ? most : std::min(most, *(of.to - 1));
+    all.push_back(of);
+  }
+  std::vector<double> near;
+  for (const Neighbours& of : all) {
+    const double* from = std::lower_bound(of.from, of.divided, least);
+    near.insert(near.end(), from, std::upper_bound(of.divided, of.to, most));
+    mark.before -= static_cast<std::size_t>(of.divided - from);
+  }
+  std::ranges::sort(near);
+  mark.near = std::make_shared<const std::vector<double>>(std::move(near));
+  kept.searches += 1;
 }
 
 void SortedValues::add(const SortedValues& other) {
+  if (other.size_ == 0) {
+    return;
+  }
   // Where they are divided by marks of the same parts, as those of ranks are, searches may begin
   // there.
-  const bool alike = parts_ == other.parts_ && marks_ == other.marks_;
-  for (Run run : other.runs_) {
-    for (std::size_t mark = 0; !alike && mark < marks_; ++mark) {
-      run.below[mark] =
-          static_cast<std::uint32_t>(parts_[mark] * static_cast<double>(run.values->size()));
-    }
-    runs_.push_back(std::move(run));
+  const bool alike =
+      std::ranges::equal(kept_->marks, other.kept_->marks, {}, &Mark::part, &Mark::part);
+  if (size_ == 0 && alike) {
+    *this = other;
+    return;
   }
+  other.eachRun([&](Run run) {
+    for (std::size_t mark = 0; !alike && mark < kept_->marks.size(); ++mark) {
+      run.below[mark] = static_cast<std::size_t>(kept_->marks[mark].part *
+                                                 static_cast<double>(run.values->size()));
+    }
+    apart_.push_back(std::move(run));
+  });
+  greatest_ = size_ == 0 ? other.greatest_ : std::max(greatest_, other.greatest_);
   size_ += other.size_;
   sum_ += other.sum_;
-  others_ = true;
 }
 
 SortedValues SortedValues::with(std::vector<double> more) const {
@@ -234,21 +356,34 @@ SortedValues SortedValues::with(std::vector<double> more) const {
   return all;
 }
 
-std::size_t SortedValues::indexOf(std::size_t mark) const {
-  return static_cast<std::size_t>(parts_[mark] * static_cast<double>(size_ - 1));
-}
-
 std::optional<std::size_t> SortedValues::markNear(std::size_t index) const {
   std::optional<std::size_t> nearest;
   std::size_t least = size_ / 16 + 1;
-  for (std::size_t mark = 0; mark < marks_; ++mark) {
-    const std::size_t of = indexOf(mark);
+  for (std::size_t mark = 0; mark < kept_->marks.size(); ++mark) {
+    const std::size_t of = kept_->marks[mark].indexAmong(size_);
     if (const std::size_t away = std::max(of, index) - std::min(of, index); away < least) {
       nearest = mark;
       least = away;
     }
   }
   return nearest;
+}
+
+SortedValues::Pair SortedValues::pairAt(std::size_t index) const {
+  const std::optional<Pair> marked = markedAt(index);
+  return marked ? *marked : searchedAt(index);
+}
+
+std::optional<SortedValues::Pair> SortedValues::markedAt(std::size_t index) const {
+  static const std::vector<double> kNone;
+  std::optional<Pair> found;
+  if (apart_.size() < 2) {  // those of others are too many to look at
+    const std::vector<double>& more = apart_.empty() ? kNone : *apart_.front().values;
+    for (std::size_t mark = 0; !found && mark < kept_->marks.size(); ++mark) {
+      found = kept_->marks[mark].pairAt(index, kept_->size, more);
+    }
+  }
+  return found;
 }
 
 // In each run a stretch is left in which the value may be: what is before it comes before the
@@ -258,28 +393,20 @@ std::optional<std::size_t> SortedValues::markNear(std::size_t index) const {
 // into all; a little above and a little below that place two values soon leave but as many as
 // chance moves it by. The middle of the stretch in turn leaves at most half of it, whatever the
 // runs are. Of a handful it is picked.
-std::pair<double, double> SortedValues::pairAt(std::size_t index) const {
+SortedValues::Pair SortedValues::searchedAt(std::size_t index) const {
   const std::optional<std::size_t> mark = markNear(index);
   const double part = static_cast<double>(index) / static_cast<double>(size_);
   Stretches stretches(index);
-  for (const Run& run : runs_) {
+  eachRun([&](const Run& run) {
     const auto alike = static_cast<std::size_t>(part * static_cast<double>(run.values->size()));
     stretches.add(*run.values, mark ? run.below[*mark] : alike);
-  }
+  });
   for (int turn = 0; stretches.left() > kPicked; ++turn) {
     if (const auto found = stretches.divide(turn)) {
       return *found;
     }
   }
   return stretches.pick();
-}
-
-double SortedValues::at(std::size_t index) const {
-  if (index + 1 < size_) {
-    return pairAt(index).first;
-  }
-  const auto last = [](const Run& run) { return run.values->back(); };
-  return last(*std::ranges::max_element(runs_, {}, last));
 }
 
 std::optional<double> SortedValues::median() const {
@@ -301,6 +428,11 @@ double SortedValues::quantile(double part) const {
   const auto below = static_cast<std::size_t>(place);
   const auto [low, high] = pairAt(below);
   return low + (high - low) * (place - static_cast<double>(below));
+}
+
+bool SortedValues::isMarked(double part) const {
+  return size_ > 0 &&
+         markedAt(static_cast<std::size_t>(part * static_cast<double>(size_ - 1))).has_value();
 }
 
 }  // namespace lockstep::analysis

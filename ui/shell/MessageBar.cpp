@@ -2,6 +2,8 @@
 
 #include <QPainter>
 #include <QPushButton>
+#include <algorithm>
+#include <utility>
 
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/Labels.h"
@@ -30,7 +32,7 @@ Glyph glyphOf(MessageBar::Kind kind) {
 // A strip with a band of the kind's colour at its left.
 class Message : public QWidget {
  public:
-  Message(MessageBar::Kind kind, const QString& text) : kind_(kind), label_(wrapped(text)) {
+  explicit Message(MessageBar::Kind kind) : kind_(kind), label_(wrapped()) {
     label_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     // A wrapping label asks for a square-ish place; here its width decides.
     QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Minimum);
@@ -39,6 +41,20 @@ class Message : public QWidget {
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Minimum);
   }
   [[nodiscard]] QLabel* label() const { return label_; }
+  void say(const QString& text) {
+    label_->setText(text);
+    setAccessibleName(text);
+  }
+  void setButtons(std::vector<MessageBar::Button> buttons) { buttons_ = std::move(buttons); }
+  [[nodiscard]] bool offers(const std::vector<MessageBar::Button>& buttons) const {
+    return std::ranges::equal(buttons, buttons_, {}, &MessageBar::Button::text,
+                              &MessageBar::Button::text);
+  }
+  void press(std::size_t button) const {
+    const std::function<void()> act = buttons_[button].act;  // it may say something else here
+    act();
+  }
+  [[nodiscard]] MessageBar::Kind kind() const { return kind_; }
 
  protected:
   void paintEvent(QPaintEvent* /*event*/) override {
@@ -54,6 +70,7 @@ class Message : public QWidget {
 
  private:
   MessageBar::Kind kind_;
+  std::vector<MessageBar::Button> buttons_;
   QLabel* label_;
 };
 
@@ -66,22 +83,31 @@ MessageBar::MessageBar(QWidget* parent) : QWidget(parent), layout_(new QVBoxLayo
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Maximum);
 }
 
+// How far something is comes again and again. The message and its buttons stay meanwhile: a press
+// of one that went before it was let go would be lost, and whoever has come to it with the keys.
 void MessageBar::show(const QString& key, Kind kind, const QString& text,
                       std::vector<Button> buttons) {
+  auto* shown = dynamic_cast<Message*>(find(key));
+  if (shown != nullptr && kind == Kind::kInfo && shown->kind() == kind && shown->offers(buttons)) {
+    shown->setButtons(std::move(buttons));
+    shown->say(text);
+    return;
+  }
   dismiss(key);
-  auto* message = new Message(kind, text);
+  auto* message = new Message(kind);
   message->setObjectName(key);
-  message->setAccessibleName(text);
+  message->say(text);
   auto* mark = new QLabel;
   mark->setPixmap(icon(glyphOf(kind)).pixmap(QSize(16, 16)));
   auto* row = inRow({mark, {message->label(), 1}}, 10);
   fill(message, row, {14, 6, 8, 6});
-  for (Button& button : buttons) {
-    auto* push = new QPushButton(button.text);
+  for (std::size_t i = 0; i < buttons.size(); ++i) {
+    auto* push = new QPushButton(buttons[i].text);
     push->setAutoDefault(true);
-    connect(push, &QPushButton::clicked, this, [act = std::move(button.act)] { act(); });
+    connect(push, &QPushButton::clicked, message, [message, i] { message->press(i); });
     row->addWidget(push);
   }
+  message->setButtons(std::move(buttons));
   auto* close = toolButton(QStringLiteral("✕"), tr("Close this message"), "");
   close->setAutoRaise(true);
   close->setAccessibleName(tr("Close this message"));
@@ -91,17 +117,20 @@ void MessageBar::show(const QString& key, Kind kind, const QString& text,
   unfold(message);
 }
 
-void MessageBar::dismiss(const QString& key) {
-  for (QObject* child : children()) {
-    auto* message = qobject_cast<QWidget*>(child);
-    if (message != nullptr && message->objectName() == key) {
-      layout_->removeWidget(message);
-      // A child until it is deleted; without the name the next message of this key does not find
-      // it.
-      message->setObjectName(QString());
-      message->hide();
-      message->deleteLater();  // it may be its own button that asks
+QWidget* MessageBar::find(const QString& key) const {
+  for (int i = 0; i < layout_->count(); ++i) {
+    if (QWidget* message = layout_->itemAt(i)->widget(); message->objectName() == key) {
+      return message;
     }
+  }
+  return nullptr;
+}
+
+void MessageBar::dismiss(const QString& key) {
+  if (QWidget* message = find(key)) {
+    layout_->removeWidget(message);
+    message->hide();
+    message->deleteLater();  // it may be its own button that asks
   }
 }
 
@@ -109,15 +138,6 @@ void MessageBar::dismissAll() {
   for (int i = layout_->count(); i-- > 0;) {
     dismiss(layout_->itemAt(i)->widget()->objectName());
   }
-}
-
-bool MessageBar::shows(const QString& key) const {
-  for (int i = 0; i < layout_->count(); ++i) {
-    if (layout_->itemAt(i)->widget()->objectName() == key) {
-      return true;
-    }
-  }
-  return false;
 }
 
 QStringList MessageBar::texts() const {

@@ -23,16 +23,21 @@ class MessageBar : public QWidget {
 
   explicit MessageBar(QWidget* parent = nullptr);
 
-  /// Shows a message in the place of the one with the same `key`; an error above all others.
+  /// Shows a message in the place of the one with the same `key`; an error above all others. One
+  /// that tells how far something is stays as it is, but for its text, while its buttons have the
+  /// same names.
   void show(const QString& key, Kind kind, const QString& text, std::vector<Button> buttons = {});
   void dismiss(const QString& key);
   void dismissAll();
-  [[nodiscard]] bool shows(const QString& key) const;
+  [[nodiscard]] bool shows(const QString& key) const { return find(key) != nullptr; }
 
   /// Texts shown now, from the top.
   [[nodiscard]] QStringList texts() const;
 
  private:
+  /// Null where it is not shown.
+  [[nodiscard]] QWidget* find(const QString& key) const;
+
   QVBoxLayout* layout_ = nullptr;
 };
 

@@ -105,6 +105,65 @@ TEST(SortedValuesTest, AreFoundFromTheMarksWhereverTheseHaveCome) {
   }
 }
 
+TEST(SortedValuesTest, AQuantileThatIsAskedAgainAndAgainIsToldWithoutTheRuns) {
+  std::mt19937 random(17);
+  const auto valuesOf = [&](std::size_t count, unsigned most) {
+    std::vector<double> values(count);
+    for (double& value : values) {
+      value = static_cast<double>(random() % most);
+    }
+    return values;
+  };
+  // Of one sort, and of many that are equal.
+  for (const unsigned most : {1'000'000u, 3u}) {
+    SortedValues growing = SortedValues::marking({0.5, 0.95});
+    std::size_t unmarked = 0;
+    std::size_t searchesOfFirst = 0;
+    constexpr int kRounds = 1'000;
+    for (int round = 0; round < kRounds; ++round) {
+      growing.add(valuesOf(40, most));
+      const SortedValues all = growing.with(valuesOf(80, most));
+      unmarked += all.isMarked(0.5) ? 0 : 1;
+      unmarked += all.isMarked(0.95) ? 0 : 1;
+      searchesOfFirst = round < kRounds / 2 ? growing.searches() : searchesOfFirst;
+    }
+    EXPECT_LT(unmarked, kRounds / 50);
+    EXPECT_LT(growing.searches() - searchesOfFirst, kRounds / 10) << "of so many in each half";
+  }
+}
+
+TEST(SortedValuesTest, AreFoundBesideTheMarksByWhatOnlyACopyHas) {
+  std::mt19937 random(23);
+  for (const unsigned most : {1u, 5u, 100'000u}) {
+    SortedValues growing = SortedValues::marking({0.5, 0.9});
+    std::vector<double> all;
+    for (int round = 0; round < 60; ++round) {
+      std::vector<double> more(round == 0 ? 1'000 : 25);
+      for (double& value : more) {
+        value = static_cast<double>(random() % most);
+      }
+      all.insert(all.end(), more.begin(), more.end());
+      growing.add(std::move(more));
+      // Below all, above all, around a quantile, and so many that it is far from its mark.
+      for (const double of : {-1e9, 1e9, growing.quantile(0.5), growing.quantile(0.9)}) {
+        for (const std::size_t count : {1u, 60u, 300u}) {
+          std::vector<double> own(count, of);
+          own.front() += 0.25;
+          std::vector<double> sorted = all;
+          sorted.insert(sorted.end(), own.begin(), own.end());
+          std::ranges::sort(sorted);
+          const SortedValues copy = growing.with(std::move(own));
+          for (const double part : {0.0, 0.5, 0.9, 1.0}) {
+            ASSERT_EQ(copy.quantile(part), cost::sortedQuantile(sorted, part)) << of << ' ' << part;
+          }
+          ASSERT_EQ(copy.median(), cost::median(sorted));
+          ASSERT_EQ(copy.greatest(), sorted.back());
+        }
+      }
+    }
+  }
+}
+
 TEST(SortedValuesTest, OfSeveralAreThoseOfAll) {
   SortedValues a;
   SortedValues b;
@@ -114,6 +173,11 @@ TEST(SortedValuesTest, OfSeveralAreThoseOfAll) {
   EXPECT_EQ(b.size(), 5u);
   EXPECT_EQ(b.median(), 2);
   EXPECT_EQ(b.sum(), 16);
+  EXPECT_EQ(b.greatest(), 10);
+  SortedValues negative;
+  negative.add({-3, -1});
+  negative.add(SortedValues());
+  EXPECT_EQ(negative.greatest(), -1);
   EXPECT_EQ(SortedValues().median(), std::nullopt);
   EXPECT_EQ(SortedValues().quantile(0.5), 0);
 }

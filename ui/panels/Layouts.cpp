@@ -1,6 +1,9 @@
 #include "ui/panels/Layouts.h"
 
+#include <QScreen>
 #include <QScrollArea>
+#include <QScrollBar>
+#include <QStyle>
 
 namespace lockstep::ui {
 namespace {
@@ -11,6 +14,28 @@ Layout* laidOut(std::initializer_list<Part> parts, int spacing) {
   layout->setSpacing(spacing);
   add(*layout, parts);
   return layout;
+}
+
+/// As large as what it holds, where QScrollArea asks for a few lines.
+class RoomyArea : public QScrollArea {
+ public:
+  [[nodiscard]] QSize sizeHint() const override {
+    const QSize wish = widget()->sizeHint();
+    const int high = widget()->heightForWidth(wish.width());
+    return {wish.width(), high < 0 ? wish.height() : high};
+  }
+  [[nodiscard]] QSize minimumSizeHint() const override {
+    constexpr int kLeastLines = 4;
+    const int bar = verticalScrollBar()->sizeHint().width();
+    return {widget()->minimumSizeHint().width() + bar, kLeastLines * fontMetrics().lineSpacing()};
+  }
+};
+
+QWidget* scrolledIn(QScrollArea* area, QWidget* widget) {
+  area->setFrameShape(QFrame::NoFrame);
+  area->setWidgetResizable(true);
+  area->setWidget(widget);
+  return area;
 }
 
 }  // namespace
@@ -50,11 +75,18 @@ QWidget* fill(QWidget* widget, QLayout* layout, const QMargins& margins) {
 }
 
 QWidget* scrolled(QWidget* widget) {
-  auto* area = new QScrollArea;
-  area->setFrameShape(QFrame::NoFrame);
-  area->setWidgetResizable(true);
-  area->setWidget(widget);
+  return scrolledIn(new QScrollArea, widget);
+}
+
+QWidget* scrolledAtNeed(QWidget* widget) {
+  QWidget* area = scrolledIn(new RoomyArea, widget);
+  area->setFocusPolicy(Qt::NoFocus);
   return area;
+}
+
+void resizeWithinScreen(QWidget& window, const QSize& wish) {
+  const int title = window.style()->pixelMetric(QStyle::PM_TitleBarHeight, nullptr, &window);
+  window.resize(wish.boundedTo(window.screen()->availableSize() - QSize(0, title)));
 }
 
 }  // namespace lockstep::ui

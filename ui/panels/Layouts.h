@@ -35,5 +35,11 @@ void add(QBoxLayout& layout, std::initializer_list<Part> parts);
 QWidget* fill(QWidget* widget, QLayout* layout, const QMargins& margins = {});
 /// Returns a frameless area that scrolls a widget which may be higher than its place.
 QWidget* scrolled(QWidget* widget);
+/// The same for what a dialog holds: it has the room that it takes, and is scrolled only where a
+/// screen has less.
+QWidget* scrolledAtNeed(QWidget* widget);
+
+/// Sizes a window that is not shown yet as is wished, within its screen.
+void resizeWithinScreen(QWidget& window, const QSize& wish);
 
 }  // namespace lockstep::ui

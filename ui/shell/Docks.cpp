@@ -2,11 +2,12 @@
 
 #include <QCoreApplication>
 #include <QDockWidget>
-#include <QGuiApplication>
+#include <QLayout>
 #include <QMainWindow>
 #include <QScreen>
 #include <QStringList>
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 #include "ui/shell/Panels.h"
@@ -18,6 +19,9 @@ namespace {
 const QString kLive = QStringLiteral("live");
 const QString kAnalyse = QStringLiteral("analyse");
 const QStringList kLayouts{kLive, kAnalyse, QStringLiteral("compare")};
+
+constexpr int kWholeScreen = 1440;    // px of width: on a screen of so many the window has it all
+constexpr int kNoRoomForDocks = 800;  // on one of fewer, panels come when they are asked for
 
 }  // namespace
 
@@ -81,8 +85,13 @@ void Docks::bring(const QWidget* panel) const {
 // What the start page leaves is nobody's arrangement and is never kept: while it is in sight,
 // withRun_ is what keep() writes down, and setLayout() brings that back before anything is saved.
 void Docks::restore() {
-  const QSize screen = QGuiApplication::primaryScreen()->availableSize();
-  window_.resize(screen.width() <= 1440 ? screen : (screen * 0.88).boundedTo(QSize(2240, 1320)));
+  const QSize screen = window_.screen()->availableSize();
+  const bool whole = screen.width() <= kWholeScreen;
+  window_.resize(whole ? screen : (screen * 0.88).boundedTo(QSize(2240, 1320)));
+  if (whole) {
+    // A window manager then takes what its title bar needs from this size and adds it to no other.
+    window_.setWindowState(Qt::WindowMaximized);
+  }
   const int runs = std::clamp(window_.width() * 3 / 14, 300, 440);  // with its figures in sight
   const int inspector = std::clamp(window_.width() / 6, 230, 380);
   window_.resizeDocks({of(panels_.runs), of(panels_.inspector)}, {runs, inspector}, Qt::Horizontal);
@@ -95,6 +104,10 @@ void Docks::restore() {
     layout_ = kAnalyse;
   }
   arrange();
+  // All docks side by side may have needed more; now that those are closed which have no room, less
+  // is enough.
+  window_.layout()->activate();
+  window_.resize(window_.size().boundedTo(screen));
 }
 
 void Docks::keep() {
@@ -129,7 +142,14 @@ void Docks::arrange() {
   for (QDockWidget* dock : below()) {
     dock->hide();
   }
-  of(panels_.log)->setVisible(layout_ == kLive);
+  const bool room = window_.screen()->availableSize().width() >= kNoRoomForDocks;
+  of(panels_.log)->setVisible(layout_ == kLive && room);
+  if (!room) {
+    for (const QWidget* panel :
+         std::initializer_list<const QWidget*>{panels_.runs, panels_.setup, panels_.hooks}) {
+      of(panel)->hide();
+    }
+  }
 }
 
 void Docks::setRunInSight(bool inSight) {

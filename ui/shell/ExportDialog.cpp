@@ -23,6 +23,8 @@ QString text(std::string_view ascii) {
 }
 
 const QString kPacked = QStringLiteral(".gz");
+constexpr int kWidthInLetters = 84;
+constexpr int kLeastInLetters = 24;  // of a field
 
 }  // namespace
 
@@ -31,8 +33,7 @@ ExportDialog::ExportDialog(ExportSubject subject, const QString& folder, QWidget
   const std::optional<TimeRange>& marked = subject_.marked;
   setObjectName(QStringLiteral("exportDialog"));
   setWindowTitle(tr("Export"));
-  auto* column = inColumn({});
-  setLayout(column);
+  choices_ = inColumn({});
   trace_ =
       addChoice("exportTrace", tr("&Trace for Perfetto"),
                 tr("One JSON file of all ranks. ui.perfetto.dev and chrome://tracing open it."));
@@ -42,11 +43,12 @@ ExportDialog::ExportDialog(ExportSubject subject, const QString& folder, QWidget
   table_ =
       addChoice("exportTable", tr("T&able"), tr("Comma-separated values, units in the titles."));
   tables_ = named(new QComboBox, "exportTables", tr("Table"));
+  tables_->setMinimumWidth(tables_->fontMetrics().averageCharWidth() * kLeastInLetters);
   for (const exports::TableInfo& table : exports::tables()) {
     tables_->addItem(QStringLiteral("%1: %2").arg(text(table.name), text(table.shows)),
                      text(table.name));
   }
-  column->addLayout(inRow({Part::gap(24), {tables_, 1}}));
+  choices_->addLayout(inRow({Part::gap(24), {tables_, 1}}));
   picture_ = addChoice("exportView", tr("&Picture of this view: %1").arg(subject_.view),
                        tr("PNG, SVG or PDF, by the ending of the file's name."));
   marked_ =
@@ -58,7 +60,7 @@ ExportDialog::ExportDialog(ExportSubject subject, const QString& folder, QWidget
   packed_ = named(new QCheckBox(tr("&Compressed (.gz), which Perfetto and pandas open as it is")),
                   "exportPacked");
   path_ = named(new QLineEdit, "exportPath");
-  path_->setMinimumWidth(path_->fontMetrics().averageCharWidth() * 60);
+  path_->setMinimumWidth(path_->fontMetrics().averageCharWidth() * kLeastInLetters);
   auto* browse = new QPushButton(tr("&Browse…"));
   browse->setAutoDefault(false);
   auto* label = new QLabel(tr("&Into"));
@@ -66,9 +68,12 @@ ExportDialog::ExportDialog(ExportSubject subject, const QString& folder, QWidget
   note_ = wrapped({}, "exportNote");
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
   go_ = named(buttons->addButton(tr("&Export"), QDialogButtonBox::AcceptRole), "exportGo");
-  add(*column,
-      {Part::gap(8), marked_, packed_, inRow({label, {path_, 1}, browse}), note_, buttons});
+  add(*choices_,
+      {Part::gap(8), marked_, packed_, inRow({label, {path_, 1}, browse}), Part::rest()});
+  setLayout(inColumn({{scrolledAtNeed(fill(new QWidget, choices_)), 1}, note_, buttons}));
   go_->setDefault(true);  // it takes a dialog around it
+  resizeWithinScreen(
+      *this, sizeHint().expandedTo({fontMetrics().averageCharWidth() * kWidthInLetters, 0}));
 
   for (QRadioButton* choice : {trace_, hta_, table_, picture_}) {
     connect(choice, &QRadioButton::toggled, this, [this](bool on) {
@@ -94,9 +99,8 @@ QRadioButton* ExportDialog::addChoice(const char* name, const QString& title,
   choice->setAccessibleDescription(explanation);
   auto* below = muted(explanation);
   below->setIndent(24);
-  layout()->addWidget(choice);
-  layout()->setAlignment(choice, Qt::AlignLeft);  // what lies right of its text is not it
-  layout()->addWidget(below);
+  choices_->addWidget(choice, 0, Qt::AlignLeft);  // what lies right of its text is not it
+  choices_->addWidget(below);
   return choice;
 }
 

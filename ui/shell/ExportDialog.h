@@ -13,6 +13,7 @@ class QLabel;
 class QLineEdit;
 class QPushButton;
 class QRadioButton;
+class QVBoxLayout;
 
 namespace lockstep::ui {
 
@@ -63,6 +64,7 @@ class ExportDialog : public QDialog {
   QCheckBox* marked_;
   QCheckBox* packed_;
   QLineEdit* path_;
+  QVBoxLayout* choices_;
   QLabel* note_;
   QPushButton* go_;
 };

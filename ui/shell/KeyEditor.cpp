@@ -60,7 +60,7 @@ KeyEditor::KeyEditor(KeyBindings& bindings, QWidget* parent)
     button->setAutoDefault(false);
   }
   chosen();
-  resize(560, 620);
+  resizeWithinScreen(*this, {560, 620});
 }
 
 QAction* KeyEditor::current() const {

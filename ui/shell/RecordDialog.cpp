@@ -19,7 +19,8 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int kWidthInLetters = 78;
+constexpr int kWidthInLetters = 104;
+constexpr int kLeastInLetters = 30;  // of a field
 constexpr int kVariableLines = 3;
 constexpr int kMostIterations = 1'000'000;
 constexpr int kMostMb = 1'000'000'000;
@@ -47,10 +48,10 @@ RecordDialog::RecordDialog(std::vector<JobRequest> recent, QString runs, QString
       replicas_(named(new QSpinBox, "recordReplicas", {},
                       tr("Whether the ranks' parameters are equal bit for bit; where they are not, "
                          "the run has diverged. Each comparison reads all of them"))),
-      detail_(
-          named(new QComboBox, "recordDetail", {},
-                tr("What the run file keeps of the events. With the sums of iterations, and all of "
-                   "those unlike the rest, it has a few percent of its size, and the same medians"))),
+      detail_(named(
+          new QComboBox, "recordDetail", {},
+          tr("What the run file keeps of the events. With the sums of iterations, and all of "
+             "those unlike the rest, it has a few percent of its size, and the same medians"))),
       limit_(named(new QSpinBox, "recordLimit", {},
                    tr("How large the run file may become: near it only sums of iterations are "
                       "written, and at it nothing more. The job goes on"))),
@@ -71,11 +72,13 @@ RecordDialog::RecordDialog(std::vector<JobRequest> recent, QString runs, QString
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
   go_ =
       named(buttons->addButton(tr("&Start and record"), QDialogButtonBox::AcceptRole), "recordGo");
-  setLayout(inColumn(
-      {muted(tr("Starts a command as a terminal would, and records each process of it that trains "
-                "with DistributedDataParallel. It computes what it computes alone, and ends as it "
-                "ends alone.")),
-       fields, note_, Part::rest(), buttons}));
+  QWidget* asked = ui::fill(
+      new QWidget,
+      inColumn({muted(tr("Starts a command as a terminal would, and records each process of it "
+                         "that trains with DistributedDataParallel. It computes what it computes "
+                         "alone, and ends as it ends alone.")),
+                fields, Part::rest()}));
+  setLayout(inColumn({{scrolledAtNeed(asked), 1}, note_, buttons}));
   go_->setDefault(true);
 
   connect(command_, &QComboBox::editTextChanged, this, &RecordDialog::check);
@@ -87,6 +90,8 @@ RecordDialog::RecordDialog(std::vector<JobRequest> recent, QString runs, QString
   connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
   fill(recent_.empty() ? JobRequest{.folder = QDir::homePath()} : recent_.front());
+  resizeWithinScreen(
+      *this, sizeHint().expandedTo({fontMetrics().averageCharWidth() * kWidthInLetters, 0}));
   command_->setFocus();
   command_->lineEdit()->selectAll();
 }
@@ -96,7 +101,7 @@ void RecordDialog::buildFields(QWidget* parent) {
   command_->setInsertPolicy(QComboBox::NoInsert);
   command_->setCompleter(nullptr);
   command_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  command_->setMinimumContentsLength(kWidthInLetters / 2);
+  command_->setMinimumContentsLength(kLeastInLetters);
   command_->lineEdit()->setPlaceholderText(
       QStringLiteral("torchrun --nproc-per-node 2 train.py --lr 0.1"));
   for (const JobRequest& job : recent_) {
@@ -144,7 +149,7 @@ void RecordDialog::buildFields(QWidget* parent) {
   add(tr("Run file's si&ze"), limit_, 1);
   add(tr("&Variables"), environment_);
   add(tr("&Run"), run_);
-  folder_->setMinimumWidth(folder_->fontMetrics().averageCharWidth() * kWidthInLetters);
+  folder_->setMinimumWidth(folder_->fontMetrics().averageCharWidth() * kLeastInLetters);
 }
 
 void RecordDialog::fill(const JobRequest& job, const QString& hint) {

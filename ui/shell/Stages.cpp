@@ -8,8 +8,8 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int kLeastWidth = 480;
-constexpr int kLeastHeight = 280;
+constexpr int kLeastWidth = 240;
+constexpr int kLeastHeight = 120;
 
 }  // namespace
 
@@ -39,7 +39,9 @@ Stages::Stages(QWidget* parent)
 
 void Stages::add(const QString& name, const QString& title, const QString& tip, RunView* view) {
   stages_.append({name, title, view});
-  stack_->addWidget(view);
+  QWidget* area = scrolled(view);
+  area->setFocusPolicy(Qt::NoFocus);
+  stack_->addWidget(area);
   const int tab = tabs_->addTab(title);
   tabs_->setTabToolTip(tab, tip);
 }

@@ -21,6 +21,7 @@ namespace lockstep::ui {
 namespace {
 
 constexpr int kPageWidth = 980;
+constexpr int kSideBySide = 700;
 constexpr std::size_t kRecentRunsShown = 6;
 
 void clear(QLayout* layout) {
@@ -68,7 +69,7 @@ class StartCard : public QFrame {
 
 /// A card of what can be done first.
 StartCard* card(bool primary, QLabel* title, QLabel* text, QPushButton* button, const char* name,
-           Glyph glyph) {
+                Glyph glyph) {
   button->setObjectName(name);
   button->setIcon(icon(glyph));
   button->setAutoDefault(true);
@@ -112,7 +113,7 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
   connect(record_, &QPushButton::clicked, this, &StartPage::recordRequested);
   auto* open = new QPushButton(tr("Open a run…"));
   connect(open, &QPushButton::clicked, this, &StartPage::chooseFileRequested);
-  auto* cards = inRow(
+  cards_ = inRow(
       {{card(true, firstTitle_, firstText_, first_, "runFirst", Glyph::kRun), 4},
        {card(false, bold(tr("Your PyTorch job"), 1.2),
              muted(tr("The command that starts your training, as it is: torchrun, python, mpirun. "
@@ -131,18 +132,15 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
   page->setMaximumWidth(kPageWidth);
   auto* grid = new QGridLayout(page);
   grid->setContentsMargins(24, 28, 24, 24);
-  grid->setHorizontalSpacing(16);
   grid->setVerticalSpacing(12);
-  grid->setColumnStretch(0, 3);
-  grid->setColumnStretch(1, 2);
-  grid->addWidget(bold(tr("Lockstep"), 2.2), 0, 0, 1, 2);
+  grid->addWidget(bold(tr("Lockstep"), 2.2), 0, 0);
   auto* sentence = muted(
       tr("Run data-parallel training and watch every gradient bucket form, fly and land on every "
          "rank."));
   QFont large = sentence->font();
   large.setPointSizeF(large.pointSizeF() * 1.1);
   sentence->setFont(large);
-  grid->addWidget(sentence, 1, 0, 1, 2);
+  grid->addWidget(sentence, 1, 0);
   auto* take = named(new QPushButton(tr("Take the tour")), "takeTour");
   auto* decline = named(new QPushButton(tr("Not now")), "declineTour");
   for (QPushButton* button : {take, decline}) {
@@ -152,19 +150,22 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
   connect(decline, &QPushButton::clicked, this, &StartPage::tourDeclined);
   tour_ = named(fill(new QWidget,
                      inRow({{muted(tr("New here? A tour shows what is where, over the demo.")), 1},
-                            take, decline},
+                            take,
+                            decline},
                            8)),
                 "tourOffer");
-  grid->addWidget(tour_, 2, 0, 1, 2);
+  grid->addWidget(tour_, 2, 0);
   grid->setRowMinimumHeight(2, 8);
-  grid->addLayout(cards, 3, 0, 1, 2);
+  grid->addLayout(cards_, 3, 0);
   grid->setRowMinimumHeight(4, 6);
-  grid->addLayout(
-      inColumn({bold(tr("Experiments"), 1.1), listCard(experiments_), Part::rest()}, 10), 5, 0);
-  grid->addLayout(inColumn({bold(tr("Recent runs"), 1.1), listCard(recent_), Part::gap(12),
-                            bold(tr("This machine"), 1.1), listCard(checks_, 4), Part::rest()},
-                           10),
-                  5, 1);
+  lists_ = inRow(
+      {{inColumn({bold(tr("Experiments"), 1.1), listCard(experiments_), Part::rest()}, 10), 3},
+       {inColumn({bold(tr("Recent runs"), 1.1), listCard(recent_), Part::gap(12),
+                  bold(tr("This machine"), 1.1), listCard(checks_, 4), Part::rest()},
+                 10),
+        2}},
+      16);
+  grid->addLayout(lists_, 5, 0);
   grid->setRowStretch(5, 1);
 
   auto* scroll = scrolled(fill(new QWidget, inRow({Part::rest(), {page, 1000}, Part::rest()})));
@@ -287,6 +288,14 @@ void StartPage::check(bool ok, const QString& text) {
   mark->setPixmap(icon(ok ? Glyph::kCheck : Glyph::kCross).pixmap(QSize(14, 14)));
   mark->setAccessibleName(ok ? tr("fine") : tr("missing"));
   checks_->addWidget(fill(new QWidget, inRow({{mark, 0, Qt::AlignTop}, {wrapped(text), 1}}, 8)));
+}
+
+// Side by side where each has room for its words.
+void StartPage::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  const auto direction = width() < kSideBySide ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight;
+  cards_->setDirection(direction);
+  lists_->setDirection(direction);
 }
 
 void StartPage::changeEvent(QEvent* event) {

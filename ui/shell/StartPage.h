@@ -7,6 +7,7 @@
 #include "ui/shell/ExperimentCatalog.h"
 #include "ui/shell/Programs.h"
 
+class QBoxLayout;
 class QLabel;
 class QPushButton;
 class QVBoxLayout;
@@ -48,6 +49,7 @@ class StartPage : public QWidget {
   void tourDeclined();
 
  protected:
+  void resizeEvent(QResizeEvent* event) override;
   void changeEvent(QEvent* event) override;
 
  private:
@@ -60,6 +62,8 @@ class StartPage : public QWidget {
   QPushButton* record_ = nullptr;
   QWidget* tour_ = nullptr;
   QString firstPath_;
+  QBoxLayout* cards_ = nullptr;
+  QBoxLayout* lists_ = nullptr;
   QVBoxLayout* experiments_ = nullptr;
   QVBoxLayout* recent_ = nullptr;
   QVBoxLayout* checks_ = nullptr;

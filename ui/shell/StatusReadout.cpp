@@ -87,12 +87,16 @@ void StatusReadout::setSession(RunSession* session) {
 }
 
 void StatusReadout::refresh() {
-  for (QLabel* label : {state_, rate_, drops_, overhead_, clock_, latency_}) {
-    label->setVisible(session_ != nullptr);
+  said_.clear();
+  if (session_ != nullptr) {
+    setTexts();
   }
-  if (session_ == nullptr) {
-    return;
-  }
+  updateGeometry();
+  showFitting();
+}
+
+void StatusReadout::setTexts() {
+  said_ = {state_, drops_, rate_};
   RunModel& model = *session_->model();
   const Palette& colors = currentPalette();
   const bool live = model.isLive();
@@ -115,24 +119,71 @@ void StatusReadout::refresh() {
   setInk(drops_, drops > 0 ? colors.error : palette().color(QPalette::WindowText));
 
   const auto overhead = captureOverhead(model);
-  overhead_->setVisible(overhead.has_value());
   if (overhead) {
+    said_.push_back(overhead_);
     setTextIfNew(overhead_, tr("recording took %1 %").arg(*overhead * 100, 0, 'g', 2));
   }
 
   const HostClockWords clock = hostClockWords(model.hosts(), model.info().kind);
-  clock_->setVisible(!clock.shortly.isEmpty());
+  if (!clock.shortly.isEmpty()) {
+    said_.push_back(clock_);
+  }
   setTextIfNew(clock_, clock.shortly);
   clock_->setToolTip(clock.each);
 
   const LatencyHistogram& latency = timeline_->eventToPixel();
-  latency_->setVisible(latency.count() > 0);
   if (latency.count() > 0) {
+    said_.push_back(latency_);
     setTextIfNew(latency_, tr("on screen within %1 ms").arg(latency.p95Ms(), 0, 'f', 0));
   }
   if (!live && model.isLoaded()) {
     timer_.stop();  // nothing will change: let the process sleep
   }
+}
+
+int StatusReadout::widthOf(const std::vector<QLabel*>& labels) const {
+  const QMargins around = layout()->contentsMargins();
+  int width = around.left() + around.right() - (labels.empty() ? 0 : layout()->spacing());
+  for (const QLabel* label : labels) {
+    width += label->sizeHint().width() + layout()->spacing();
+  }
+  return width;
+}
+
+QSize StatusReadout::sizeHint() const {
+  return {widthOf(said_), state_->sizeHint().height()};
+}
+
+QSize StatusReadout::minimumSizeHint() const {
+  return {said_.empty() ? 0 : widthOf({said_.front()}), state_->sizeHint().height()};
+}
+
+void StatusReadout::showFitting() {
+  std::vector<QLabel*> fitting;
+  for (QLabel* label : said_) {
+    fitting.push_back(label);
+    if (widthOf(fitting) > width() && fitting.size() > 1) {
+      fitting.pop_back();
+      break;
+    }
+  }
+  for (QLabel* label : {state_, rate_, drops_, overhead_, clock_, latency_}) {
+    label->setVisible(std::ranges::find(fitting, label) != fitting.end());
+  }
+}
+
+// A label has its final width when it has been laid out, which is after its text was set.
+bool StatusReadout::event(QEvent* event) {
+  const bool taken = QWidget::event(event);
+  if (event->type() == QEvent::LayoutRequest) {
+    showFitting();
+  }
+  return taken;
+}
+
+void StatusReadout::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  showFitting();
 }
 
 bool StatusReadout::eventFilter(QObject* watched, QEvent* event) {

@@ -38,6 +38,19 @@ TableView::TableView(const QString& name, Copies copies, QWidget* parent) : QTab
   if (copies == Copies::kRows) {
     makeCopyable(*this);
   }
+  connect(horizontalHeader(), &QHeaderView::sectionResized, this, [this](int column) {
+    if (narrowing_) {
+      return;
+    }
+    const bool own = std::ranges::any_of(narrowings_, [column](const Narrowing& narrowing) {
+      return narrowing.way.column == column;
+    });
+    if (own) {
+      narrowings_.clear();
+    } else {
+      narrow();
+    }
+  });
   connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& current) {
             // Not for rows that the program marks (showRow): the view would answer its own answer.
@@ -100,6 +113,40 @@ void TableView::fitColumns() {
     }
     setColumnWidth(static_cast<int>(column), std::min(width + 4, kWidestColumn));
   }
+}
+
+void TableView::keepInSight(int last, const std::vector<GivesWay>& columns) {
+  lastInSight_ = last;
+  narrowings_.clear();
+  for (const GivesWay& way : columns) {
+    narrowings_.push_back({way, columnWidth(way.column)});
+  }
+  narrow();
+}
+
+void TableView::narrow() {
+  if (narrowings_.empty()) {
+    return;
+  }
+  const QScopedValueRollback narrowing(narrowing_, true);
+  for (const Narrowing& one : narrowings_) {
+    setColumnWidth(one.way.column, one.width);
+  }
+  const QHeaderView& header = *horizontalHeader();
+  int over = -viewport()->width();
+  for (int at = 0; at <= header.visualIndex(lastInSight_); ++at) {
+    over += header.sectionSize(header.logicalIndex(at));
+  }
+  for (const Narrowing& one : narrowings_) {
+    const int less = std::clamp(over, 0, std::max(0, one.width - one.way.least));
+    setColumnWidth(one.way.column, one.width - less);
+    over -= one.width - columnWidth(one.way.column);  // a header has a least width of its own
+  }
+}
+
+void TableView::resizeEvent(QResizeEvent* event) {
+  QTableView::resizeEvent(event);
+  narrow();
 }
 
 std::optional<std::size_t> TableView::currentRow() const {

@@ -3,6 +3,8 @@
 #include <QTableView>
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "ui/table/RowsModel.h"
 
@@ -33,6 +35,16 @@ class TableView : public QTableView {
   /// From now on, rows that come with other columns have their widths fitted (fitColumns).
   void fitOtherColumns() { fitsOthers_ = true; }
 
+  /// A column that gives way to others, down to so many pixels.
+  struct GivesWay {
+    int column = 0;
+    int least = 0;
+  };
+  /// Has columns up to `last` be seen without scrolling: where their present widths do not fit, the
+  /// columns that give way are narrowed, the first of the list first. Holds at any width of the
+  /// table, until the user gives one of them another width.
+  void keepInSight(int last, const std::vector<GivesWay>& columns);
+
   /// The current row; nothing when there is none.
   [[nodiscard]] std::optional<std::size_t> currentRow() const;
   /// Marks a row without `rowChosen`; brings it into sight.
@@ -46,10 +58,23 @@ class TableView : public QTableView {
   /// The user asks for it: Enter, or a double click.
   void rowActivated(std::size_t row);
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
+  struct Narrowing {
+    GivesWay way;
+    int width = 0;  // where there is room
+  };
+
+  void narrow();
+
   RowsModel model_;
   bool fitsOthers_ = false;
   bool showing_ = false;  // a row is marked by the program
+  int lastInSight_ = 0;
+  std::vector<Narrowing> narrowings_;
+  bool narrowing_ = false;
 };
 
 }  // namespace lockstep::ui

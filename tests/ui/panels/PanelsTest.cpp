@@ -98,7 +98,7 @@ TEST(RunsPanel, MarksTheOpenRunAsSoonAsItsRowAppearsAndThenLeavesTheSelectionAlo
   const auto marked = [&] {
     return panel.view()
         ->currentIndex()
-        .siblingAtColumn(RunsTable::kState)
+        .siblingAtColumn(RunsTable::kDrops)
         .data(Qt::ToolTipRole)
         .toString();
   };
@@ -115,8 +115,8 @@ TEST(RunsPanel, MarksTheOpenRunAsSoonAsItsRowAppearsAndThenLeavesTheSelectionAlo
 
   for (int row = 0; row < panel.view()->model()->rowCount(); ++row) {
     const QModelIndex index = panel.view()->model()->index(row, RunsTable::kName);
-    const QModelIndex state = index.siblingAtColumn(RunsTable::kState);
-    if (state.data(Qt::ToolTipRole) == pathOf("old.lockstep")) panel.view()->setCurrentIndex(index);
+    const QModelIndex path = index.siblingAtColumn(RunsTable::kDrops);
+    if (path.data(Qt::ToolTipRole) == pathOf("old.lockstep")) panel.view()->setCurrentIndex(index);
   }
   bool scanned = false;
   QObject::connect(&panel, &RunsPanel::refreshed, [&] { scanned = true; });
@@ -334,8 +334,9 @@ TEST(ProblemsPanel, SaysWhatWillBeThereWhileThereIsNone) {
   ProblemsPanel panel;
   const auto labels = panel.findChildren<QLabel*>();
   EXPECT_TRUE(std::ranges::any_of(labels, [](const QLabel* label) {
-    return label->text() == "A rank that dies, events that are lost and runs that cannot be read "
-                            "are listed here.";
+    return label->text() ==
+           "A rank that dies, events that are lost and runs that cannot be read "
+           "are listed here.";
   }));
 }
 

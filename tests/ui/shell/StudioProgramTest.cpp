@@ -112,6 +112,27 @@ TEST_F(StudioProgramTest, AClickOnTheFirstCardStartsTheDemoAndItsTimelineAppears
   program.kill(SIGTERM);
 }
 
+TEST_F(StudioProgramTest, ItsWindowIsNoLargerThanTheScreenAtAnyScale) {
+  std::filesystem::create_directory(folder_ / "runs");
+  tests::writeFinishedRun(folder_ / "runs" / "old.lockstep", 10);
+  for (const int scale : {100, 200, 300}) {
+    folder_.write("lockstep/studio.conf", "[General]\nscale=" + std::to_string(scale) + "\n");
+    auto program = studio({(folder_ / "runs" / "old.lockstep").string()});
+    ASSERT_TRUE(waitForTitle("old")) << scale;
+    // Qt knows the screen in whole logical pixels, rounded.
+    const int rounding = scale / 100 - 1;
+    const auto within = [this, rounding] {
+      const auto place = input_.window();
+      return place && QRect(0, 0, tests::kScreenWidth + rounding, tests::kScreenHeight + rounding)
+                          .contains(QRect(place->x, place->y, place->width, place->height));
+    };
+    EXPECT_TRUE(waitUntil(within)) << scale << " %";
+    tests::keep(input_.screenshot(), QStringLiteral("scale-%1").arg(scale));
+    program.kill(SIGTERM);
+    ASSERT_TRUE(waitUntil([this] { return input_.title().empty(); }));
+  }
+}
+
 TEST_F(StudioProgramTest, ItsWindowHasAnIconThoughNothingIsInstalled) {
   auto program = studio();
   ASSERT_TRUE(waitForTitle("Lockstep"));

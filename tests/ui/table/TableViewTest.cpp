@@ -59,5 +59,43 @@ TEST(TableViewTest, NewsOfALiveRunMoveNothingUnderTheReadersEyes) {
   EXPECT_EQ(table.indexAt({5, 5}).row(), top.row());
 }
 
+class TableColumns : public testing::Test {
+ protected:
+  TableColumns() {
+    table_.setRows(std::make_shared<Numbers>(5));
+    table_.resize(400, 200);
+    table_.show();
+    table_.setColumnWidth(0, 200);
+    table_.setColumnWidth(1, 150);
+    table_.horizontalHeader()->setStretchLastSection(false);
+    table_.keepInSight(1, {{0, 80}});
+  }
+  [[nodiscard]] int room() const { return table_.viewport()->width(); }
+
+  TableView table_{"numbers"};
+};
+
+TEST_F(TableColumns, AColumnThatGivesWayDoesSoInANarrowTableAndIsAsWideAsBeforeInAWideOne) {
+  EXPECT_EQ(table_.columnWidth(0), 200);
+  table_.resize(300, 200);
+  EXPECT_EQ(table_.columnWidth(0) + table_.columnWidth(1), room());
+  EXPECT_EQ(table_.columnWidth(1), 150);
+  table_.resize(100, 200);
+  EXPECT_EQ(table_.columnWidth(0), 80) << "no narrower";
+  table_.resize(400, 200);
+  EXPECT_EQ(table_.columnWidth(0), 200);
+}
+
+TEST_F(TableColumns, AColumnKeepsTheWidthThatTheUserGaveIt) {
+  table_.setColumnWidth(0, 220);
+  table_.resize(300, 200);
+  EXPECT_EQ(table_.columnWidth(0), 220);
+}
+
+TEST_F(TableColumns, AnotherColumnThatGetsWiderIsGivenWayTo) {
+  table_.setColumnWidth(1, 250);
+  EXPECT_EQ(table_.columnWidth(0) + table_.columnWidth(1), room());
+}
+
 }  // namespace
 }  // namespace lockstep::ui

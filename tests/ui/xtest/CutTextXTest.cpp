@@ -1,5 +1,6 @@
 #include "tests/ui/xtest/CutText.h"
 
+#include <QAction>
 #include <QDockWidget>
 #include <QLabel>
 #include <QPushButton>
@@ -7,7 +8,12 @@
 
 #include "tests/ui/xtest/ViewsFixture.h"
 #include "ui/panels/ElidedLabel.h"
+#include "ui/panels/findings/FindingsList.h"
+#include "ui/shell/ExportDialog.h"
+#include "ui/shell/KeyBindings.h"
+#include "ui/shell/RecordDialog.h"
 #include "ui/shell/Stages.h"
+#include "ui/views/compare/CompareView.h"
 #include "ui/views/timeline/TimelineView.h"
 
 namespace lockstep {
@@ -45,7 +51,16 @@ TEST(CutText, NamesWordsThatAreCutOffAndWidgetsThatAreOutOfTheWindow) {
 // The window as large as people have it, from a small laptop to a large screen.
 class CutTextXTest : public ViewsFixture {
  protected:
-  static constexpr QSize kSizes[] = {{1024, 640}, {1280, 800}, {1440, 900}, {2560, 1440}};
+  static constexpr QSize kSizes[] = {
+      {1024, 640}, {1280, 720}, {1280, 800}, {1440, 900}, {2560, 1440}};
+  // What a screen of 1,440 by 900 is at twice the usual scale, on which panels are closed.
+  static constexpr QSize kSmallest{720, 450};
+
+  void closePanels() {
+    for (QDockWidget* dock : window().findChildren<QDockWidget*>()) {
+      dock->hide();
+    }
+  }
 
   void setSize(const QSize& size) {
     window().resize(size);
@@ -54,11 +69,11 @@ class CutTextXTest : public ViewsFixture {
         << size.height() << ": something does not let the window be as small";
   }
   // Until nothing moves any more.
-  void expectNothingCut(const QString& where) {
+  void expectNothingCut(const QString& where, const QWidget* in = nullptr) {
     QStringList cuts;
     EXPECT_TRUE(waitUntil(
         [&] {
-          cuts = cutIn(window());
+          cuts = cutIn(in == nullptr ? window() : *in);
           return cuts.isEmpty();
         },
         std::chrono::milliseconds(1500)))
@@ -103,6 +118,79 @@ TEST_P(CutTextXTest, NoWordsOfTheStartPageAreCutOff) {
     setSize(size);
     expectNothingCut("the start page" + at(size));
   }
+}
+
+TEST_P(CutTextXTest, InTheSmallestWindowEachViewAndPanelHasRoomOrIsScrolled) {
+  closePanels();
+  setSize(kSmallest);
+  expectNothingCut("the start page" + at(kSmallest));
+  openDemo();
+  closePanels();
+  auto* stages = find<ui::Stages>("stages");
+  for (const QString& name : stages->names()) {
+    showStage(name);
+    expectNothingCut(name + at(kSmallest));
+    EXPECT_EQ(window().size(), kSmallest) << name.toStdString();
+  }
+  for (QDockWidget* dock : window().findChildren<QDockWidget*>()) {
+    dock->show();
+    dock->raise();
+    expectNothingCut(dock->objectName() + at(kSmallest));
+    EXPECT_EQ(window().size(), kSmallest) << dock->objectName().toStdString();
+    dock->hide();
+  }
+}
+
+TEST_P(CutTextXTest, NoWordsOfAComparisonAreCutOff) {
+  const auto other = runPath("other.lockstep");
+  ASSERT_TRUE(ui::test::writeDemoRun(other, {.seed = 2, .slowFactor = 1.6}).ok());
+  openDemo();
+  auto& compare = view<ui::CompareView>();
+  compare.addRun(QString::fromStdString(other.string()));
+  showStage("compare");
+  ASSERT_TRUE(waitUntil([&] { return compare.runs().result() != nullptr; }));
+  for (const QSize& size : kSizes) {
+    setSize(size);
+    expectNothingCut("the comparison" + at(size));
+  }
+  closePanels();
+  setSize(kSmallest);
+  expectNothingCut("the comparison" + at(kSmallest));
+}
+
+TEST_P(CutTextXTest, NoWordsOfTheFindingsAreCutOff) {
+  openDemo();
+  auto* list = find<ui::FindingsList>("findingsList");
+  closePanels();
+  for (const QSize& size : {QSize(1280, 720), kSmallest}) {
+    setSize(size);
+    press(kKeyF8);
+    ASSERT_TRUE(waitUntil([&] { return list->isVisible(); }));
+    expectNothingCut("findings" + at(size), list);
+    EXPECT_TRUE(window().frameGeometry().contains(list->frameGeometry())) << at(size).toStdString();
+    list->close();
+  }
+}
+
+TEST_P(CutTextXTest, DialogsAreScrolledWhereTheScreenHasNoRoomForThem) {
+  const auto expectRoom = [this](QDialog& dialog, const QString& name) {
+    dialog.show();
+    ASSERT_TRUE(waitUntil([&] { return dialog.isVisible(); }));
+    expectNothingCut(name, &dialog);
+    for (const QSize& size : {QSize(660, 400), QSize(470, 290)}) {
+      dialog.resize(size);
+      EXPECT_TRUE(waitUntil([&] { return dialog.size() == size; }))
+          << name.toStdString() << ": " << dialog.width() << " x " << dialog.height();
+      expectNothingCut(name + at(size), &dialog);
+    }
+    dialog.close();
+  };
+  ui::RecordDialog record({}, runs(), {}, &window());
+  expectRoom(record, "the dialog that records a job");
+  ui::ExportDialog exports({runs(), "Timeline", {}, {}}, runs(), &window());
+  expectRoom(exports, "the dialog that exports");
+  find<QAction>("changeKeys")->trigger();
+  expectRoom(*find<ui::KeyEditor>("keyEditor"), "the dialog of keys");
 }
 
 // The first look at the demo on a laptop.

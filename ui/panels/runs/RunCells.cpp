@@ -8,6 +8,7 @@
 #include "ui/chart/LineChart.h"
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/runs/RunsTable.h"
+#include "ui/panels/runs/StateMark.h"
 
 namespace lockstep::ui {
 namespace {
@@ -46,6 +47,9 @@ void RunCells::paint(QPainter* painter, const QStyleOptionViewItem& given,
   painter->save();
   painter->setFont(option.font);
   switch (index.column()) {
+    case RunsTable::kState:
+      paintState(*painter, option, index);
+      break;
     case RunsTable::kName:
       paintName(*painter, option, index);
       break;
@@ -59,6 +63,20 @@ void RunCells::paint(QPainter* painter, const QStyleOptionViewItem& given,
       QStyledItemDelegate::paint(painter, given, index);
   }
   painter->restore();
+}
+
+void RunCells::paintState(QPainter& painter, const QStyleOptionViewItem& option,
+                          const QModelIndex& index) const {
+  paintGround(painter, option);
+  const QRect place = option.rect.adjusted(kInset, 0, -kInset, 0);
+  const QRect words = place.adjusted(kMark + kInset, 0, 0, 0);
+  const bool inWords = painter.fontMetrics().horizontalAdvance(option.text) <= words.width();
+  drawStateMark(painter, QRectF(place.left(), place.center().y() - kMark / 2.0, kMark, kMark),
+                static_cast<StateMark>(index.data(RunsTable::kMarkRole).toInt()),
+                index.data(Qt::ForegroundRole).value<QColor>());
+  if (inWords) {
+    paintWords(painter, option, words, option.text, false);
+  }
 }
 
 void RunCells::paintName(QPainter& painter, const QStyleOptionViewItem& option,
@@ -92,7 +110,9 @@ void RunCells::paintCourse(QPainter& painter, const QStyleOptionViewItem& option
   paintGround(painter, option);
   const QRect place = option.rect.adjusted(kInset, 2, -kInset, -2);
   const auto course = index.data(RunsTable::kCourseRole).value<std::vector<float>>();
-  const int width = static_cast<int>(place.width() * kCoursePart);
+  const bool both = course.size() < 2 || painter.fontMetrics().horizontalAdvance(option.text) <=
+                                             place.width() * (1 - kCoursePart);
+  const int width = both ? static_cast<int>(place.width() * kCoursePart) : place.width();
   if (course.size() > 1) {
     DisplayList list;
     drawSparkline(list, QRectF(place.left(), place.top(), width, place.height()),
@@ -102,7 +122,9 @@ void RunCells::paintCourse(QPainter& painter, const QStyleOptionViewItem& option
                       : currentPalette().measure);
     ui::paint(list, painter);
   }
-  paintWords(painter, option, place.adjusted(width, 0, 0, 0), option.text, false, Qt::AlignRight);
+  if (both) {
+    paintWords(painter, option, place.adjusted(width, 0, 0, 0), option.text, false, Qt::AlignRight);
+  }
 }
 
 void RunCells::paintGroup(QPainter& painter, const QStyleOptionViewItem& option,

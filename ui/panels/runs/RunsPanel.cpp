@@ -25,6 +25,8 @@ namespace {
 
 constexpr int kLiveRefreshMs = 1000;
 constexpr int kCellMargin = 12;
+constexpr int kLeastCourse = 44;
+constexpr int kLeastName = 90;
 constexpr int kSettleMs = 100;  // a new file is created, then filled
 
 }  // namespace
@@ -97,8 +99,17 @@ void RunsPanel::buildTable() {
   QHeaderView* header = view_->horizontalHeader();
   header->setStretchLastSection(false);
   header->setSectionsMovable(true);
+  header->setTextElideMode(Qt::ElideRight);
+  header->setMinimumSectionSize(RunCells::kMark + 2 * RunCells::kInset);
   header->moveSection(header->visualIndex(RunsTable::kGroup), 0);
   view_->setColumnHidden(RunsTable::kGroup, true);
+  constexpr int kMarks = RunCells::kMark + RunCells::kInset;
+  view_->setColumnWidth(RunsTable::kState, view_->columnWidth(RunsTable::kState) + kMarks);
+  // In the narrowest panel, too, one sees of each run how it went: its state as a mark, what is
+  // exposed, and the course of its steps.
+  view_->keepInSight(RunsTable::kCourse, {{RunsTable::kState, kMarks + RunCells::kInset},
+                                          {RunsTable::kCourse, kLeastCourse},
+                                          {RunsTable::kName, kLeastName}});
   view_->setContextMenuPolicy(Qt::CustomContextMenu);
   connect(view_, &TableView::rowActivated, this,
           [this](std::size_t row) { emit openRequested(runs_->entry(row).path); });

@@ -8,6 +8,7 @@
 
 #include "engine/analysis/Compare.h"
 #include "ui/panels/CurrentPalette.h"
+#include "ui/panels/runs/StateMark.h"
 
 namespace lockstep::ui {
 namespace {
@@ -211,12 +212,24 @@ QString RunsTable::tip(std::size_t row, std::size_t column) const {
       column == kTags || column == kNote || column == kGroup) {
     return fullText(row, column);  // may be cut off
   }
-  return run.failure.isEmpty() ? run.path : run.path + '\n' + run.failure;
+  QStringList lines{run.path};
+  if (column == kState) {
+    lines.prepend(fullText(row, column));  // of which there may be the mark alone
+  } else if (column == kCourse && run.stepMs) {
+    lines.prepend(tr("%1 ms").arg(fullText(row, column)));  // there may be the course alone
+  }
+  if (!run.failure.isEmpty()) {
+    lines << run.failure;
+  }
+  return lines.join('\n');
 }
 
 QVariant RunsTable::look(std::size_t row, std::size_t column, int role) const {
   const RunEntry& run = entries_[row];
   const Palette& colors = currentPalette();
+  if (column == kState && role == kMarkRole) {
+    return static_cast<int>(stateMarkOf(run));
+  }
   if (column == kCourse && role == kCourseRole) {
     return QVariant::fromValue(run.course);
   }

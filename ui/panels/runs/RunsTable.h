@@ -36,9 +36,16 @@ class RunsTable : public TableRows {
     kColumnCount
   };
 
-  /// Beside the texts, for whoever draws the cells (RunCells): of the name its subtitle, and the
-  /// letter and colour of a run that is compared; of the steps their course.
-  enum Role : int { kSubtitleRole = Qt::UserRole + 1, kLetterRole, kColourRole, kCourseRole };
+  /// Beside the texts, for whoever draws the cells (RunCells): of the state its StateMark; of the
+  /// name its subtitle, and the letter and colour of a run that is compared; of the steps their
+  /// course.
+  enum Role : int {
+    kMarkRole = Qt::UserRole + 1,
+    kSubtitleRole,
+    kLetterRole,
+    kColourRole,
+    kCourseRole
+  };
 
   /// `groupBy`: a key of RunGroups, or nothing; `compared`: the paths of A, B, and so on.
   explicit RunsTable(std::vector<RunEntry> entries = {}, const QString& groupBy = {},

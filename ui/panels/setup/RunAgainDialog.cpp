@@ -24,7 +24,8 @@ constexpr const char* kKeys[] = {"ddp.bucket_cap_mb", "processes.world_size", "p
                                  "data.batch_size",   "train.steps",          "train.epochs"};
 
 constexpr int kWidthInLetters = 64;
-constexpr int kLeastInLines = 12;
+constexpr int kLeastInLines = 6;
+constexpr int kAround = 24;         // px of margins
 constexpr int kHeightInLines = 34;  // all keys and those of a hook
 constexpr double kMostOfScreen = 0.8;
 
@@ -51,8 +52,7 @@ RunAgainDialog::RunAgainDialog(const std::string& recorded, const QString& run,
   rows->addWidget(hooks_);
   rows->addStretch(1);
   QWidget* keys = scrolled(fill(new QWidget, rows, {0, 0, 6, 0}));
-  keys->setMinimumSize(fontMetrics().averageCharWidth() * kWidthInLetters,
-                       fontMetrics().lineSpacing() * kLeastInLines);
+  keys->setMinimumHeight(fontMetrics().lineSpacing() * kLeastInLines);
 
   reason_ = wrapped({}, "runAgainReason");
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
@@ -68,9 +68,10 @@ RunAgainDialog::RunAgainDialog(const std::string& recorded, const QString& run,
                 buttons}),
       {12, 12, 12, 12});
   go_->setDefault(true);  // of this dialog, in which it has to stand by now
-  resize(sizeHint().width(),
-         std::min(fontMetrics().lineSpacing() * kHeightInLines,
-                  static_cast<int>(kMostOfScreen * screen()->availableGeometry().height())));
+  resizeWithinScreen(
+      *this, {fontMetrics().averageCharWidth() * kWidthInLetters + kAround,
+              std::min(fontMetrics().lineSpacing() * kHeightInLines,
+                       static_cast<int>(kMostOfScreen * screen()->availableGeometry().height()))});
 
   connect(&draft_, &SetupDraft::changed, this, &RunAgainDialog::refresh);
   connect(&catalog_, &HookCatalog::answered, this,

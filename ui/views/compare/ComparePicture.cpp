@@ -18,6 +18,7 @@ constexpr double kPictureMargin = 14;
 constexpr double kPictureGap = 16;
 constexpr double kHistogramHeight = 190;
 constexpr double kLeastTimeline = 120;
+constexpr double kTimelinesPart = 0.55;  // of the room, before tables have theirs
 constexpr double kUnbounded = 1e6;
 constexpr double kAround = 0.05;  // of the longer iteration, on both sides of it
 
@@ -62,16 +63,43 @@ Twin twinOf(const RunModel& model, const CompareResult& result, std::size_t run,
   return twin;
 }
 
+/// The ranks of a timeline that have room whole, the first ones, and how high they are with all
+/// that is above them.
+struct WholeRanks {
+  std::size_t count = 0;
+  double height = 0;
+};
+
+WholeRanks wholeRanks(const TimelineLayout& layout, double room) {
+  WholeRanks whole;
+  for (const TimelineLayout::RankBox& rank : layout.ranks()) {
+    const double bottom = timeline_metrics::kRulerHeight + rank.top + rank.height;
+    if (bottom > room + 0.5) {
+      break;
+    }
+    whole = {whole.count + 1, bottom};
+  }
+  return whole;
+}
+
 void drawTwin(DisplayList& list, const Twin& twin, const QRectF& rect, double lengthNs,
               const Palette& palette) {
   const double line = lineHeight(FontRole::kBold) + 6;
-  list.title(QRectF(rect.left(), rect.top(), rect.width(), line), twin.title, palette);
+  const double room = rect.height() - line;
+  const WholeRanks whole = wholeRanks(twin.layout, room);
+  const std::size_t ranks = twin.layout.ranks().size();
+  const QString shown =
+      whole.count == 0 || whole.count == ranks
+          ? QString()
+          : QStringLiteral("   the first %1 of %2 ranks").arg(whole.count).arg(ranks);
+  list.title(QRectF(rect.left(), rect.top(), rect.width(), line), twin.title + shown, palette);
   // No iteration, or no room for a lane under the title.
-  if (!twin.step || lengthNs <= 0 || rect.height() < line + 40) {
+  if (!twin.step || lengthNs <= 0 || room < 40) {
     return;
   }
   TimelineFrame frame;
-  frame.size = QSizeF(rect.width(), rect.height() - line);
+  // No rank is begun that has no room.
+  frame.size = QSizeF(rect.width(), shown.isEmpty() ? room : whole.height);
   frame.range = rangeOf(*twin.step, lengthNs);
   DisplayList body;
   body.clip(QRectF(QPointF(0, 0), frame.size));
@@ -118,11 +146,13 @@ Picture comparePicture(const RunModel& a, const AnalysedRun& analysedA, const Ru
   double y = kPictureMargin;
   y += drawCompareHeader(&list, QRectF(kPictureMargin, y, width, header), *result, palette) +
        kPictureGap;
-  // Where all does not fit, the timelines give way first, down to two strips; then the tables.
+  // Where all does not fit, the timelines keep a good half, and the tables, which count what they
+  // leave out, have the rest.
   const double room = picture.size.height() - y - kPictureMargin;
-  const double forTwins = std::max(
-      2 * kLeastTimeline + kPictureGap,
-      std::min(wanted(twins[0]) + kPictureGap + wanted(twins[1]), room - tables - kPictureGap));
+  const double forTwins =
+      std::max(2 * kLeastTimeline + kPictureGap,
+               std::min(wanted(twins[0]) + kPictureGap + wanted(twins[1]),
+                        std::max(room - tables - kPictureGap, room * kTimelinesPart)));
   const double forTables = std::min(tables, room - forTwins - kPictureGap);
   // Keys give way to figures, down to 35 % of the room.
   const double forKeys =
@@ -148,9 +178,10 @@ Picture comparePicture(const RunModel& a, const AnalysedRun& analysedA, const Ru
   y += forTables + kPictureGap;
 
   const double rest = picture.size.height() - kPictureMargin - y - kPictureGap;
-  // By what each wants, within limits: a run of many ranks leaves the other something to see.
-  const double upper = std::clamp(rest * wanted(twins[0]) / (wanted(twins[0]) + wanted(twins[1])),
-                                  rest * 0.3, rest * 0.7);
+  // Half each, or what it wants where that is less: the other has what is left.
+  const double upper = wanted(twins[0]) <= rest / 2   ? wanted(twins[0])
+                       : wanted(twins[1]) <= rest / 2 ? rest - wanted(twins[1])
+                                                      : rest / 2;
   drawTwin(list, twins[0], QRectF(kPictureMargin, y, width, upper), length, palette);
   drawTwin(list, twins[1], QRectF(kPictureMargin, y + upper + kPictureGap, width, rest - upper),
            length, palette);

@@ -24,7 +24,7 @@ KeyRows::KeyRows(Compared shown) : CompareRows(std::move(shown)) {
 
 QString KeyRows::tip(std::size_t row, std::size_t column) const {
   const analysis::DifferingKey& key = result().comparison.keys[row];
-  return column == 0              ? QString::fromStdString(key.label)
+  return column == 0 ? labelOf(key) + QLatin1Char('\n') + QString::fromStdString(key.label)
          : key.values[column - 1] ? QString()
                                   : tr("The experiment of this run has no such key.");
 }
@@ -58,6 +58,12 @@ MetricRows::MetricRows(Compared shown) : CompareRows(std::move(shown)) {
       [this](std::size_t row) { return changeText(delta(row).percent); },
       ofDelta(&analysis::Delta::percent));
   words(
+      {tr("Verdict"),
+       tr("\u201cSo far\u201d is no verdict on what was changed: that takes two runs or "
+          "more of each experiment; add them to the comparison")},
+      [this](std::size_t row) { return verdictText(of(row).metric, delta(row)); },
+      [this](std::size_t row) { return static_cast<double>(delta(row).verdict); });
+  words(
       {tr("99 % interval of Δ"),
        tr("Between what the difference lies in 99 of 100 cases: of the two runs, by their "
           "iterations, or of their "
@@ -65,18 +71,12 @@ MetricRows::MetricRows(Compared shown) : CompareRows(std::move(shown)) {
        true},
       [this](std::size_t row) { return intervalText(of(row).metric, delta(row)); },
       ofDelta(&analysis::Delta::low));
-  words(
-      {tr("Verdict"),
-       tr("\u201cSo far\u201d is no verdict on what was changed: that takes two runs or "
-          "more of each experiment; add them to the comparison")},
-      [this](std::size_t row) { return verdictText(of(row).metric, delta(row)); },
-      [this](std::size_t row) { return static_cast<double>(delta(row).verdict); });
 }
 
 QString MetricRows::tip(std::size_t row, std::size_t) const {
   const auto& runs = result().comparison.runs;
-  return QStringLiteral("%1\n%2\nA: %3\n%4: %5")
-      .arg(QString::fromStdString(analysis::facts(of(row).metric).meaning),
+  return QStringLiteral("%1\n%2\n%3\nA: %4\n%5: %6")
+      .arg(nameOf(of(row).metric), QString::fromStdString(analysis::facts(of(row).metric).meaning),
            QString::fromStdString(delta(row).reason), QString::fromStdString(runs[0].counts),
            letterOf(shown_.other), QString::fromStdString(runs[shown_.other].counts));
 }

@@ -43,10 +43,10 @@ class KeyRows : public CompareRows {
   [[nodiscard]] QString tip(std::size_t row, std::size_t column) const override;
 };
 
-/// The delta table: metric, A, the other run, difference, per cent, the interval, verdict.
+/// The delta table: metric, A, the other run, difference, per cent, verdict, the interval.
 class MetricRows : public CompareRows {
  public:
-  enum Cell : std::size_t { kMetric, kA, kOther, kDifference, kPercent, kInterval, kVerdict };
+  enum Cell : std::size_t { kMetric, kA, kOther, kDifference, kPercent, kVerdict, kInterval };
 
   explicit MetricRows(Compared shown);
   [[nodiscard]] std::size_t size() const override {

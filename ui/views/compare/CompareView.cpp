@@ -13,6 +13,7 @@
 #include <QTimer>
 #include <algorithm>
 
+#include "ui/panels/ElidedLabel.h"
 #include "ui/panels/EmptyState.h"
 #include "ui/panels/Labels.h"
 #include "ui/panels/LocalFiles.h"
@@ -36,6 +37,8 @@ QString titleOf(std::size_t run, const RunModel& model) {
          (name.isEmpty() || name == file ? file : QStringLiteral("%1 (%2)").arg(name, file));
 }
 
+constexpr int kLeastNameInLetters = 14;
+constexpr int kRowsInSight = 3;    // of the figures, in the lowest window
 constexpr int kAskAgainMs = 2000;  // for the analysis of a live run
 
 }  // namespace
@@ -161,7 +164,7 @@ void CompareView::showResult() {
   distribution_->showResult(result);
   // While one of the runs is read there is no comparison: everything of the old one goes.
   if (result == nullptr) {
-    counts_->clear();
+    counts_->setWords({});
     summary_->clear();
     same_->hide();
     fewRuns_->hide();
@@ -183,12 +186,16 @@ void CompareView::showResult() {
   const QString fewRuns = fewRunsNote(comparison, other_);
   fewRuns_->setText(fewRuns);
   fewRuns_->setVisible(!fewRuns.isEmpty());
-  counts_->setText(tr("Means over ranks and iterations. A: %1. %2: %3.")
-                       .arg(QString::fromStdString(comparison.runs[0].counts), letterOf(other_),
-                            QString::fromStdString(comparison.runs[other_].counts)));
+  counts_->setWords(tr("Means over ranks and iterations. A: %1. %2: %3.")
+                        .arg(QString::fromStdString(comparison.runs[0].counts), letterOf(other_),
+                             QString::fromStdString(comparison.runs[other_].counts)));
   summary_->setText(QString::fromStdString(comparison.why[other_ - 1].summary));
+  // Names give way to what is said of them.
+  const int leastName = fontMetrics().averageCharWidth() * kLeastNameInLetters;
   keysTable_->resizeColumnsToContents();
+  keysTable_->keepInSight(static_cast<int>(result->runs.size()), {{0, leastName}});
   metricsTable_->resizeColumnsToContents();
+  metricsTable_->keepInSight(MetricRows::kVerdict, {{MetricRows::kMetric, leastName}});
   whyTable_->resizeColumnToContents(WhyRows::kDelta);
   whyTable_->resizeRowsToContents();
   twins_->showRuns(runs_.first(), result->typicalIterations[0], runs_.other(other_ - 1), other_,
@@ -254,7 +261,7 @@ CompareView::CompareView(QWidget* parent)
       header_(new QWidget),
       same_(muted(tr("The experiments are the same."))),
       fewRuns_(wrapped({}, "compareFewRuns")),
-      counts_(muted()),
+      counts_(new ElidedLabel),
       summary_(wrapped()),
       keysTable_(new TableView(tr("Keys that differ"))),
       metricsTable_(new TableView(tr("Figures of both runs"))),
@@ -328,6 +335,13 @@ void CompareView::makeHeader() {
 }
 
 void CompareView::makeTables() {
+  // What tells names apart is mostly at their end.
+  keysTable_->setTextElideMode(Qt::ElideMiddle);
+  metricsTable_->setTextElideMode(Qt::ElideMiddle);
+  metricsTable_->setMinimumHeight(metricsTable_->horizontalHeader()->sizeHint().height() +
+                                  kRowsInSight *
+                                      metricsTable_->verticalHeader()->defaultSectionSize() +
+                                  2 * metricsTable_->frameWidth());
   whyTable_->setSelectionMode(QAbstractItemView::SingleSelection);
   // Sentences take as many lines as they need.
   whyTable_->setWordWrap(true);
@@ -340,6 +354,7 @@ void CompareView::makeTables() {
 }
 
 QWidget* CompareView::makeTop() {
+  counts_->setForegroundRole(QPalette::PlaceholderText);
   auto* exportFigures = named(new QPushButton(tr("Export CSV…")), "", {},
                               tr("Write the table of figures into a file"));
   connect(exportFigures, &QPushButton::clicked, this,
@@ -355,7 +370,7 @@ QWidget* CompareView::makeTop() {
                           {0, 0, 4, 0});
   QWidget* reasons =
       fill(new QWidget, inColumn({bold(tr("Why")), summary_, {whyTable_, 1}}), {4, 0, 0, 0});
-  // All columns of figures, the verdict too, are seen in a window of 1,440 pixels.
+  // All columns of figures are seen in a window of 1,440 pixels, those up to the verdict in any.
   QSplitter* top = split(Qt::Horizontal, {{figures, 7}, {reasons, 5}});
   top->setSizes({700, 500});
   top->setChildrenCollapsible(false);

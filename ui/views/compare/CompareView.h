@@ -18,6 +18,7 @@ class QTabWidget;
 namespace lockstep::ui {
 
 class DistributionPanel;
+class ElidedLabel;
 class EmptyState;
 class TwinTimelines;
 
@@ -102,7 +103,7 @@ class CompareView : public RunView {
   QWidget* header_;
   QLabel* same_;
   QLabel* fewRuns_;
-  QLabel* counts_;
+  ElidedLabel* counts_;
   QLabel* summary_;
   TableView* keysTable_;
   TableView* metricsTable_;

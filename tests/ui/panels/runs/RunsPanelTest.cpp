@@ -9,6 +9,7 @@
 #include <QImage>
 #include <QLineEdit>
 #include <QMenu>
+#include <QPainter>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTest>
@@ -16,12 +17,14 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/shell/SampleRun.h"
 #include "tests/ui/shell/Screen.h"
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/runs/RunCells.h"
+#include "ui/panels/runs/StateMark.h"
 
 namespace lockstep::ui {
 namespace {
@@ -100,6 +103,65 @@ TEST_F(RunsPanelTest, BesideTheCourseThereIsRoomForAStepOfAFewHundredMs) {
   const TableView* view = panel_->view();
   const double cell = view->columnWidth(RunsTable::kCourse) - 2 * RunCells::kInset;
   EXPECT_GE(cell * (1 - RunCells::kCoursePart), view->fontMetrics().horizontalAdvance("000.00"));
+}
+
+TEST_F(RunsPanelTest, InTheNarrowestPanelStateFigureAndCourseAreSeen) {
+  TableView* view = panel_->view();
+  const auto wordFits = [view] {
+    const QRect cell = view->visualRect(view->model()->index(0, RunsTable::kState));
+    return view->fontMetrics().horizontalAdvance("finished") <
+           cell.width() - RunCells::kMark - 2 * RunCells::kInset;
+  };
+  EXPECT_TRUE(wordFits());
+  panel_->resize(300, 500);
+  ASSERT_TRUE(waitUntil([&] { return view->viewport()->width() < 300; }));
+  for (const int column :
+       {RunsTable::kState, RunsTable::kName, RunsTable::kExposed, RunsTable::kCourse}) {
+    const QRect cell = view->visualRect(view->model()->index(0, column));
+    EXPECT_GT(cell.width(), RunCells::kMark) << column;
+    EXPECT_LE(cell.right(), view->viewport()->width()) << column;
+  }
+  EXPECT_FALSE(wordFits()) << "the mark stands alone";
+  const QModelIndex state = view->model()->index(0, RunsTable::kState);
+  EXPECT_EQ(state.data().toString(), "finished") << "for a screen reader and the clipboard";
+  EXPECT_TRUE(state.data(Qt::ToolTipRole).toString().startsWith("finished\n"));
+  panel_->resize(1000, 500);
+  EXPECT_TRUE(waitUntil(wordFits));
+}
+
+TEST(StateMarkTest, EachStateHasAShapeOfItsOwn) {
+  std::vector<QImage> marks;
+  for (int mark = 0; mark <= static_cast<int>(StateMark::kUnreadable); ++mark) {
+    QImage image(RunCells::kMark, RunCells::kMark, QImage::Format_ARGB32_Premultiplied);
+    image.fill(Qt::white);
+    QPainter painter(&image);
+    drawStateMark(painter, image.rect(), static_cast<StateMark>(mark), Qt::black);
+    painter.end();
+    marks.push_back(image);
+  }
+  constexpr int kDark = 128;
+  constexpr int kFewest = 8;  // pixels that are dark in one and not in the other
+  for (std::size_t a = 0; a < marks.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      int differ = 0;
+      for (int y = 0; y < RunCells::kMark; ++y) {
+        for (int x = 0; x < RunCells::kMark; ++x) {
+          differ += (qGray(marks[a].pixel(x, y)) < kDark) != (qGray(marks[b].pixel(x, y)) < kDark);
+        }
+      }
+      EXPECT_GE(differ, kFewest) << a << " and " << b;
+    }
+  }
+}
+
+TEST(StateMarkTest, FollowsTheState) {
+  RunEntry run;
+  run.state = trace::RunState::kFailed;
+  EXPECT_EQ(stateMarkOf(run), StateMark::kFailed);
+  run.problem = "it is no run";
+  EXPECT_EQ(stateMarkOf(run), StateMark::kUnreadable);
+  run.unread = true;
+  EXPECT_EQ(stateMarkOf(run), StateMark::kUnread);
 }
 
 TEST_F(RunsPanelTest, ARunIsRenamedAndKeepsItsNameOverAStart) {

@@ -45,6 +45,21 @@ TEST_F(ComparePictureTest, ShowsKeysFiguresReasonsDistributionAndBothIterations)
   EXPECT_EQ(picture.title, "A  demo against B  slow");
 }
 
+// Of a run of two ranks both, each with its strips, as the picture of the README shows them.
+TEST_F(ComparePictureTest, BothRanksOfASmallRunAreDrawnWholeInAPictureOf1600By1000) {
+  const Picture picture = draw(QSize(1600, 1000));
+  EXPECT_FALSE(says(picture, "of 2 ranks"));
+  int headers = 0;
+  for (const QString& text : picture.list.texts()) {
+    headers += text == "Rank 1" ? 1 : 0;
+  }
+  EXPECT_EQ(headers, 2);
+}
+
+TEST_F(ComparePictureTest, SaysHowManyRanksHaveNoRoom) {
+  EXPECT_TRUE(says(draw(QSize(1600, 800)), "the first 1 of 2 ranks"));
+}
+
 TEST_F(ComparePictureTest, AGivenHeightIsKept) {
   for (const QSize size : {QSize(1280, 800), QSize(800, 400), QSize(300, 200)}) {
     EXPECT_EQ(draw(size, Theme::kDark).size, QSizeF(size));

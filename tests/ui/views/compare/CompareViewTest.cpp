@@ -277,8 +277,30 @@ TEST_F(CompareViewTest, TablesSortByTheFigureAndCopyWithHeadings) {
   EXPECT_EQ(copy->shortcut(), QKeySequence(QKeySequence::Copy));
   copy->trigger();
   EXPECT_TRUE(QApplication::clipboard()->text().startsWith(
-      "Metric\tA\tB\tΔ\tΔ %\t99 % interval of Δ\tVerdict\n"));
+      "Metric\tA\tB\tΔ\tΔ %\tVerdict\t99 % interval of Δ\n"));
   EXPECT_EQ(QApplication::clipboard()->text().count('\n'), 2);
+}
+
+TEST_F(CompareViewTest, VerdictsAreSeenWithoutScrollingInASmallWindow) {
+  open();
+  addSlower();
+  ASSERT_TRUE(compared());
+  view_->resize(970, 600);  // what a window of 1,280 by 800 pixels leaves beside the list of runs
+  const TableView* metrics = view_->metricsTable();
+  EXPECT_TRUE(QTest::qWaitFor([&] {
+    for (int row = 0; row < 3; ++row) {
+      const QModelIndex verdict = metrics->model()->index(row, MetricRows::kVerdict);
+      const QRect cell = metrics->visualRect(verdict);
+      const int words = metrics->fontMetrics().horizontalAdvance(verdict.data().toString());
+      if (cell.width() < words || !metrics->viewport()->rect().contains(cell)) {
+        return false;
+      }
+    }
+    return true;
+  }));
+  const QModelIndex name = metrics->model()->index(0, MetricRows::kMetric);
+  EXPECT_TRUE(name.data(Qt::ToolTipRole).toString().startsWith(name.data().toString()))
+      << "where it is cut off, it is told whole";
 }
 
 TEST_F(CompareViewTest, VerdictsAndReasonsAreReadWholeAlsoAfterTheViewGotNarrower) {

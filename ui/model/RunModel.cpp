@@ -117,14 +117,14 @@ analysis::RunData RunModel::snapshot() {
 // the other:
 //
 //    RunReader (own thread)              RunModel (UI thread)
-//    poll ── up to 50,000 spans ──▶ queue of 4 ──▶ drainReader, at most 4 ms
+//    poll ── up to 250,000 spans ─▶ queue of 2 ──▶ drainReader, at most 4 ms
 //      ▲ waits while 4 chunks stand there            │ again, as the next event of the loop
 //      └───────────── take() wakes it ◀──────────────┘
 //
 // A chunk is applied in pieces of 2048 spans, with a look at the clock after each, and may be left
 // in the middle (Intake::nextSpan). Between two turns the event loop handles input and painting, so
 // views may see a chunk half applied: they find what is there, and `changed` follows. Opening a run
-// of 5 million spans so takes a hundred chunks, and the window answers all the while.
+// of 5 million spans so takes twenty chunks, and the window answers all the while.
 //
 // `changed` comes at most every 33 ms, however fast chunks come, since each makes views paint; only
 // the last one of the opening (`loaded`) comes at once.

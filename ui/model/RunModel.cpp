@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/base/Check.h"
+#include "engine/base/InHalves.h"
 #include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 #include "ui/model/BackgroundJob.h"
@@ -167,6 +168,9 @@ void RunModel::drainReader() {
       // Not through the timer of `announce`: who waits for `loaded` finds views that have heard of
       // all.
       loaded_ = true;
+      if (!isLive()) {
+        fitLanes();
+      }
       lastAnnounced_.start();
       emit changed();
       emit loaded();
@@ -298,6 +302,18 @@ void RunModel::addSpan(const trace::SpanRow& row) {
       break;
     }
   }
+}
+
+/// Of a thousand ranks most rows are short, and half of the room of each may be empty.
+void RunModel::fitLanes() {
+  constexpr std::size_t kWorthTwoThreads = 256;
+  base::inHalves(lanes_.size(), kWorthTwoThreads, [&](std::size_t from, std::size_t to) {
+    for (std::size_t lane = from; lane < to; ++lane) {
+      for (run::SpanStore& row : lanes_[lane].rows) {
+        row.fit();
+      }
+    }
+  });
 }
 
 void RunModel::addGap(Track& track, const trace::SpanRow& row) {

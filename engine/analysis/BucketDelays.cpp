@@ -106,7 +106,8 @@ class BucketOfStep {
     }
   }
 
-  void add(const BucketArrival& part, const RunData& data) {
+  /// `mostNs`: no two ranks' clocks are in doubt by more.
+  void add(const BucketArrival& part, const RunData& data, double mostNs) {
     // One collective without a known last rank makes the step's waiting and transfer unknown for
     // the whole bucket: a sum of the others would look like a short wait.
     if (!part.of->collective->complete) {
@@ -120,9 +121,10 @@ class BucketOfStep {
     if (arrival.startTicks < arrivalTicks_) {
       arrivalTicks_ = arrival.startTicks;
       const double lateNs = data.clock.durationNs(arrival.startTicks - first.startTicks);
-      const auto doubtNs = static_cast<double>(data.doubt.betweenNs(arrival.rank, first.rank));
       // Within the doubt of the clocks it may as well have been the first.
-      latenessMs_ = lateNs <= doubtNs ? 0 : lateNs / 1e6;
+      const bool unclear = lateNs <= mostNs && lateNs <= static_cast<double>(data.doubt.betweenNs(
+                                                             arrival.rank, first.rank));
+      latenessMs_ = unclear ? 0 : lateNs / 1e6;
     }
     waitingMs_ += data.clock.durationNs(arrival.waitingTicks()) / 1e6;
     transferMs_ += data.clock.durationNs(arrival.transferTicks()) / 1e6;
@@ -168,6 +170,7 @@ template <typename Take>
 void measureBuckets(const std::vector<BucketCalls::Call>& calls, const Intervals& computing,
                     const std::vector<BucketArrival>& arrivals, const StepCosts& costs,
                     const RunData& data, double nsPerTick, const Take& take) {
+  const auto mostNs = static_cast<double>(data.doubt.mostNs());
   auto part = arrivals.begin();
   for (auto call = calls.begin(); call != calls.end();) {
     const auto place = placeOfBucket(*call);
@@ -179,7 +182,7 @@ void measureBuckets(const std::vector<BucketCalls::Call>& calls, const Intervals
     }
     for (; part != arrivals.end() && placeOfBucket(*part->of) <= place; ++part) {
       if (placeOfBucket(*part->of) == place) {
-        gathered.add(*part, data);
+        gathered.add(*part, data, mostNs);
       }
     }
     if (auto sample = gathered.sample(step, computing, nsPerTick)) {

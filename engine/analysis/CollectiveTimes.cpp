@@ -115,6 +115,8 @@ std::vector<CollectiveTimes> CollectiveSpans::gather(const trace::ClockDoubt& do
   // and by their order.
   using CheckKey = std::tuple<int, Operation, std::uint32_t, std::uint16_t, std::uint64_t>;
   std::map<CheckKey, std::deque<Part*>> checks;
+  run::Call latest;  // that of the part before: the next is likely of it too
+  CollectiveTimes* ofLatest = nullptr;
   for (Part& part : parts_) {
     const SpanRow& span = part.span;
     const CheckKey about{part.rank, trace::operationOf(span.detail), span.step, span.bucket,
@@ -124,7 +126,11 @@ std::vector<CollectiveTimes> CollectiveSpans::gather(const trace::ClockDoubt& do
       continue;
     }
     const run::Call key = numbers(*run::callOf(span.kind, span.detail, span.value));
-    CollectiveTimes& call = calls[key];
+    if (ofLatest == nullptr || key != latest) {
+      latest = key;
+      ofLatest = &calls[key];
+    }
+    CollectiveTimes& call = *ofLatest;
     const std::uint64_t endTicks = span.startTicks + span.durationTicks;
     if (span.kind == EventKind::kShaped) {  // the modelled link goes on where the backend was done
       for (Arrival& arrival : call.arrivals) {
@@ -156,19 +162,14 @@ std::vector<CollectiveTimes> CollectiveSpans::gather(const trace::ClockDoubt& do
     }
     call.arrivals.push_back({.rank = part.rank, .startTicks = arrivalTicks, .endTicks = endTicks});
   }
-  std::int64_t mostNs = 0;
-  for (const auto& [group, ranks] : ranksOf_) {
-    for (const int rank : ranks) {
-      mostNs = std::max(mostNs, doubt.none() ? 0 : 2 * doubt.ofNs(rank));
-    }
-  }
+  const auto mostNs = static_cast<double>(doubt.mostNs());
   std::vector<CollectiveTimes> all;
   all.reserve(calls.size());
   for (auto& [key, call] : calls) {
     const auto forgotten = forgotten_.find(key.group);
     stale_ = stale_ || (forgotten != forgotten_.end() && key.number <= forgotten->second);
     if (!call.arrivals.empty()) {
-      measure(call, ranksOf_[key.group].size(), doubt, static_cast<double>(mostNs), nsPerTick);
+      measure(call, ranksOf_[key.group].size(), doubt, mostNs, nsPerTick);
       all.push_back(std::move(call));
     }
   }

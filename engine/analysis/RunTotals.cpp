@@ -1,6 +1,7 @@
 #include "engine/analysis/RunTotals.h"
 
 #include <algorithm>
+#include <future>
 #include <map>
 #include <memory_resource>
 #include <set>
@@ -11,6 +12,8 @@
 
 namespace lockstep::analysis {
 namespace {
+
+constexpr std::size_t kStepsWorthTwoThreads = 2000;
 
 /// Those of steps from which means can be taken: a step that is kept since it is unlike the rest is
 /// no sample.
@@ -120,9 +123,16 @@ void RunTotals::add(StepStretch stretch) {
   const std::vector<CollectiveTimes> some =
       allAlike ? std::vector<CollectiveTimes>() : typical(stretch);
   const std::vector<CollectiveTimes>& sampled = allAlike ? stretch.collectives : some;
+  const auto when =
+      stretch.steps.size() < kStepsWorthTwoThreads ? std::launch::deferred : std::launch::async;
+  auto beside = std::async(when, [&] {
+    lateness_.add(stretch.steps, sampled);
+    for (const StepTicks& step : stretch.steps) {
+      steps_.push_back(step.rank, step);
+    }
+  });
   addSteps(stretch, sampled);
   addWaits(sampled);
-  lateness_.add(stretch.steps, sampled);
   for (const CollectiveTimes& check : stretch.checks) {
     if (check.complete && check.arrivals.size() >= 2) {
       checks_.calls += 1;
@@ -132,9 +142,7 @@ void RunTotals::add(StepStretch stretch) {
       }
     }
   }
-  for (const StepTicks& step : stretch.steps) {
-    steps_.push_back(step.rank, step);
-  }
+  beside.get();
   for (CollectiveTimes& collective : stretch.collectives) {
     collectives_.push_back(collective.group, std::move(collective));
   }

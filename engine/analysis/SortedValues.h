@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/cost/Sample.h"
+
 namespace lockstep::analysis {
 
 // Note [Values that become more]
@@ -146,7 +148,10 @@ class GrowingMedians {
     }
   }
   [[nodiscard]] std::optional<double> median(std::size_t figure) const {
-    return settled_[figure].with(values_[figure]).median();
+    const SortedValues& settled = settled_[figure];
+    // Of those that came all at once one is looked for, and none is sorted.
+    return settled.size() == 0 ? cost::median(values_[figure])
+                               : settled.with(values_[figure]).median();
   }
 
  private:

@@ -204,9 +204,9 @@ class Division {
     const BucketsTime* there =
         peer == moments_.end() ? nullptr : peer->second.bucket(collective.step, collective.bucket);
     if (here != nullptr && there != nullptr) {
-      blamed.readyLaterMs = there->readyTicks >= here->readyTicks
-                                ? toMs(there->readyTicks - here->readyTicks)
-                                : -toMs(here->readyTicks - there->readyTicks);
+      blamed.readyLaterMs = std::optional(there->readyTicks >= here->readyTicks
+                                              ? toMs(there->readyTicks - here->readyTicks)
+                                              : -toMs(here->readyTicks - there->readyTicks));
     }
   }
 

@@ -22,14 +22,15 @@ std::string comesTo(const TailItem& item) {
 }
 
 std::string whyLate(const TailItem& item) {
-  if (!item.readyLaterMs) {
+  const std::optional<double> readyLaterMs = item.readyLaterMs.ms();
+  if (!readyLaterMs) {
     return "";
   }
   // Half of the lateness was there when its gradients were ready: then they are the reason.
-  if (*item.readyLaterMs >= 0.5 * item.contextMs) {
+  if (*readyLaterMs >= 0.5 * item.contextMs) {
     return fmt::format(
         ": its gradients were ready {:.2f} ms later than on the rank that waited for it",
-        *item.readyLaterMs);
+        *readyLaterMs);
   }
   return ", though its gradients were ready in time: its hook or its communication thread was late";
 }
@@ -52,22 +53,24 @@ std::string partsOf(const TailItem& item) {
 /// Whether a step's transfers take their time whatever they carry.
 /// A mean number of calls: below 1.5, most steps have one, and of one size nothing can be told.
 bool isLatency(const TailItem& item) {
-  return item.calls >= 1.5 && item.latencyMs && *item.latencyMs >= 0.5 * item.transferMs;
+  const std::optional<double> latencyMs = item.latencyMs.ms();
+  return item.calls >= 1.5 && latencyMs && *latencyMs >= 0.5 * item.transferMs;
 }
 
 std::string adviceFor(const TailItem& item) {
   const bool link = item.cause == TailCause::kSlowLink;
+  const std::optional<double> latencyMs = item.latencyMs.ms();
   const char* const orFaster = link ? " or a faster link" : "";
   if (isLatency(item)) {
     return fmt::format(
         " {:.2f} ms of the transfers do not depend on the bytes. Fewer, larger buckets "
         "(bucket_cap_mb){} can help.",
-        *item.latencyMs, link ? " or a link of less latency" : "");
+        *latencyMs, link ? " or a link of less latency" : "");
   }
-  if (item.latencyMs) {
+  if (latencyMs) {
     return fmt::format(
         " Fewer bytes{} can help; of the transfers, {:.2f} ms do not depend on the bytes.",
-        orFaster, *item.latencyMs);
+        orFaster, *latencyMs);
   }
   // Of one size alone what it costs whatever its size cannot be told from what its bytes cost.
   return item.calls < 1.5
@@ -139,8 +142,8 @@ void TailSums::Sum::add(const TailItem& item) {
   for (const auto time : kTimes) {
     reason.mean.*time += item.*time;
   }
-  readyLater.add(item.readyLaterMs);
-  latency.add(item.latencyMs);
+  readyLater.add(item.readyLaterMs.ms());
+  latency.add(item.latencyMs.ms());
 }
 
 // The ms are over all measured steps, so that reasons add up to the mean exposed time; the other

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -49,6 +51,22 @@ enum class TailCause : std::uint8_t {
 /// Stands for the rank that came last where the clocks of several hosts cannot tell which did.
 inline constexpr int kUnclearRank = -1;
 
+/// A time that may be unknown, in half of the room that an optional takes.
+class MaybeMs {
+ public:
+  MaybeMs() = default;
+  MaybeMs(std::optional<double> ms) : ms_(ms.value_or(std::numeric_limits<double>::quiet_NaN())) {}
+
+  [[nodiscard]] bool known() const { return !std::isnan(ms_); }
+  [[nodiscard]] std::optional<double> ms() const {
+    return known() ? std::optional(ms_) : std::nullopt;
+  }
+  bool operator==(const MaybeMs& other) const { return ms() == other.ms(); }
+
+ private:
+  double ms_ = std::numeric_limits<double>::quiet_NaN();
+};
+
 /// One part of the exposed time of one rank's step. Small ones first: of a long run of many ranks
 /// there are a million of these.
 struct TailItem {
@@ -72,14 +90,14 @@ struct TailItem {
   /// Of the bucket, hidden or not; much transfer: of all collectives of the step.
   double transferMs = 0;
   /// Much transfer, as all of this here of a slow link: how many collectives these are, and what of
-  /// their transfers does not depend on their bytes; none where their sizes are too much alike to
-  /// tell.
+  /// their transfers does not depend on their bytes; unknown where their sizes are too much alike
+  /// to tell.
   double calls = 0;
-  std::optional<double> latencyMs;
+  MaybeMs latencyMs;
   /// Much transfer: what the step thread of this rank waited for a core in the step.
   double coreWaitMs = 0;
-  /// Late rank: how much later than on `rank` the bucket was ready there; none: not recorded.
-  std::optional<double> readyLaterMs;
+  /// Late rank: how much later than on `rank` the bucket was ready there; unknown: not recorded.
+  MaybeMs readyLaterMs;
   std::uint64_t ticks = 0;  ///< a moment in the collective that it is about; 0: in none
   bool operator==(const TailItem&) const = default;
 };

@@ -36,6 +36,21 @@ void SpanBlock::grow(std::size_t atLeast) {
   while (capacity < atLeast) {
     capacity *= 2;
   }
+  moveTo(std::max(atLeast, std::min(capacity, kSpans)));
+}
+
+void SpanBlock::fit() {
+  constexpr std::size_t kWorthAMove = 8;  // a part of them
+  if (capacity_ - count_ > count_ / kWorthAMove) {
+    moveTo(count_);
+    valueHigh_.fit();
+    durationHigh_.fit();
+    stepHigh_.fit();
+  }
+}
+
+/// Moves the spans to room for so many.
+void SpanBlock::moveTo(std::size_t capacity) {
   auto room = std::make_unique_for_overwrite<std::byte[]>(capacity * kSpanBytes);
   std::byte* next = room.get();
   // The widest first, so that each is aligned.

@@ -118,6 +118,8 @@ class SpanBlock {
   void append(const SpanBlock& other, std::size_t first);
   /// Drops the spans from `first` on.
   void cut(std::size_t first);
+  /// Gives back the room that it has for more, where that is much.
+  void fit();
 
   [[nodiscard]] std::size_t memoryBytes() const {
     return sizeof(SpanBlock) + capacity_ * kSpanBytes + sorts_.capacity() * sizeof(Sort) +
@@ -148,6 +150,7 @@ class SpanBlock {
         parts_.insert(parts_.begin() + static_cast<std::ptrdiff_t>(offset), T{0});
       }
     }
+    void fit() { parts_.shrink_to_fit(); }
     [[nodiscard]] std::size_t memoryBytes() const { return parts_.capacity() * sizeof(T); }
 
    private:
@@ -164,6 +167,7 @@ class SpanBlock {
   };
 
   void grow(std::size_t atLeast);
+  void moveTo(std::size_t capacity);
   void put(std::size_t offset, const SpanRecord& span);
   std::uint16_t indexOf(const Sort& wanted);
   void tidySorts();

@@ -188,6 +188,14 @@ void SpanStore::share(SpanPacks& with) {
   }
 }
 
+void SpanStore::fit() {
+  for (std::size_t block = 0; block < blocks_.size(); ++block) {
+    if (!heads_[block].shared) {
+      blocks_[block]->fit();
+    }
+  }
+}
+
 std::size_t SpanStore::memoryBytes() const {
   std::size_t bytes = heads_.size() * sizeof(Head);
   for (const auto& block : blocks_) {

@@ -36,6 +36,10 @@ class SpanStore {
   /// Appends the row's blocks as they are now, for other threads to read.
   void share(SpanPacks& with);
 
+  /// Gives back the room that its blocks have for more: of a row that grows no more. What is shared
+  /// stays as it is.
+  void fit();
+
   [[nodiscard]] std::size_t memoryBytes() const;
 
  private:

@@ -1,5 +1,7 @@
 #include "engine/trace/ClockDoubt.h"
 
+#include <algorithm>
+
 namespace lockstep::trace {
 
 void ClockDoubt::take(const RunUpdate& update) {
@@ -34,6 +36,14 @@ std::int64_t ClockDoubt::ofNs(int rank) const {
 
 std::int64_t ClockDoubt::betweenNs(int a, int b) const {
   return hostOf_.empty() || hostOf(a) == hostOf(b) ? 0 : ofNs(a) + ofNs(b);
+}
+
+std::int64_t ClockDoubt::mostNs() const {
+  std::int64_t most = 0;
+  for (const auto& [host, uncertaintyNs] : uncertaintyNs_) {
+    most = std::max(most, uncertaintyNs);
+  }
+  return none() ? 0 : 2 * most;
 }
 
 }  // namespace lockstep::trace

@@ -22,6 +22,9 @@ class ClockDoubt {
   /// host, else the sum of both.
   [[nodiscard]] std::int64_t betweenNs(int a, int b) const;
 
+  /// No two ranks' times are in doubt by more.
+  [[nodiscard]] std::int64_t mostNs() const;
+
   /// Whether all ranks share one clock.
   [[nodiscard]] bool none() const { return hostOf_.empty(); }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/base/Check.h"
+#include "engine/base/InHalves.h"
 #include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 #include "ui/model/BackgroundJob.h"
@@ -117,14 +118,14 @@ analysis::RunData RunModel::snapshot() {
 // the other:
 //
 //    RunReader (own thread)              RunModel (UI thread)
-//    poll ── up to 50,000 spans ──▶ queue of 4 ──▶ drainReader, at most 4 ms
+//    poll ── up to 250,000 spans ─▶ queue of 2 ──▶ drainReader, at most 4 ms
 //      ▲ waits while 4 chunks stand there            │ again, as the next event of the loop
 //      └───────────── take() wakes it ◀──────────────┘
 //
 // A chunk is applied in pieces of 2048 spans, with a look at the clock after each, and may be left
 // in the middle (Intake::nextSpan). Between two turns the event loop handles input and painting, so
 // views may see a chunk half applied: they find what is there, and `changed` follows. Opening a run
-// of 5 million spans so takes a hundred chunks, and the window answers all the while.
+// of 5 million spans so takes twenty chunks, and the window answers all the while.
 //
 // `changed` comes at most every 33 ms, however fast chunks come, since each makes views paint; only
 // the last one of the opening (`loaded`) comes at once.
@@ -167,6 +168,9 @@ void RunModel::drainReader() {
       // Not through the timer of `announce`: who waits for `loaded` finds views that have heard of
       // all.
       loaded_ = true;
+      if (!isLive()) {
+        fitLanes();
+      }
       lastAnnounced_.start();
       emit changed();
       emit loaded();
@@ -298,6 +302,18 @@ void RunModel::addSpan(const trace::SpanRow& row) {
       break;
     }
   }
+}
+
+/// Of a thousand ranks most rows are short, and half of the room of each may be empty.
+void RunModel::fitLanes() {
+  constexpr std::size_t kWorthTwoThreads = 256;
+  base::inHalves(lanes_.size(), kWorthTwoThreads, [&](std::size_t from, std::size_t to) {
+    for (std::size_t lane = from; lane < to; ++lane) {
+      for (run::SpanStore& row : lanes_[lane].rows) {
+        row.fit();
+      }
+    }
+  });
 }
 
 void RunModel::addGap(Track& track, const trace::SpanRow& row) {

@@ -204,6 +204,7 @@ class RunModel : public QObject {
   void applyTracks();
   void applySpans(const std::vector<trace::SpanRow>& rows, std::size_t first, std::size_t last);
   void addSpan(const trace::SpanRow& row);
+  void fitLanes();
   void addGap(Track& track, const trace::SpanRow& row);
   void noteMember(std::uint8_t group, int rank);
   Track* trackFor(int id);

@@ -1,14 +1,17 @@
 #include "ui/model/RunReader.h"
 
 #include <chrono>
+#include <utility>
 
 #include "engine/base/Thread.h"
+#include "engine/trace/RanksTogether.h"
 
 namespace lockstep::ui {
 namespace {
 
-constexpr std::size_t kSpansAChunk = 50'000;
-constexpr std::size_t kChunksAhead = 4;
+// Of a run of a thousand ranks, some hundred of each (Note [Ranks together]).
+constexpr std::size_t kSpansAChunk = 250'000;
+constexpr std::size_t kChunksAhead = 2;
 constexpr std::chrono::milliseconds kPollEvery{50};
 
 }  // namespace
@@ -70,6 +73,7 @@ void RunReader::run() {
     return;
   }
   const std::unique_ptr<trace::RunFileReader> reader = std::move(opened).value();
+  std::optional<trace::RanksTogether> together(std::in_place);  // while much is read at once
   bool caughtUpOnce = false;
   bool sawEnd = false;
   trace::RunState state = trace::RunState::kStarting;
@@ -87,6 +91,9 @@ void RunReader::run() {
     if (chunk.update.info) {
       state = chunk.update.info->state;
     }
+    if (together) {
+      together->order(chunk.update);
+    }
     const bool caughtUp = chunk.caughtUp;
     // The first time the end is reached is worth a chunk even when it brings nothing: `loaded`
     // comes by it.
@@ -96,6 +103,7 @@ void RunReader::run() {
     }
     if (caughtUp) {
       caughtUpOnce = true;
+      together.reset();
       if (!trace::isLive(state)) {
         // Once more after the end was seen, for rows that were written beside it.
         if (sawEnd) {

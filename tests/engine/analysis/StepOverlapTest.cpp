@@ -533,7 +533,7 @@ TEST(StepOverlapTest, TellsTheStepsOfManyRanksInTheOrderOfTheAnalysis) {
   ASSERT_EQ(steps.size(), 3 * 40u);
   EXPECT_TRUE(std::ranges::equal(steps, analysis.steps(), {}, &StepOverlap::times));
   EXPECT_TRUE(std::ranges::any_of(steps.back().tail, [](const TailItem& item) {
-    return item.peer == 1 && item.readyLaterMs.has_value();
+    return item.peer == 1 && item.readyLaterMs.known();
   })) << "what is told of a rank that came last is known of one without a step";
 }
 

@@ -50,7 +50,7 @@ TEST(TailWords, NameARankThatIsLateToWhatHasNoBucket) {
   item.contextMs = 5;
   EXPECT_EQ(explanation(item), "Rank 2 came 5.00 ms later to a collective of no bucket.");
   item.bucket = 4;
-  item.readyLaterMs = 1;
+  item.readyLaterMs = std::optional(1.0);
   EXPECT_THAT(explanation(item), EndsWith(", though its gradients were ready in time: its hook or "
                                           "its communication thread was late."));
 }

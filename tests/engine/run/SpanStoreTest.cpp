@@ -124,5 +124,35 @@ TEST(SpanStore, NeedsAtMostTwentySixBytesASpanWhenAppended) {
   EXPECT_LE(store.memoryBytes(), kCount * 26);
 }
 
+TEST(SpanStore, GivesRoomBackAndGrowsOnAllTheSame) {
+  constexpr std::uint64_t kCount = 1100;  // half of what there is room for
+  SpanStore store;
+  for (std::uint64_t i = 0; i < kCount; ++i) {
+    ASSERT_TRUE(store.insert(span(20 * i, 10, static_cast<std::uint32_t>(i))));
+  }
+  const std::size_t before = store.memoryBytes();
+  store.fit();
+  EXPECT_LT(store.memoryBytes(), before * 6 / 10);
+  EXPECT_LE(store.memoryBytes(), kCount * 25);
+  for (std::uint64_t i = kCount; i < 2 * kCount; ++i) {
+    ASSERT_TRUE(store.insert(span(20 * i, 10, static_cast<std::uint32_t>(i))));
+  }
+  std::vector<std::uint32_t> expected(2 * kCount);
+  std::iota(expected.begin(), expected.end(), 0);
+  EXPECT_EQ(idsOf(store), expected);
+}
+
+TEST(SpanStore, LeavesWhatIsSharedWhereItIs) {
+  SpanStore store;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    ASSERT_TRUE(store.insert(span(20 * i, 10)));
+  }
+  SpanPacks packs;
+  store.share(packs);
+  const std::size_t before = packs.at(0)->blocks.at(0)->memoryBytes();
+  store.fit();
+  EXPECT_EQ(packs.at(0)->blocks.at(0)->memoryBytes(), before);
+}
+
 }  // namespace
 }  // namespace lockstep::run

@@ -53,6 +53,29 @@ TEST_F(RunModelOnFiles, LoadsAFinishedRunOnceAndStops) {
   EXPECT_EQ(model.metric("loss", 0).size(), 50u);
 }
 
+TEST_F(RunModelOnFiles, PutsEachSpanWhereTheOrderOfTheFilePutsIt) {
+  const auto path = folder_.path() / "run.lockstep";
+  const test::DemoOptions many{.ranks = 5, .steps = 40};
+  ASSERT_TRUE(test::writeDemoRun(path, many).ok());
+  RunModel model(path);
+  ASSERT_TRUE(waitFor([&] { return model.isLoaded(); }));
+  RunModel expected;
+  expected.applyUpdate(test::demoRun(many));
+  ASSERT_EQ(model.lanes().size(), expected.lanes().size());
+  for (std::size_t lane = 0; lane < model.lanes().size(); ++lane) {
+    const auto& rows = model.lanes()[lane].rows;
+    const auto& others = expected.lanes()[lane].rows;
+    ASSERT_EQ(rows.size(), others.size()) << lane;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      ASSERT_EQ(rows[row].size(), others[row].size()) << lane;
+      for (std::size_t i = 0; i < rows[row].size(); ++i) {
+        EXPECT_EQ(rows[row].at(i).startTicks, others[row].at(i).startTicks);
+        EXPECT_EQ(rows[row].at(i).kind, others[row].at(i).kind);
+      }
+    }
+  }
+}
+
 TEST_F(RunModelOnFiles, ShowsARunWhileItIsWritten) {
   const auto path = folder_.path() / "live.lockstep";
   auto created = trace::RunFileWriter::create(path);

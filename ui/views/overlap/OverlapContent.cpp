@@ -253,9 +253,10 @@ void GrowingOverlapContent::Parts::addSpreads(const std::vector<const StepOverla
 }
 
 /// What is shown of all of them. `known`: lengths of measured steps that are not in `parts`.
-/// `whole`: headroom was left out.
+/// `whole`: headroom was left out, and which of it is wanted.
 std::shared_ptr<const OverlapContent> GrowingOverlapContent::finished(
-    Parts parts, const analysis::SortedValues& known, const AnalysedRun& run, bool whole) {
+    Parts parts, const analysis::SortedValues& known, const AnalysedRun& run,
+    std::optional<RankMedians> whole) {
   OverlapContent& content = parts.content;
   std::size_t first = 0;
   for (OverlapContent::Rank& rank : content.ranks) {
@@ -283,7 +284,8 @@ std::shared_ptr<const OverlapContent> GrowingOverlapContent::finished(
   };
   const auto measured = medians(parts.measured, content.warmUp.firstMeasured);
   // With the warm-up as well, for the card of a rank: what it would have made of the figures.
-  const auto all = medians(parts.all, 0);
+  const auto all =
+      whole == RankMedians::kMeasuredAlone ? std::vector<RankOverlap>() : medians(parts.all, 0);
   for (OverlapContent::Rank& rank : content.ranks) {
     rank.measured = find(measured, rank.rank);
     rank.all = find(all, rank.rank);
@@ -304,7 +306,8 @@ std::shared_ptr<const OverlapContent> GrowingOverlapContent::refresh(const Analy
     overlaps_ = analysis::GrowingOverlaps();
     closed_ = Parts();
     lengths_ = analysis::SortedValues();
-    return overlapContent(run, analysis::rankStepOverlaps(run.data, run.analysis));
+    return overlapContent(run, analysis::rankStepOverlaps(run.data, run.analysis),
+                          RankMedians::kBoth);
   }
   analysis::OverlapNews news = overlaps_.refresh(run.data, run.analysis);
   if (news.anew) {
@@ -317,7 +320,7 @@ std::shared_ptr<const OverlapContent> GrowingOverlapContent::refresh(const Analy
   lengths_.add(std::exchange(closed_.lengths, {}));
   Parts parts = closed_;
   parts.add(std::move(news.open));
-  return finished(std::move(parts), lengths_, run, false);
+  return finished(std::move(parts), lengths_, run, std::nullopt);
 }
 
 std::shared_ptr<const OverlapContent> overlapContent(const AnalysedRun& run) {
@@ -325,10 +328,11 @@ std::shared_ptr<const OverlapContent> overlapContent(const AnalysedRun& run) {
 }
 
 std::shared_ptr<const OverlapContent> overlapContent(const AnalysedRun& run,
-                                                     std::vector<std::vector<StepOverlap>> steps) {
+                                                     std::vector<std::vector<StepOverlap>> steps,
+                                                     RankMedians medians) {
   GrowingOverlapContent::Parts parts(run.analysis.warmUp);
   parts.add(std::move(steps));
-  return GrowingOverlapContent::finished(std::move(parts), noLengths(), run, true);
+  return GrowingOverlapContent::finished(std::move(parts), noLengths(), run, medians);
 }
 
 }  // namespace lockstep::ui

@@ -44,7 +44,7 @@ struct OverlapContent {
     run::Grown<analysis::StepOverlap> steps{};  ///< by start; their numbers ascend
     run::Grown<OverlapParts> sums{};            ///< of the parts before each of them, and after all
     std::optional<analysis::RankOverlap> measured;  ///< after the warm-up
-    std::optional<analysis::RankOverlap> all;       ///< with it
+    std::optional<analysis::RankOverlap> all;       ///< with it; not of RankMedians::kMeasuredAlone
     std::vector<analysis::TailReason> reasons;
 
     /// The first of its steps whose number is at least this.
@@ -95,9 +95,12 @@ struct OverlapContent {
 
 /// Takes a time that grows with the run: not for the UI thread. [any-thread]
 std::shared_ptr<const OverlapContent> overlapContent(const AnalysedRun& run);
+/// Which medians of a rank are found: those with the warm-up only cards and tables show.
+enum class RankMedians : std::uint8_t { kBoth, kMeasuredAlone };
 /// The same where rankStepOverlaps() of the run are there. [any-thread]
 std::shared_ptr<const OverlapContent> overlapContent(
-    const AnalysedRun& run, std::vector<std::vector<analysis::StepOverlap>> steps);
+    const AnalysedRun& run, std::vector<std::vector<analysis::StepOverlap>> steps,
+    RankMedians medians);
 
 /// The same of a run that grows, for the price of what is new. [any-thread]
 class GrowingOverlapContent {
@@ -107,7 +110,8 @@ class GrowingOverlapContent {
 
  private:
   friend std::shared_ptr<const OverlapContent> overlapContent(
-      const AnalysedRun& run, std::vector<std::vector<analysis::StepOverlap>> steps);
+      const AnalysedRun& run, std::vector<std::vector<analysis::StepOverlap>> steps,
+      RankMedians medians);
 
   /// What is put together of steps. A copy costs little.
   struct Parts {
@@ -137,7 +141,8 @@ class GrowingOverlapContent {
 
   static std::shared_ptr<const OverlapContent> finished(Parts parts,
                                                         const analysis::SortedValues& known,
-                                                        const AnalysedRun& run, bool whole);
+                                                        const AnalysedRun& run,
+                                                        std::optional<RankMedians> whole);
 
   std::mutex mutex_;
   analysis::GrowingOverlaps overlaps_;

@@ -127,6 +127,22 @@ TEST(OverlapSceneTest, OfManyRanksThatGrowKeepsTheSpreadsOfClosedSteps) {
   }
 }
 
+TEST(OverlapSceneTest, OfAPictureFindsTheMeasuredMediansOfRanksAlone) {
+  const AnalysedRun run = test::manyRanks(40);
+  const auto whole = overlapContent(run);
+  const auto pictured = overlapContent(run, analysis::rankStepOverlaps(run.data, run.analysis),
+                                       RankMedians::kMeasuredAlone);
+  ASSERT_EQ(pictured->ranks.size(), whole->ranks.size());
+  for (std::size_t i = 0; i < whole->ranks.size(); ++i) {
+    EXPECT_TRUE(whole->ranks[i].all);
+    EXPECT_FALSE(pictured->ranks[i].all);
+    ASSERT_TRUE(pictured->ranks[i].measured);
+    EXPECT_EQ(pictured->ranks[i].measured->exposedMs, whole->ranks[i].measured->exposedMs);
+    EXPECT_EQ(pictured->ranks[i].measured->bottleneck, whole->ranks[i].measured->bottleneck);
+  }
+  EXPECT_EQ(drawn(*pictured, frameOf(*pictured)).texts(), drawn(*whole, frameOf(*whole)).texts());
+}
+
 TEST(OverlapSceneTest, OfManyRanksShowsThoseThatWereChosenAndTheSelectedOne) {
   const auto content = overlapContent(test::manyRanks(12));
   OverlapFrame frame = frameOf(*content);

@@ -77,7 +77,6 @@ BucketDelays bucketDelays(const RunData& data, const RunAnalysis& analysis);
 
 /// rankStepOverlaps() and bucketDelays(), of which each divides all steps: at once they do it once.
 struct StepsAndDelays {
-  /// Before tellTransfers(), which the delays need not wait for.
   std::vector<std::vector<StepOverlap>> steps;
   BucketDelays delays;
 };

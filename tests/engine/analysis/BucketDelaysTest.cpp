@@ -133,8 +133,7 @@ TEST(BucketDelaysTest, FindsTheStepsOnTheWayAsTheyAreByThemselves) {
   run.add(3, EventKind::kForward, 301 * kStepTicks, 302 * kStepTicks, 301);
   const RunData data = run.data();
   const RunAnalysis analysis = analyse(data);
-  StepsAndDelays found = stepsAndDelays(data, analysis);
-  tellTransfers({found.steps.begin(), found.steps.end()}, data, analysis);
+  const StepsAndDelays found = stepsAndDelays(data, analysis);
   EXPECT_EQ(found.steps, rankStepOverlaps(data, analysis));
   EXPECT_TRUE(std::ranges::any_of(found.steps.at(4), [](const StepOverlap& step) {
     return std::ranges::any_of(step.tail, &TailItem::telling);

@@ -29,7 +29,6 @@ Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size
   base::giveBackFreedMemory();
   auto buckets =
       std::async(std::launch::async, [&] { return bucketContent(run, std::move(of.delays)); });
-  analysis::tellTransfers({of.steps.begin(), of.steps.end()}, run.data, run.analysis);
   const auto content = overlapContent(run, std::move(of.steps), RankMedians::kMeasuredAlone);
   const auto cells = buckets.get();
   Picture picture;

@@ -42,7 +42,7 @@ TEST_P(RanksXTest, EachPlantedRankIsTwoClicksFromTheOpenedFile) {
     showStage("timeline");
     clickTab(stages->findChild<QTabBar*>(), tab);
     ASSERT_TRUE(shown());
-    const auto& unlike = ranks().content()->likeness.unlike;
+    const auto unlike = ranks().content()->likeness.unlike;
     ASSERT_EQ(unlike.size(), 4u);
     if (index == 0) {
       keep(input_.screenshot(), QString("ranks-") + GetParam());

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "engine/analysis/Tail.h"
-
 #include "engine/run/Grown.h"
 
 namespace lockstep::analysis {

@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 // How long the end of a communicator waits for the other ranks' ends.
 constexpr std::chrono::seconds kFarewell{5};
-constexpr std::chrono::microseconds kPoll{100};
+constexpr std::chrono::microseconds kFarewellPoll{100};
 
 CommErrorKind kindOf(ncclResult_t result) {
   return result == ncclRemoteError   ? CommErrorKind::kRemote
@@ -116,7 +116,7 @@ class NcclCommunicator final : public Communicator {
     ncclResult_t state = ncclCommFinalize(communicator_);
     const auto deadline = Clock::now() + kFarewell;
     while (state == ncclInProgress && Clock::now() < deadline) {
-      std::this_thread::sleep_for(kPoll);
+      std::this_thread::sleep_for(kFarewellPoll);
       (void)ncclCommGetAsyncError(communicator_, &state);
     }
     // Not finalised in time, or failed: it is aborted, which waits for no other rank.

@@ -155,6 +155,24 @@ def case_spans(_):
     check(memory.problems == [], memory.problems)
 
 
+def case_shared(_):
+    """Where one span ends and the next begins is one time, also where the second is told after the
+    clocks were tied together anew."""
+    memory = Memory()
+    device = Device(memory)
+    spans = spans_over(device, memory)
+    start = memory.ns
+    points = [spans.now() for _ in range(3)]
+    spans.add(0, FORWARD, points[0], points[1], 0)
+    spans.add(0, BACKWARD, points[1], points[2], 0)
+    device.comes_past(start + 1_000_000, start + 2_000_000)
+    spans.write()
+    memory.ns += 5_000_000_000
+    device.comes_past(memory.ns)
+    spans.write()
+    check(memory.spans[0][2] == memory.spans[1][1], memory.spans)
+
+
 def case_busy(_):
     """What a busy device refuses is tried again later; what it never tells is said."""
     memory = Memory()
@@ -209,8 +227,9 @@ def steps_on(module, device, memory):
     return steps
 
 
-def one_step(steps, memory):
+def one_step(steps, memory, in_forward=lambda: None):
     steps.forward_begins(Model)
+    in_forward()
     memory.ns += 100_000
     steps.forward_ends()
     began = steps.backward_begins()
@@ -235,7 +254,9 @@ def case_phases(_):
     at = [start + 1_000_000 * n for n in range(1, 6)]
     device.comes_past(*at)  # forward, backward, its end, optimizer, its end
     memory.ns = at[-1] + 1_000_000
-    one_step(steps, memory)
+    # A device that has nothing to do yet must not wait until its times have been read.
+    one_step(steps, memory, lambda: check(memory.of(FORWARD, BACKWARD, OPTIMIZER) == [],
+                                          "told before there was a forward to do"))
     told = memory.of(FORWARD, BACKWARD, OPTIMIZER)
     check([(span[0], span[3], span[6]) for span in told]
           == [(kind, 0, BY_DEVICE) for kind in (FORWARD, BACKWARD, OPTIMIZER)], told)
@@ -380,7 +401,7 @@ def case_buckets(_):
            at[1], at[2], at[3], at[1], at[4]], "times")
 
 
-CASES = {"spans": case_spans, "busy": case_busy, "breaks": case_breaks, "phases": case_phases,
+CASES = {"spans": case_spans, "shared": case_shared, "busy": case_busy, "breaks": case_breaks, "phases": case_phases,
          "collectives": case_collectives, "buckets": case_buckets}
 
 if __name__ == "__main__":

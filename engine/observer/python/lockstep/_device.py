@@ -118,6 +118,16 @@ class DeviceClock:
             self._anchor = anchor
 
 
+class _Point:
+    """Of a stream: where one span ends and the next begins it is one, and has one time."""
+
+    __slots__ = ("event", "ticks")
+
+    def __init__(self, event: Any) -> None:
+        self.event = event
+        self.ticks: Optional[int] = None  # once it has been read
+
+
 class DeviceSpans:
     """What a device did, told once it has done it, in the order in which it was queued."""
 
@@ -135,7 +145,7 @@ class DeviceSpans:
         if self.failed:
             return None
         try:
-            return None if self._cuda.is_capturing() else self._cuda.record()
+            return None if self._cuda.is_capturing() else _Point(self._cuda.record())
         except RuntimeError as error:
             self._give_up(str(error))
             return None
@@ -158,11 +168,16 @@ class DeviceSpans:
         """Tells of what the device has come past."""
         try:
             if self._waiting and not self.failed and self._clock.relate(patience):
-                while self._waiting and self._cuda.is_past(self._waiting[0][0][-1]):
+                while self._waiting and self._cuda.is_past(self._waiting[0][0][-1].event):
                     points, tell = self._waiting.popleft()
-                    tell(*(self._clock.ticks(point) for point in points))
+                    tell(*(self._ticks(point) for point in points))
         except RuntimeError as error:
             self._give_up(str(error))
+
+    def _ticks(self, point: _Point) -> int:
+        if point.ticks is None:
+            point.ticks = self._clock.ticks(point.event)
+        return point.ticks
 
     def finish(self) -> None:
         """The same at the end: a device that is busy still has a second."""

@@ -161,10 +161,12 @@ class Steps:
         if self.model is None:  # no forward is seen: what is over is known here
             self._end_what_is_over(self.memory.ticks())
         forward, self._forward = self._forward, None
-        if forward is None:
-            return self._enter(_kinds.BACKWARD, self.number)
         # What computes the loss is of the forward.
-        return self._turn(_kinds.FORWARD, forward, _kinds.BACKWARD, self.number)
+        began = (self._enter(_kinds.BACKWARD, self.number) if forward is None else
+                 self._turn(_kinds.FORWARD, forward, _kinds.BACKWARD, self.number))
+        if self._device is not None:  # here it has a forward to do, and does not wait for the host
+            self._device.write()
+        return began
 
     def backward_ends(self, began: Point, synchronised: bool) -> int:
         """Returns when the host was through with it."""
@@ -193,8 +195,6 @@ class Steps:
             follower(self.number)
         while self._once:
             self._once.pop()()
-        if self._device is not None:
-            self._device.write()
         self._began = end
         self._saw_forward = False
         self._synchronised = False

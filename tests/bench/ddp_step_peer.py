@@ -2,35 +2,20 @@
 run. Usage: ddp_step_peer.py MODEL BATCH none|ddp [--view] [--device cuda]"""
 
 import json
-import os
 import sys
 import time
 
 import torch
 import torch.distributed as dist
 
+from devices import gpu_of_rank
 from models import loss_of, make
-
-
-def device_of_rank():
-    """The GPU of this rank; NCCL is told when ranks share one, as by our own backend."""
-    if "--device" not in sys.argv:
-        return torch.device("cpu")
-    local, count = int(os.environ["LOCAL_RANK"]), torch.cuda.device_count()
-    if int(os.environ["LOCAL_WORLD_SIZE"]) > count:
-        if torch.cuda.nccl.version() >= (2, 30):
-            os.environ["NCCL_MULTI_RANK_GPU_ENABLE"] = "1"
-        else:
-            os.environ["NCCL_HOSTID"] = f"share{local // count}"
-    device = torch.device("cuda", local % count)
-    torch.cuda.set_device(device)
-    return device
 
 
 def main():
     kind, batch, strategy = sys.argv[1:4]
     torch.set_num_threads(1)
-    device = device_of_rank()
+    device = gpu_of_rank() if "--device" in sys.argv else torch.device("cpu")
     model, inputs, targets = make(kind, int(batch))
     model, inputs, targets = model.to(device), inputs.to(device), targets.to(device)
     with torch.no_grad():

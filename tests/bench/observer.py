@@ -87,16 +87,16 @@ def observer(case):
     return name, measure
 
 
-def sides_of(stack, options, command):
+def sides_of(stack, options, command, ranks):
     """Processes and words for them, by side."""
     found = stack.enter_context(recorder(options))
-    observed = stack.enter_context(Contestant(OBSERVED, command, 2, found))
+    observed = stack.enter_context(Contestant(OBSERVED, command, ranks, found))
     if not all(ready["observed"] for ready in observed.ready):
         sys.exit(f"bench: {OBSERVED}: it is not")
     if all(ready["can_be_put_out"] for ready in observed.ready):
         return {PLAIN: (observed, ["without"]), AGAIN: (observed, ["without"]),
                 OBSERVED: (observed, [])}
-    sides = {label: stack.enter_context(Contestant(label, command, 2, {
+    sides = {label: stack.enter_context(Contestant(label, command, ranks, {
         "PYTHONPATH": found["PYTHONPATH"]})) for label in (PLAIN, AGAIN)}
     if any(ready["observed"] for side in sides.values() for ready in side.ready):
         sys.exit(f"bench: {PLAIN}: it is observed")
@@ -106,10 +106,19 @@ def sides_of(stack, options, command):
 def start(options, command, rounds, steps):
     """Starts the sides, and returns the number of buckets and what each side's rounds took."""
     with contextlib.ExitStack() as stack:
-        sides = sides_of(stack, options, command)
-        for contestant in {contestant for contestant, _ in sides.values()}:
-            buckets = contestant.turn(WARM_UP_STEPS)[0]["buckets"]
-        return buckets, alternate(sides, rounds, lambda label: measured(sides[label], steps))
+        sides = sides_of(stack, options, command, 2)
+        return warm_up(sides), rounds_of(sides, rounds, steps)
+
+
+def warm_up(sides):
+    """Returns the number of buckets."""
+    return [contestant.turn(WARM_UP_STEPS)[0]["buckets"]
+            for contestant in {contestant for contestant, _ in sides.values()}][0]
+
+
+def rounds_of(sides, rounds, steps):
+    """What each side's steps took in each round, of time and of the processor."""
+    return alternate(sides, rounds, lambda label: measured(sides[label], steps))
 
 
 def over_starts(ratios):

@@ -1,8 +1,9 @@
 """A rank of a job of PyTorch for the benchmark of what the observer takes: told by standard input
 when to run, and whether as if nobody had called lockstep.watch, it answers with what its steps took
 of time and of the processor.
-Usage: observer_peer.py mlp|layers"""
+Usage: observer_peer.py mlp|layers|resnet18 [--batch N] [--device cuda]"""
 
+import argparse
 import json
 import sys
 import time
@@ -14,18 +15,23 @@ import lockstep
 import lockstep._collectives
 import lockstep._session
 
+from devices import gpu_of_rank
+from models import ResNet18
 
-def make(kind):
+
+def make(kind, batch):
     """A model, its batch and its bucket cap in MiB: PyTorch's own example, or many small layers, 202
     parameters in 15 buckets."""
+    if kind == "resnet18":
+        return ResNet18(), torch.randn(batch or 128, 3, 32, 32), 25
     if kind == "mlp":
-        sizes, batch, cap = [1024, 2048, 2048, 2048, 10], 64, 25
+        sizes, usual, cap = [1024, 2048, 2048, 2048, 10], 64, 25
     else:
-        sizes, batch, cap = [160] * 101 + [10], 128, 0.67
+        sizes, usual, cap = [160] * 101 + [10], 128, 0.67
     layers = []
     for inputs, outputs in zip(sizes, sizes[1:]):
         layers += [torch.nn.Linear(inputs, outputs), torch.nn.ReLU()]
-    return torch.nn.Sequential(*layers[:-1]), torch.randn(batch, sizes[0]), cap
+    return torch.nn.Sequential(*layers[:-1]), torch.randn(batch or usual, sizes[0]), cap
 
 
 class Observer:
@@ -61,8 +67,15 @@ class Observer:
 def main():
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    net, inputs, cap = make(sys.argv[1])
-    dist.init_process_group("gloo")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("kind", choices=("mlp", "layers", "resnet18"))
+    parser.add_argument("--batch", type=int)
+    parser.add_argument("--device", default="cpu")
+    options = parser.parse_args()
+    device = gpu_of_rank() if options.device == "cuda" else torch.device("cpu")
+    net, inputs, cap = make(options.kind, options.batch)
+    net, inputs = net.to(device), inputs.to(device)
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     model = torch.nn.parallel.DistributedDataParallel(net, bucket_cap_mb=cap)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.001, foreach=False)
     model = lockstep.watch(model, optimizer)  # nothing where nobody records
@@ -79,8 +92,11 @@ def main():
         for _ in range(int(count)):
             start = time.perf_counter()
             optimizer.zero_grad(set_to_none=True)
-            model(inputs).square().mean().backward()
+            loss = model(inputs).square().mean()
+            loss.backward()
             optimizer.step()
+            if device.type == "cuda":
+                loss.item()  # as a training loop reads it: waits for the device
             times.append((time.perf_counter() - start) * 1e3)
         print(json.dumps({
             "step_ms": times, "processor_ms": (time.process_time() - processor) * 1e3 / len(times),

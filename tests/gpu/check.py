@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import importlib.util
 import json
+import math
 import os
 import pathlib
 import platform
@@ -13,19 +14,23 @@ import signal
 import subprocess
 import sys
 import time
+import types
+from concurrent import futures
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "gpu"
 PACKED = ROOT / "tests" / "gpu" / "packed" / "usr"
-HOOKS = ["fp16", "bf16", "powersgd"]
+HOOKS = {"fp16": [], "bf16": [], "powersgd": ["hook.start=2"]}
 TARGETS = ["lockstep", "lockstep-rank", "lockstep-hookscan", "test_engine_process_group_nccl",
-           "test_engine_device", "conformance_driver", "bench_ddp_step", *HOOKS]
+           "test_engine_device", "conformance_driver", "bench_ddp_step", "lockstep_native",
+           "lockstep_nccl_profiler", *HOOKS]
 FEWEST_ROUNDS = 4  # that an interval means something of
 CLOSING_S = 15  # for the contestants to end
-OPTIONS = {"CMAKE_BUILD_TYPE": "Release", "LOCKSTEP_WITH_UI": "OFF", "LOCKSTEP_WITH_GLOO": "OFF",
+OPTIONS = {"CMAKE_BUILD_TYPE": "Release", "LOCKSTEP_WITH_UI": "OFF", "LOCKSTEP_WITH_GLOO": "OFF", "LOCKSTEP_WITH_MPI": "OFF",
            "LOCKSTEP_WITH_TESTS": "ON"}
 
 sys.path.insert(0, str(ROOT / "tests" / "bench"))
+os.environ["LOCKSTEP_PYTORCH"] = sys.executable
 
 
 class Check:
@@ -54,8 +59,9 @@ class Check:
         self.write()
         print(f"left out {name}: no time was left", flush=True)
 
-    def command(self, name, command, limit):
-        """Runs a program to its end; returns whether it ended well."""
+    def command(self, name, command, limit, tells=False):
+        """Runs a program to its end; returns whether it ended well. The report has what one that
+        fails says, and one that `tells`."""
         if self.left() < 5:
             self.leave_out(name)
             return False
@@ -78,7 +84,8 @@ class Check:
         except OSError as error:
             text, code = str(error), "could not be started"
         self.add(name, code == 0, time.monotonic() - start,
-                 **({} if code == 0 else {"code": code, "output": text[-4000:]}))
+                 **({} if code == 0 else {"code": code}),
+                 **({"output": text[-4000:].splitlines()} if tells or code != 0 else {}))
         if code != 0:
             print(text[-2000:], flush=True)
         return code == 0
@@ -132,6 +139,51 @@ def conformance(check):
                                      "cuda", "--model", model, "--world", world, *view], 90)
 
 
+def observer(check):
+    """A job of PyTorch over NCCL, and what the observer says of it."""
+    for world in (1, 2):
+        for case in ("same", "times", "capture"):
+            if (world, case) != (1, "times"):  # NCCL has no kernel for one rank
+                check.command(f"observer, {case}, {world} ranks",
+                              [sys.executable, "-B", ROOT / "tests/gpu/observed.py", "--bin",
+                               BUILD / "bin", "--world", world, case], 120, tells=True)
+
+
+def observer_steps(check):
+    """What the observer takes of a step of such a job: of one whose GPU waits for Python, and of one
+    whose GPU is never idle."""
+    for ranks, batch, most in ((1, 512, 1.02), (2, 128, 1.02), (1, 128, None)):
+        name = f"step of resnet18, batch {batch}, {ranks} ranks, observed"
+        if check.left() < 45:
+            check.leave_out(name)
+            continue
+        try:
+            observed_step(check, name, ranks, batch, most)
+        except SystemExit as error:
+            check.add(name, False, 0, why=str(error))
+
+
+def observed_step(check, name, ranks, batch, most, starts=3, rounds=6, steps=8):
+    import observer as bench
+    begin = time.monotonic()
+    options = types.SimpleNamespace(bin=BUILD / "bin")
+    command = [sys.executable, "-B", ROOT / "tests/bench/observer_peer.py", "resnet18", "--batch",
+               batch, "--device", "cuda"]
+    times = {}
+    with contextlib.ExitStack() as stack, futures.ThreadPoolExecutor() as pool:
+        stacks = [stack.enter_context(contextlib.ExitStack()) for _ in range(starts)]
+        for sides in list(pool.map(
+                lambda of: bench.sides_of(of, options, command, ranks), stacks)):
+            bench.warm_up(sides)
+            for label, rows in bench.rounds_of(sides, rounds, steps).items():
+                times.setdefault(label, []).append([step for step, _ in rows])
+    found = bench.result_of(name, name, times, most or math.inf)
+    check.add(name, most is None or found["interval"][1] <= most, time.monotonic() - begin,
+              starts=starts, rounds=rounds, ratio=found["ratio"], interval=found["interval"],
+              ms={label: side["median"] for label, side in found["sides"].items()},
+              without=found["lines"][0])
+
+
 def run(check, file, device, *settings, experiment="demo"):
     """A run file that the studio opens. Returns the last loss; None when the run failed."""
     lockstep = BUILD / "bin" / "lockstep"
@@ -151,10 +203,11 @@ def run(check, file, device, *settings, experiment="demo"):
 
 
 def beside_the_cpu(check, name, *settings, experiment="demo"):
-    """The same run on the GPU and on the CPU, whose losses after 30 steps hardly differ."""
+    """The same run on the GPU and on the CPU, whose losses hardly differ after few steps: later on a
+    difference in the last bits has grown to percents."""
     start = time.monotonic()
     losses = {device: run(check, check.out / f"{name}_{device}.lockstep", device,
-                          "processes.world_size=2", "train.steps=30", *settings,
+                          "processes.world_size=2", "train.steps=12", *settings,
                           experiment=experiment)
               for device in ("cuda", "cpu")}
     if None not in losses.values():
@@ -167,8 +220,8 @@ def runs(check):
     for world in (1, 2):
         run(check, check.out / f"gpu_{world}.lockstep", "cuda", f"processes.world_size={world}")
     beside_the_cpu(check, "allreduce")
-    for hook in HOOKS:
-        beside_the_cpu(check, hook, f"hook.name={hook}")
+    for hook, settings in HOOKS.items():
+        beside_the_cpu(check, hook, f"hook.name={hook}", *settings)
     beside_the_cpu(check, "char_gpt", experiment="char_gpt")
     checkpoint = check.out / "checkpoint.safetensors"
     for name, *settings in (("kept", "train.steps=10"),
@@ -189,9 +242,11 @@ def figures(check, name, ranks, model, batch, rounds=12, steps=20):
     commands = {"ours": ours, "ours, view": [*ours, "--view"],
                 "ours, recorded": [*ours, "--record"], "PyTorch": peer,
                 "PyTorch, view": [*peer, "--view"]}
-    with contextlib.ExitStack() as stack:
-        sides = {side: stack.enter_context(Contestant(side, command, ranks, deadline=check.end))
-                 for side, command in commands.items()}
+    with contextlib.ExitStack() as stack, futures.ThreadPoolExecutor() as pool:
+        sides = dict(zip(commands, pool.map(
+            lambda side: Contestant(side, commands[side], ranks, deadline=check.end), commands)))
+        for side in sides.values():
+            stack.enter_context(side)
         for side in sides.values():
             side.turn(5)
         round_s = sum(mean_step(side.turn(5)) for side in sides.values()) * steps / 1e3
@@ -214,7 +269,7 @@ def bench(check):
     for ranks, model, batch in ((1, "mlp", 256), (2, "mlp", 256), (1, "resnet18", 128),
                                 (2, "resnet18", 128)):
         name = f"step of {model}, batch {batch}, {ranks} ranks"
-        if check.left() < 45:
+        if check.left() < 30:
             check.leave_out(name)
             continue
         try:
@@ -223,22 +278,28 @@ def bench(check):
             check.add(name, False, 0, why=str(error))
 
 
+PARTS = {part.__name__: part for part in (suite, observer, runs, conformance,
+                                             observer_steps, bench)}
+
+
 def main():
     parser = argparse.ArgumentParser(prog="tests/gpu/run")
     parser.add_argument("--out", type=pathlib.Path, default=BUILD / "report")
     parser.add_argument("--minutes", type=float, default=9)
     parser.add_argument("--build-only", action="store_true")
+    parser.add_argument("--built", action="store_true")
+    parser.add_argument("--only", action="append", choices=PARTS)
     options = parser.parse_args()
     # Ranks that share a GPU are told so, unless each seems to have been given one of its own.
     os.environ.pop("CUDA_VISIBLE_DEVICES", None)
     check = Check(options.out.resolve(), options.minutes)
-    if build(check) and not options.build_only:
+    if (options.built or build(check)) and not options.build_only:
         check.report["machine"] = machine()
         check.write()
         if not check.report["machine"]["gpus"]:
             sys.exit("tests/gpu/run: PyTorch sees no GPU here; --build-only proves the rest")
-        for part in (suite, runs, conformance, bench):
-            part(check)
+        for name in options.only or PARTS:
+            PARTS[name](check)
     failed = [part["name"] for part in check.report["parts"] if not part["passed"]]
     print(f"{check.out / 'report.json'}: {len(check.report['parts'])} parts"
           + (f", of which not passed: {', '.join(failed)}" if failed else ", all passed"))

@@ -16,7 +16,7 @@ from recorded import JOB, STEPS, Recorded, alone, check, check_iterations, start
 class Held(Recorded):
     """A recorded job that holds at step 3, until `go_on`."""
 
-    def __init__(self, options, world, *ways):
+    def __init__(self, options, world, *ways, job=JOB, steps=STEPS):
         self.folder = tempfile.TemporaryDirectory()
         self.path = pathlib.Path(self.folder.name) / "run.lockstep"
         self.leave = pathlib.Path(self.folder.name) / "leave"
@@ -24,7 +24,7 @@ class Held(Recorded):
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         self.job = subprocess.Popen(
             list(map(str, [options.bin / "lockstep", "record", "--quiet", "--out", self.path, "--",
-                           sys.executable, JOB, world, STEPS, "watch", "waits", *ways])),
+                           sys.executable, job, world, steps, "watch", "waits", *ways])),
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env=dict(environment, JOB_MAY_GO_ON=str(self.leave)))
         here = [pathlib.Path(f"{self.leave}.{rank}") for rank in range(world)]

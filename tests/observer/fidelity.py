@@ -64,13 +64,9 @@ def train(steps):
         optimizer.step()
     mark(torch, marks)
     profiler.stop()
-    with tempfile.TemporaryDirectory() as folder:
-        profiler.export_chrome_trace(f"{folder}/trace.json")
-        with open(f"{folder}/trace.json", encoding="utf-8", errors="replace") as file:
-            trace = json.load(file)
-    events = trace["traceEvents"] if isinstance(trace, dict) else trace
     data = model._get_ddp_logging_data()
-    told = {"rank": dist.get_rank(), "profiler": spans_of(events, marks), "logger": {
+    told = {"rank": dist.get_rank(), "profiler": spans_of(
+        profiler, marks, lambda event: event["name"] in (GRADIENT, *LAUNCHES, WORK)), "logger": {
         name: str(data[name]) for name in ("rebuilt_bucket_sizes", "rebuilt_per_bucket_param_indices",
                                            "prev_iteration_grad_ready_order_indices")
         if name in data}}
@@ -87,8 +83,13 @@ def mark(torch, marks):
         marks.append((before, time.monotonic_ns()))
 
 
-def spans_of(events, marks):
-    """{name: [(start, end)]} in ns of CLOCK_MONOTONIC, of what the profiler saw."""
+def spans_of(profiler, marks, is_wanted):
+    """{name: [(start, end)]} in ns of CLOCK_MONOTONIC, of what the profiler saw and is wanted."""
+    with tempfile.TemporaryDirectory() as folder:
+        profiler.export_chrome_trace(f"{folder}/trace.json")
+        with open(f"{folder}/trace.json", encoding="utf-8", errors="replace") as file:
+            trace = json.load(file)
+    events = trace["traceEvents"] if isinstance(trace, dict) else trace
     whole = [event for event in events if event.get("ph") == "X" and "dur" in event]
     seen = sorted((event for event in whole if event["name"] == MARK), key=lambda e: e["ts"])
     check(len(seen) == len(marks), f"of {len(marks)} marks the profiler saw {len(seen)}")
@@ -99,10 +100,9 @@ def spans_of(events, marks):
     rate = (last - first) / (last_us - first_us)
     told = {}
     for event in whole:
-        name = event["name"]
-        if name in (GRADIENT, *LAUNCHES, WORK):
+        if is_wanted(event):
             start = first + (event["ts"] - first_us) * rate
-            told.setdefault(name, []).append((start, start + event["dur"] * rate))
+            told.setdefault(event["name"], []).append((start, start + event["dur"] * rate))
     return {name: sorted(spans) for name, spans in told.items()}
 
 

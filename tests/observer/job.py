@@ -214,7 +214,7 @@ def launch(world):
     met = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     ranks = [subprocess.Popen([sys.executable, *sys.argv], env={
         **met, **os.environ, "RANK": str(first + rank), "LOCAL_RANK": str(rank),
-        "WORLD_SIZE": str(world)}) for rank in range(here)]
+        "LOCAL_WORLD_SIZE": str(here), "WORLD_SIZE": str(world)}) for rank in range(here)]
     return next((code for code in [rank.wait() for rank in ranks] if code != 0), 0)
 
 

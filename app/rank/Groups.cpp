@@ -27,6 +27,7 @@ namespace {
 //    64          of the outermost hook, all ranks;   65 ..  87   its subgroups
 //    88          of the hook inside it;              89 .. 111   its subgroups
 //    ...         five hooks at most stand inside one another (experiment rules)
+//   184 .. 255   of each of these, in a run on GPUs, what is on the CPU (GroupOptions)
 constexpr std::uint8_t kHookNumber = 64;
 constexpr std::uint8_t kNumbersAHook = 24;
 

@@ -43,6 +43,7 @@ class CommError : public std::runtime_error {
     int rank = -1;
     trace::Operation operation = trace::Operation::kNone;
     std::uint64_t sequence = 0;
+    std::uint8_t groupNumber = 0;  ///< in events
     std::uint16_t bucket = trace::kNoBucket;
     bool timedOut = false;
     int peer = -1;  ///< the rank it failed with, where that is known

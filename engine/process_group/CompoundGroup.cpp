@@ -89,7 +89,9 @@ ProcessGroup::WorkPtr CompoundGroup::start(Request request) {
   where.group = groupName();
   where.rank = rank();
   where.operation = call.operation;
-  where.sequence = ++sequence_;
+  where.sequence = parts.front()->sequence();
+  where.groupNumber = parts.front()->groupNumber();
+  ++sequence_;
   return joinWorks(std::move(parts), std::move(where), timeLimit(call.options, *this));
 }
 

@@ -43,6 +43,7 @@ using base::ExitCode;
 using Made = base::Result<std::shared_ptr<ProcessGroup>>;
 
 constexpr int kMostTurns = 64;
+constexpr int kCpuParts = 184;  // behind the numbers of groups that app/rank/Groups.cpp gives
 
 base::Status check(int rank, int size, const GroupOptions& options) {
   const auto refuse = [](std::string what) { return Error{ExitCode::kBadInput, what, ""}; };
@@ -141,8 +142,12 @@ Made makeMapped(const DeviceMaker& maker, const GroupOptions& options) {
   DeviceGroup::Map groups;
   for (const DeviceBackend& entry : maker.map) {
     GroupOptions own = options;
-    // Parts of one group are groups of their own: they meet at the store under names of their own.
+    // Parts of one group are groups of their own: they meet at the store under names of their own,
+    // and each counts its operations, so that in events each has a number of its own.
     own.groupName += fmt::format("/{}", c10::DeviceTypeName(entry.device, true));
+    if (entry.device == c10::DeviceType::CPU) {
+      own.groupNumber = static_cast<std::uint8_t>(std::min(255, kCpuParts + options.groupNumber));
+    }
     auto made = LOCKSTEP_TRY(factoryOf(entry.backend)(maker.store, maker.rank, maker.size, own));
     groups.emplace_back(entry.device, std::move(made));
   }

@@ -32,7 +32,8 @@ std::optional<CheckMode> checkModeFrom(std::string_view text);
 struct GroupOptions {
   /// Unique among the groups that meet on one store; stands in keys, events and error texts.
   std::string groupName = "default";
-  /// For events: 0 is the default group.
+  /// For events: 0 is the default group. Of a group with a backend for each device the part of the
+  /// CPU has 184 more, at most 255.
   std::uint8_t groupNumber = 0;
   /// For the ranks to meet, and for each operation from its call to its end.
   std::chrono::milliseconds timeout = std::chrono::minutes(30);

@@ -49,7 +49,9 @@ class Work {
   [[nodiscard]] virtual base::Future<std::vector<at::Tensor>> future() const = 0;
 
   [[nodiscard]] virtual trace::Operation operation() const = 0;
+  /// Of the operation in the group of groupNumber(), which is a part's where a group has parts.
   [[nodiscard]] virtual std::uint64_t sequence() const = 0;
+  [[nodiscard]] virtual std::uint8_t groupNumber() const = 0;
 };
 
 }  // namespace lockstep::process_group

@@ -40,6 +40,7 @@ class WorkState final : public Work {
   [[nodiscard]] base::Future<std::vector<at::Tensor>> future() const override { return future_; }
   [[nodiscard]] trace::Operation operation() const override { return where_.operation; }
   [[nodiscard]] std::uint64_t sequence() const override { return where_.sequence; }
+  [[nodiscard]] std::uint8_t groupNumber() const override { return where_.groupNumber; }
 
   [[nodiscard]] const CommError::Where& where() const { return where_; }
   [[nodiscard]] bool direct() const { return gate_ != nullptr; }

@@ -113,6 +113,7 @@ void Ledger<Open>::enter(const OpenPtr& open, std::vector<at::Tensor> outputs,
   where.rank = member_.rank;
   where.operation = open->call.operation;
   where.sequence = open->call.sequence;
+  where.groupNumber = member_.groupNumber;
   where.bucket = open->call.options.bucket;
   WorkState::Backend backend;
   backend.abort = [weak = std::weak_ptr(open), abort = std::move(abort)] {

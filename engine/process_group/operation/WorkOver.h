@@ -25,6 +25,7 @@ class WorkOver : public Work {
   }
   [[nodiscard]] trace::Operation operation() const override { return state_->operation(); }
   [[nodiscard]] std::uint64_t sequence() const override { return state_->sequence(); }
+  [[nodiscard]] std::uint8_t groupNumber() const override { return state_->groupNumber(); }
 
  protected:
   const std::shared_ptr<WorkState> state_;

@@ -61,7 +61,7 @@ ProcessGroup::WorkPtr Traffic::submit(Request request, ProcessGroup& inner) {
     throw;
   }
   transfer->where = {parts_.group, parts_.rank, call.operation, transfer->inner->sequence(),
-                     call.options.bucket};
+                     transfer->inner->groupNumber(), call.options.bucket};
   transfer->where.peer = pair ? call.root : -1;
   transfer->work = std::make_shared<WorkState>(
       transfer->where, std::move(request.outputs), transfer->limit,
@@ -226,7 +226,7 @@ void Traffic::end(const TransferPtr& transfer) {
       parts_.lane->spanUntil(trace::EventKind::kShaped, transfer->doneTicks, base::ticks(),
                              call.options.step, call.options.bucket,
                              trace::packCollective(transfer->where.sequence, call.bytes),
-                             trace::packOperation(call.operation, parts_.groupNumber));
+                             trace::packOperation(call.operation, transfer->where.groupNumber));
     }
   }
   transfer->work->setSourceRank(transfer->inner->sourceRank());

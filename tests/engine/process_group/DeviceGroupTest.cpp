@@ -2,7 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+
+#include "engine/trace/Event.h"
 #include "tests/engine/process_group/GroupThreads.h"
+#include "tests/support/RankRecording.h"
 
 namespace lockstep::process_group {
 namespace {
@@ -69,6 +73,24 @@ TEST(DeviceGroup, IsMadeFromAMapWhoseBackendsThereAre) {
     made.value()->allreduce({tensor})->wait();
     EXPECT_EQ(tensor[1].item<float>(), 2);
     made.value()->barrier()->wait();
+  });
+}
+
+TEST(DeviceGroup, PartsCountTheirOperationsUnderNumbersOfTheirOwnInEvents) {
+  const auto store = std::make_shared<store::HashStore>();
+  support::runRanks(2, [&](int rank) {
+    support::RankRecording recorded;
+    GroupOptions options = quickOptions();
+    options.tracer = &recorded.tracer();
+    auto made = makeProcessGroup("cpu:gloo,meta:gloo", store, rank, 2, options);
+    ASSERT_TRUE(made.ok()) << made.error().message();
+    made.value()->barrier()->wait();
+    made.value()->allreduce({filled(2, 1)})->wait();
+    std::multiset<int> numbers;
+    for (const trace::Event& span : recorded.eventsOf(trace::EventKind::kCollective)) {
+      numbers.insert(trace::groupOf(span.detail));
+    }
+    EXPECT_THAT(numbers, testing::ElementsAre(0, 184, 184));
   });
 }
 

@@ -62,6 +62,7 @@ typedef struct {
   uint64_t free_from[kLanes]; /* Gloo and NCCL do not tell when they began: first in, first out */
   int lane_count;
   unsigned group;
+  unsigned ranks; /* of the group */
   uint32_t step;
   uint32_t sequence;
   lk_flight open[kOpen];
@@ -82,10 +83,10 @@ typedef struct {
   int hooking; /* place of the call that runs now; -1: none */
 } lk_board;
 
-/* `name`: of the backend. `own_lane`: the one lane that all flights of a subgroup are told in,
+/* `name`: of the backend. `ranks`: of the group. `own_lane`: the one lane that all flights of a subgroup are told in,
  * however many fly at a time; NULL: as many lanes as run at a time. */
 void lk_board_make(lk_board* board, lk_observer* observer, const char* name, int lanes,
-                   unsigned group, const char* own_lane);
+                   unsigned group, unsigned ranks, const char* own_lane);
 
 /* That of the flight under way with this key; NULL where there is none. */
 lk_flight* lk_board_find(lk_board* board, long long key);

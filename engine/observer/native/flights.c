@@ -362,18 +362,19 @@ static PyObject* flights_busy(PyObject* object, PyObject* unused) {
   return PyBool_FromLong(self->board.open_count > 0 || self->held > 0);
 }
 
-/* Flights(memory, backend's name, lanes, group, operations, add_done_callback, subgroup's lane) */
+/* Flights(memory, backend's name, lanes, group, its ranks, operations, add_done_callback, subgroup's lane) */
 static PyObject* flights_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   (void)kwargs;
   PyObject* memory = NULL;
   const char* name = NULL;
   int lanes = 1;
   unsigned group = 0;
+  unsigned ranks = 0;
   PyObject* operations = NULL;
   PyObject* add_done_callback = NULL;
   const char* own_lane = NULL;
-  if (!PyArg_ParseTuple(args, "OsiIOOz", &memory, &name, &lanes, &group, &operations,
-                        &add_done_callback, &own_lane)) {
+  if (!PyArg_ParseTuple(args, "OsiIIOOz", &memory, &name, &lanes, &group, &ranks,
+                        &operations, &add_done_callback, &own_lane)) {
     return NULL;
   }
   lk_observer* observer = lk_observer_of(memory);
@@ -385,7 +386,7 @@ static PyObject* flights_new(PyTypeObject* type, PyObject* args, PyObject* kwarg
   if (self == NULL) {
     return NULL;
   }
-  lk_board_make(&self->board, observer, name, lanes, group, own_lane);
+  lk_board_make(&self->board, observer, name, lanes, group, ranks, own_lane);
   Py_INCREF(memory);
   Py_INCREF(operations);
   Py_INCREF(add_done_callback);

@@ -29,7 +29,7 @@ class FlightBoard : public testing::Test {
         segment_.fd(),
         base::clockSource() == base::ClockSource::kTsc ? LK_CLOCK_TSC : LK_CLOCK_MONOTONIC, &why));
     EXPECT_NE(observer_, nullptr) << why;
-    lk_board_make(board_.get(), observer_.get(), "gloo", 1, 0, nullptr);
+    lk_board_make(board_.get(), observer_.get(), "gloo", 1, 0, 4, nullptr);
   }
 
   int hookBegins(int bucket) { return lk_board_hook_begins(board_.get(), bucket, 4096); }
@@ -116,6 +116,13 @@ class FlightBoard : public testing::Test {
 const auto kThreePhases =
     ElementsAre(EventKind::kHookEncode, EventKind::kHookCommunicate, EventKind::kHookDecode);
 
+TEST_F(FlightBoard, OfAnAllreduceARankSendsWhatARingWould) {
+  ends(allreduceBegins(1));
+  EXPECT_EQ(segment_.header().sentBytes.load(), 2u * 3 * 4096 / 4);
+  board_->ranks = 1;
+  ends(allreduceBegins(2));
+  EXPECT_EQ(segment_.header().sentBytes.load(), 2u * 3 * 4096 / 4) << "alone there is nobody";
+}
 TEST_F(FlightBoard, ToldOfAHookIsWhenItEncodedCommunicatedAndDecoded) {
   const int call = hookBegins(3);
   lk_flight* flight = allreduceBegins(7);

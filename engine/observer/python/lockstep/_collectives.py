@@ -40,12 +40,13 @@ def has_hooks(group: Any) -> bool:
     return hasattr(group, "register_pre_hook") and hasattr(group, "register_post_hook")
 
 
-def flights(recorder: Any, backend: str, number: int, own_lane: Optional[str],
+def flights(recorder: Any, backend: str, number: int, ranks: int, own_lane: Optional[str],
             device: Callable[[Any], Any]) -> Any:
     """What the collectives of one group are told to.
 
     Args:
         number: of the group among the job's; 0 is the default one.
+        ranks: how many the group has.
         own_lane: the one lane that all of them are shown in; None: as many as run at a time.
         device: what tells by a tensor's device when that did its work; None for the host.
     """
@@ -53,8 +54,8 @@ def flights(recorder: Any, backend: str, number: int, own_lane: Optional[str],
     from lockstep import _device_flights, _native
 
     add_done_callback = torch._C.Future.add_done_callback
-    told = _native.Flights(recorder.memory, backend, _AT_ONCE.get(backend, 1), number, _numbers(),
-                           add_done_callback, own_lane)
+    told = _native.Flights(recorder.memory, backend, _AT_ONCE.get(backend, 1), number, ranks,
+                           _numbers(), add_done_callback, own_lane)
     if backend == "gloo" or not torch.cuda.is_available():
         return told
     return _device_flights.DeviceFlights(told, recorder.memory, device, add_done_callback)

@@ -75,8 +75,8 @@ class Groups:
             if number != 0:
                 own_lane = f"{backend} " + (
                     f"group {number}" if len(self._flights) <= _OWN_LANES else "other groups")
-            flights = _collectives.flights(self._recorder, backend, number, own_lane,
-                                           self._steps.device_of)
+            flights = _collectives.flights(self._recorder, backend, number, group.size(),
+                                           own_lane, self._steps.device_of)
             self._flights[number] = flights
             self._steps.follow(flights.set_step)
         return self._flights[number]

@@ -413,7 +413,7 @@ SortedValues::Pair SortedValues::pairAt(std::size_t index) const {
 std::optional<SortedValues::Pair> SortedValues::markedAt(std::size_t index) const {
   static const std::vector<double> kNone;
   std::optional<Pair> found;
-  if (apart_.size() < 2) {  // those of others are too many to look at
+  if (apart_.size() < 2) {  // what was put apart again and again is too much to look at
     const std::vector<double>& more = apart_.empty() ? kNone : *apart_.front().values;
     for (std::size_t mark = 0; !found && mark < kept_->marks.size(); ++mark) {
       found = kept_->marks[mark].pairAt(index, kept_->size, more);

@@ -52,7 +52,7 @@ def studio_refresh(options):
     the views of overlap, hooks and divergence make of it, each with its refresh. Runs of either age
     take turns."""
     runs = [Run(options.bin / "bench_refresh", minutes) for minutes in MINUTES]
-    for _ in range(ROUNDS):
+    for _ in range(options.rounds or ROUNDS):
         for run in runs:
             run.turn()
     rows = [run.end() for run in runs]

@@ -22,6 +22,13 @@ std::size_t placeOf(const std::vector<Value>& sorted, const Value& value) {
                                   sorted.begin());
 }
 
+template <typename Values, typename Value>
+void append(const Values& values, run::Grown<Value>& to) {
+  for (const Value& value : values) {
+    to.push_back(value);
+  }
+}
+
 /// Sorts the ranks of one cell into classes of equal hashes.
 class Classes {
  public:
@@ -104,21 +111,17 @@ void addSamples(const std::vector<FingerprintRow>& rows, ReplicaMatrix& matrix) 
     cell.notFinite = notFinite;
     matrix.cells.push_back(cell);
   }
-  const auto append = [](const auto& values, auto& to) {
-    for (const auto& value : values) {
-      to.push_back(value);
-    }
-  };
   append(classes, matrix.classes);
   append(hashes, matrix.hashes);
   append(norms, matrix.norms);
-  matrix.steps.insert(matrix.steps.end(), steps.begin(), steps.end());
+  append(steps, matrix.steps);
 }
 
 /// Whether two ranks are known to hold the same bits.
 /// Classes tell that as well as hashes do, but for 255 classes or more of one parameter.
 bool sameBits(const ReplicaMatrix& matrix, std::uint32_t step, int a, int b) {
-  const std::size_t sample = placeOf(matrix.steps, step);
+  const std::size_t sample =
+      run::firstWhere(matrix.steps, [step](std::uint32_t of) { return of >= step; });
   const std::size_t rankA = placeOf(matrix.ranks, a);
   const std::size_t rankB = placeOf(matrix.ranks, b);
   if (sample == matrix.steps.size() || matrix.steps[sample] != step ||
@@ -238,7 +241,7 @@ void addGradients(const std::vector<trace::GradientRow>& gradients, Divergence& 
   std::sort(findings.begin(), findings.end(), [](const SanityFinding& a, const SanityFinding& b) {
     return std::tie(a.step, a.rank, a.bucket) < std::tie(b.step, b.rank, b.bucket);
   });
-  result.findings.insert(result.findings.end(), findings.begin(), findings.end());
+  append(findings, result.findings);
 }
 
 }  // namespace

@@ -45,8 +45,8 @@ struct ReplicaCell {
 struct ReplicaMatrix {
   static constexpr std::uint8_t kAbsent = 0xFF;
 
-  std::vector<std::uint32_t> steps;  ///< the samples, sorted; see FingerprintMessage
-  std::vector<int> ranks;            ///< sorted; "rank index" below is a place in it
+  run::Grown<std::uint32_t> steps;  ///< the samples, sorted; see FingerprintMessage
+  std::vector<int> ranks;           ///< sorted; "rank index" below is a place in it
   std::size_t parameters = 0;
   run::Grown<ReplicaCell> cells;     ///< sample x parameter
   run::Grown<std::uint8_t> classes;  ///< sample x parameter x rank: 0 = reference, or kAbsent
@@ -130,7 +130,7 @@ struct Divergence {
   run::Grown<ConsensusSample> consensus;
   double consensusRelativeError = 0;  ///< one standard deviation of a distance; 0: no sketches
   run::Grown<GradientNormSample> gradientNorms;
-  std::vector<SanityFinding> findings;  ///< by step, rank, bucket
+  run::Grown<SanityFinding> findings;  ///< by step, rank, bucket
   /// The first loss that was not finite: rank and step.
   std::optional<SanityFinding> firstBadLoss;
   std::optional<SamplingCost> cost;  ///< none: nothing was sampled

@@ -17,16 +17,6 @@ constexpr std::uint32_t kJudgedAnew = 8;  // when there are so many a part more 
 
 }  // namespace
 
-void HeadroomSamples::Beyond::add(double value) {
-  ms.push_back(value);
-  sum += value;
-}
-
-std::optional<cost::MeanInterval> HeadroomSamples::Beyond::interval(
-    double tail, cost::MeanIntervals& intervals) const {
-  return intervals.of({ms.begin(), ms.end()}, tail);
-}
-
 void HeadroomSamples::add(const StepOverlap& of, double coreWaitMs, OfRank& rank) {
   const auto add = [&rank](Figure figure, double value) { rank.medians.add(figure, value); };
   rank.steps += 1;
@@ -91,8 +81,8 @@ void HeadroomSamples::settle() {
 std::optional<bool> HeadroomSamples::isBottleneck(const OfRank& rank, std::size_t ranks,
                                                   cost::MeanIntervals& intervals) {
   const double tail = cost::kAccusedByChance / static_cast<double>(ranks);
-  const auto surely = rank.surely.sum > 0 ? rank.surely.interval(tail, intervals) : std::nullopt;
-  const auto atMost = rank.atMost.sum < 0 ? rank.atMost.interval(tail, intervals) : std::nullopt;
+  const auto surely = rank.surely.sum() > 0 ? rank.surely.interval(tail, intervals) : std::nullopt;
+  const auto atMost = rank.atMost.sum() < 0 ? rank.atMost.interval(tail, intervals) : std::nullopt;
   return surely && surely->low > 0    ? std::optional(true)
          : atMost && atMost->high < 0 ? std::optional(false)
                                       : std::nullopt;

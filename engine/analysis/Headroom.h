@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
+#include "engine/analysis/GrowingSample.h"
 #include "engine/analysis/SortedValues.h"
 #include "engine/analysis/StepOverlap.h"
 #include "engine/cost/BlockBootstrap.h"
-#include "engine/run/Grown.h"
 
 namespace lockstep::analysis {
 
@@ -88,18 +88,11 @@ class HeadroomSamples {
     kPerfect,
     kFigures
   };
-  /// Exposed transfer beyond what makes it a bottleneck, in the order of steps.
-  struct Beyond {
-    run::Grown<double> ms;
-    double sum = 0;
-
-    void add(double value);
-    std::optional<cost::MeanInterval> interval(double tail, cost::MeanIntervals& intervals) const;
-  };
   struct OfRank {
     std::uint32_t steps = 0;
     GrowingMedians<kFigures> medians;
-    Beyond surely, atMost;
+    // Exposed transfer beyond what makes it a bottleneck, in the order of steps.
+    GrowingSample surely, atMost;
   };
   struct Verdict {
     std::uint32_t steps = 0;  // that it was judged by

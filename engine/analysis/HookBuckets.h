@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -63,27 +64,49 @@ class HookCalls {
 
  private:
   static constexpr std::size_t kAll = kHookPhases;  // stands for all phases of a call
+  static constexpr std::size_t kPayload = kAll + 1;
 
-  /// Of one rank, or of several.
-  struct OfBucket {
-    OfBucket() { ms.fill(growingDurations()); }
+  /// What a bucket is measured by: its phases, all of them, and the payload.
+  struct Values {
+    Values() { std::fill_n(figures.begin(), kPayload, growingDurations()); }
 
-    std::array<SortedValues, kHookPhases + 1> ms;
-    SortedValues payload;
+    std::array<SortedValues, kPayload + 1> figures;
+  };
+  struct OfBucket : Values {
     std::array<std::optional<HookCall>, kHookPhases + 1> longest;
   };
   struct OfRank {
     std::map<std::uint16_t, OfBucket> buckets;  // kNoBucket is the greatest
     SortedValues work, payload;                 // of its steps
   };
-  /// `put` puts values into those that are here.
+  /// The same of all ranks: SortedValues::join.
+  struct OfAll {
+    std::map<std::uint16_t, Values> buckets;
+    SortedValues work, payload;
+  };
+  /// What has come of all ranks.
+  struct Added {
+    using Bucket = std::array<std::vector<double>, kPayload + 1>;
+    std::map<std::uint16_t, Bucket> buckets;
+    std::vector<double> work, payload;
+  };
+
+  /// `put` puts values of a rank into those that are here, and into those of all.
   template <typename Put>
-  void take(const HookTimes& times, const Put& put);
+  Added take(const HookTimes& times, const Put& put);
+  void join(Added added);
+  /// The values of a bucket, of the rank or of all.
+  using OfRanks = std::map<std::uint16_t, std::vector<const Values*>>;
+  static SortedValues::Lists listsOf(const std::vector<const Values*>& ranks, std::size_t figure);
+  [[nodiscard]] OfRanks bucketsOf(std::optional<int> rank) const;
+  [[nodiscard]] SortedValues::Lists stepsOf(std::optional<int> rank,
+                                            SortedValues OfRank::*figure) const;
   /// Calls `take` with the rank, or with all.
   template <typename Take>
   void eachRank(std::optional<int> rank, const Take& take) const;
 
   std::map<int, OfRank> ranks_;
+  OfAll all_;  // of several
   WarmUp warmUp_;
   std::size_t size_ = 0;
   std::uint32_t incompleteSteps_ = 0;

@@ -63,9 +63,7 @@ void LatenessSamples::add(const std::vector<StepTicks>& steps,
     }
     for (const auto& [rank, ticks] : late) {
       const double against = ticks - (sum - ticks) / static_cast<double>(late.size() - 1);
-      OfRank& of = ranks_[rank];
-      of.ticks.push_back(against);
-      of.sum += against;
+      ranks_[rank].add(against);
     }
   });
   for (const auto& [step, ranks] : waits) {
@@ -94,14 +92,15 @@ std::vector<RankLateness> LatenessSamples::judge(double nsPerTick, double stolen
   const double least =
       std::max({kLateMs, kLateShare * stepMs, kCoreWaits * (waitMs + stolenShare * stepMs)});
   std::vector<RankLateness> all;
-  for (const auto& [rank, samples] : ranks_) {
-    if (samples.ticks.size() < cost::kFewestForBootstrap) {
+  cost::MeanIntervals intervals;
+  for (const auto& [rank, ticks] : ranks_) {
+    if (ticks.size() < cost::kFewestForBootstrap) {
       continue;
     }
-    RankLateness of{rank, mean(samples.sum, samples.ticks.size()) * toMs};
+    RankLateness of{rank, mean(ticks.sum(), ticks.size()) * toMs};
     if (of.meanMs > least) {
-      of.interval = cost::meanInterval({samples.ticks.begin(), samples.ticks.end()},
-                                       cost::kAccusedByChance / static_cast<double>(ranks_.size()));
+      of.interval =
+          ticks.interval(cost::kAccusedByChance / static_cast<double>(ranks_.size()), intervals);
       for (double* value : {&of.interval->mean, &of.interval->low, &of.interval->high}) {
         *value *= toMs;
       }

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "engine/analysis/CollectiveTimes.h"
+#include "engine/analysis/GrowingSample.h"
 #include "engine/analysis/StepTimes.h"
 #include "engine/cost/BlockBootstrap.h"
-#include "engine/run/Grown.h"
 
 namespace lockstep::analysis {
 
@@ -62,13 +62,8 @@ class LatenessSamples {
   [[nodiscard]] std::vector<RankLateness> judge(double nsPerTick, double stolenShare) const;
 
  private:
-  struct OfRank {
-    run::Grown<double> ticks;  // against its peers, in the order of steps
-    double sum = 0;
-  };
-
   std::uint32_t firstMeasured_;
-  std::map<int, OfRank> ranks_;
+  std::map<int, GrowingSample> ranks_;  // ticks against its peers, in the order of steps
   // Of the steps that all ranks have whole:
   std::size_t steps_ = 0;
   std::size_t stepsOfRanks_ = 0;

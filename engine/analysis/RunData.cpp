@@ -84,9 +84,7 @@ std::set<std::uint32_t> RunData::stepsNotWhole() const {
 std::uint32_t RunData::lastStep() const {
   std::uint32_t last = 0;
   spans.eachOf([](trace::EventKind kind) { return kind == trace::EventKind::kStep; }, 0,
-               [&last](const trace::SpanRow& span, run::Spans::Index) {
-                 last = std::max(last, span.step);
-               });
+               [&last](const trace::SpanRow& span) { last = std::max(last, span.step); });
   return last;
 }
 

@@ -35,7 +35,7 @@ struct RunData {
   void eachSpanOf(const Wanted& wanted, std::uint32_t first, const Take& take) const {
     const RankOfTrack rankOf = rankOfTrack();
     auto at = rankOf.end();  // of the track of the span before: the next is likely of it too
-    spans.eachOf(wanted, first, [&](const trace::SpanRow& span, run::Spans::Index) {
+    spans.eachOf(wanted, first, [&](const trace::SpanRow& span) {
       if (at == rankOf.end() || at->first != span.track) {
         at = rankOf.find(span.track);
       }

@@ -63,29 +63,27 @@ void TransferSamples::add(std::span<const TransferOfStep> steps, std::uint32_t f
       OfRank& rank = ranks_[step.rank];
       // A thread without a core, on any rank, makes every rank's transfer longer by as much at
       // most.
-      const double beyondMs = step.muchMs - waits.at(step.step);
-      rank.beyondMs.push_back(beyondMs);
-      rank.sumMs += beyondMs;
+      rank.beyondMs.add(step.muchMs - waits.at(step.step));
       rank.stepMs += step.stepMs;
     }
   }
 }
 
-bool TransferSamples::isTelling(const OfRank& rank) const {
+bool TransferSamples::isTelling(const OfRank& rank, cost::MeanIntervals& intervals) const {
   const double leastMs = kTellingShare * rank.stepMs;
-  if (rank.sumMs <= leastMs) {
+  if (rank.beyondMs.sum() <= leastMs) {
     return false;  // whatever chance explains
   }
-  const auto interval =
-      cost::meanInterval({rank.beyondMs.begin(), rank.beyondMs.end()},
-                         cost::kAccusedByChance / static_cast<double>(ranks_.size()));
+  const auto interval = rank.beyondMs.interval(
+      cost::kAccusedByChance / static_cast<double>(ranks_.size()), intervals);
   return interval && interval->low > leastMs / static_cast<double>(rank.beyondMs.size());
 }
 
 // One rank on which it is telling is enough: the transfers are the same ones on all.
 bool TransferSamples::telling() const {
+  cost::MeanIntervals intervals;
   return std::any_of(ranks_.begin(), ranks_.end(),
-                     [this](const auto& rank) { return isTelling(rank.second); });
+                     [&](const auto& rank) { return isTelling(rank.second, intervals); });
 }
 
 void markTransfer(TailItem& item, TailCause told) {

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "engine/analysis/GrowingSample.h"
 #include "engine/analysis/Tail.h"
-#include "engine/run/Grown.h"
 
 namespace lockstep::analysis {
 
@@ -47,11 +47,10 @@ class TransferSamples {
 
  private:
   struct OfRank {
-    run::Grown<double> beyondMs;  // in the order of steps
-    double sumMs = 0;
+    GrowingSample beyondMs;  // in the order of steps
     double stepMs = 0;
   };
-  [[nodiscard]] bool isTelling(const OfRank& rank) const;
+  [[nodiscard]] bool isTelling(const OfRank& rank, cost::MeanIntervals& intervals) const;
 
   std::map<int, OfRank> ranks_;
 };

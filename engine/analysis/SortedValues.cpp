@@ -15,10 +15,10 @@ namespace {
 constexpr std::size_t kShorter = 8;  // so many times, a run than the one before
 constexpr std::size_t kPicked = 48;
 // Of a mark: so many values of each run are near on either side, so far its quantile stays from
-// both ends of what is near, and so many these become at most.
+// both ends of what is near, and so many times as many these become at most.
 constexpr std::size_t kNear = 32;
 constexpr std::size_t kMargin = 12;
-constexpr std::size_t kMostNear = 512;
+constexpr std::size_t kMostNear = 8;
 
 /// The first of sorted values of which it is not so, which it is of those before it. Costs what the
 /// way from `near` to it does.
@@ -189,10 +189,10 @@ void SortedValues::Mark::take(const std::vector<double>& sorted) {
   }
 }
 
-bool SortedValues::Mark::isFar(std::size_t size) const {
+bool SortedValues::Mark::isFar(std::size_t size, std::size_t mostNear) const {
   const std::size_t index = indexAmong(size);
   const std::size_t end = before + near->size();
-  return near->size() > kMostNear || (before > 0 && index < before + kMargin) ||
+  return near->size() > mostNear || (before > 0 && index < before + kMargin) ||
          (end < size && index + kMargin >= end);
 }
 
@@ -257,12 +257,21 @@ void SortedValues::add(std::vector<double> values) {
   }
   apart_.clear();
   kept->size = size_;
+  keep(std::move(kept));
+}
+
+/// Sets those marks anew that are far from their quantiles.
+void SortedValues::keep(std::shared_ptr<Kept> kept) {
   kept_ = kept;
-  for (std::size_t mark = 0; mark < kept->marks.size(); ++mark) {
-    if (kept->marks[mark].isFar(size_)) {
+  for (std::size_t mark = 0; size_ > 0 && mark < kept->marks.size(); ++mark) {
+    if (kept->marks[mark].isFar(size_, kMostNear * kept->reach())) {
       setMark(*kept, mark, searchedAt(kept->marks[mark].indexAmong(size_)).first);
     }
   }
+}
+
+std::size_t SortedValues::Kept::reach() const {
+  return 2 * kNear * static_cast<std::size_t>(std::sqrt(lists));
 }
 
 void SortedValues::mergeLast(Kept& kept) {
@@ -322,32 +331,59 @@ void SortedValues::setMark(Kept& kept, std::size_t number, double value) {
     mark.before -= static_cast<std::size_t>(of.divided - from);
   }
   std::ranges::sort(near);
+  // Of several lists there may be far more than are of use.
+  const std::size_t place = mark.indexAmong(kept.size) - mark.before;
+  const std::size_t after = std::min(near.size(), place + kept.reach());
+  const std::size_t first = place - std::min(place, kept.reach());
+  near.erase(near.begin() + static_cast<std::ptrdiff_t>(after), near.end());
+  near.erase(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(first));
+  mark.before += first;
   mark.near = std::make_shared<const std::vector<double>>(std::move(near));
   kept.searches += 1;
 }
 
-void SortedValues::add(const SortedValues& other) {
-  if (other.size_ == 0) {
-    return;
+void SortedValues::join(const Lists& lists, std::vector<double> added) {
+  auto kept = std::make_shared<Kept>();
+  kept->marks = kept_->marks;
+  kept->searches = kept_->searches;
+  kept->lists = lists.size();
+  for (const SortedValues* list : lists) {
+    kept->runs.insert(kept->runs.end(), list->kept_->runs.begin(), list->kept_->runs.end());
+    kept->size += list->kept_->size;
   }
-  // Where they are divided by marks of the same parts, as those of ranks are, searches may begin
-  // there.
-  const bool alike =
-      std::ranges::equal(kept_->marks, other.kept_->marks, {}, &Mark::part, &Mark::part);
-  if (size_ == 0 && alike) {
-    *this = other;
-    return;
+  std::ranges::sort(added);
+  for (Mark& mark : kept->marks) {
+    mark.take(added);
   }
-  other.eachRun([&](Run run) {
-    for (std::size_t mark = 0; !alike && mark < kept_->marks.size(); ++mark) {
-      run.below[mark] = static_cast<std::size_t>(kept_->marks[mark].part *
-                                                 static_cast<double>(run.values->size()));
+  size_ = kept->size;
+  keep(std::move(kept));
+}
+
+SortedValues SortedValues::joined(const Lists& lists) const {
+  if (lists.size() == 1) {
+    return *lists.front();
+  }
+  SortedValues all = *this;
+  if (kept_->size == 0) {
+    all.join(lists, {});
+  }
+  std::vector<double> apart;
+  for (const SortedValues* list : lists) {
+    for (const Run& run : list->apart_) {
+      apart.insert(apart.end(), run.values->begin(), run.values->end());
     }
-    apart_.push_back(std::move(run));
-  });
-  greatest_ = size_ == 0 ? other.greatest_ : std::max(greatest_, other.greatest_);
-  size_ += other.size_;
-  sum_ += other.sum_;
+  }
+  all.addApart(std::move(apart));
+  all.sum_ = 0;
+  std::optional<double> greatest;
+  for (const SortedValues* list : lists) {
+    if (list->size_ > 0) {
+      all.sum_ += list->sum_;  // as each of them has it
+      greatest = std::max(greatest.value_or(list->greatest_), list->greatest_);
+    }
+  }
+  all.greatest_ = greatest.value_or(0);
+  return all;
 }
 
 SortedValues SortedValues::with(std::vector<double> more) const {
@@ -377,7 +413,7 @@ SortedValues::Pair SortedValues::pairAt(std::size_t index) const {
 std::optional<SortedValues::Pair> SortedValues::markedAt(std::size_t index) const {
   static const std::vector<double> kNone;
   std::optional<Pair> found;
-  if (apart_.size() < 2) {  // those of others are too many to look at
+  if (apart_.size() < 2) {  // what was put apart again and again is too much to look at
     const std::vector<double>& more = apart_.empty() ? kNone : *apart_.front().values;
     for (std::size_t mark = 0; !found && mark < kept_->marks.size(); ++mark) {
       found = kept_->marks[mark].pairAt(index, kept_->size, more);

@@ -33,6 +33,8 @@ namespace lockstep::analysis {
 // many come before; what a copy has of its own (SortedValues::with) is looked at beside them. Only
 // where the quantile has come to an end of the list, the mark is set anew, by a search. So a
 // quantile costs the same after an hour as after a minute, and none of the runs is read for it.
+// Values of several ranks have marks of their own (SortedValues::join). As many more come at a time
+// as there are ranks, and a quantile of all moves by the root of that: so far more is near to it.
 
 /// Values that become more, asked for what they are in their order. A copy costs two pointers.
 class SortedValues {
@@ -46,13 +48,20 @@ class SortedValues {
   static SortedValues marking(std::initializer_list<double> parts);
 
   void add(std::vector<double> values);
-  /// Adds those of another.
-  void add(const SortedValues& other);
   /// Adds them in a run of their own, whatever its length: to a copy that is asked once, which is
   /// not worth a merge.
   void addApart(std::vector<double> values);
   /// All of these and `more`.
   [[nodiscard]] SortedValues with(std::vector<double> more) const;
+
+  /// Several lists, each of values that become more.
+  using Lists = std::vector<const SortedValues*>;
+  /// Makes these all values of some lists, in which the same is marked; `added`: those that have
+  /// come to them since the last call. The lists stay where the values are: of all together there
+  /// are only marks.
+  void join(const Lists& lists, std::vector<double> added);
+  /// All values of the lists that were joined here, with what these have apart now.
+  [[nodiscard]] SortedValues joined(const Lists& lists) const;
 
   [[nodiscard]] std::size_t size() const { return size_; }
   /// The value with `index` before it.
@@ -97,8 +106,9 @@ class SortedValues {
 
     [[nodiscard]] std::size_t indexAmong(std::size_t size) const;
     void take(const std::vector<double>& sorted);
-    /// Whether the quantile of so many values has come to an end of what is near.
-    [[nodiscard]] bool isFar(std::size_t size) const;
+    /// Whether the quantile of so many values has come to an end of what is near, or that is more
+    /// than so many.
+    [[nodiscard]] bool isFar(std::size_t size, std::size_t mostNear) const;
     /// SortedValues::pairAt of `size` values and of `more`; none: it is not near.
     [[nodiscard]] std::optional<Pair> pairAt(std::size_t index, std::size_t size,
                                              const std::vector<double>& more) const;
@@ -108,12 +118,17 @@ class SortedValues {
     std::vector<Run> runs;  // none is empty
     std::vector<Mark> marks;
     std::size_t size = 0;
+    std::size_t lists = 1;  // that were joined
     std::size_t searches = 0;
+
+    /// How many values are near to a mark on either side, at most, once it is set.
+    [[nodiscard]] std::size_t reach() const;
   };
 
   explicit SortedValues(std::shared_ptr<const Kept> kept) : kept_(std::move(kept)) {}
 
   static void mergeLast(Kept& kept);
+  void keep(std::shared_ptr<Kept> kept);
   static void setMark(Kept& kept, std::size_t number, double value);
   template <typename Take>
   void eachRun(const Take& take) const {

@@ -16,14 +16,16 @@ namespace lockstep::analysis {
 class SpansByRank {
  public:
   explicit SpansByRank(const RunData& data) : data_(data), rankOf_(data.rankOfTrack()) {
-    std::map<int, std::vector<std::size_t>> blocks;
-    data.spans.eachBlock([&](std::size_t block, std::int32_t track) {
-      if (const auto rank = rankOf_.find(track); rank != rankOf_.end()) {
-        std::vector<std::size_t>& of = blocks[rank->second];
-        if (of.empty() || of.back() != block) {
-          of.push_back(block);
+    std::map<int, std::vector<const run::SpanBlock*>> blocks;
+    data.spans.eachBlock([&](const run::SpanBlock& block) {
+      data.spans.eachTrack(block, [&](std::int32_t track) {
+        if (const auto rank = rankOf_.find(track); rank != rankOf_.end()) {
+          std::vector<const run::SpanBlock*>& of = blocks[rank->second];
+          if (of.empty() || of.back() != &block) {
+            of.push_back(&block);
+          }
         }
-      }
+      });
     });
     for (auto& [number, of] : blocks) {
       ranks_.push_back({number, std::move(of)});
@@ -40,23 +42,22 @@ class SpansByRank {
               const Take& take) const {
     const OfRank& rank = ranks_[place];
     auto at = rankOf_.end();  // of the track of the span before: the next is likely of it too
-    for (const std::size_t block : rank.blocks) {
-      data_.spans.eachInBlock(
-          block, wanted, first, [&](const trace::SpanRow& span, run::Spans::Index) {
-            if (at == rankOf_.end() || at->first != span.track) {
-              at = rankOf_.find(span.track);
-            }
-            if (at != rankOf_.end() && at->second == rank.number && span.step >= first) {
-              take(span);
-            }
-          });
+    for (const run::SpanBlock* block : rank.blocks) {
+      data_.spans.eachInBlock(*block, wanted, first, [&](const trace::SpanRow& span) {
+        if (at == rankOf_.end() || at->first != span.track) {
+          at = rankOf_.find(span.track);
+        }
+        if (at != rankOf_.end() && at->second == rank.number && span.step >= first) {
+          take(span);
+        }
+      });
     }
   }
 
  private:
   struct OfRank {
     int number = 0;
-    std::vector<std::size_t> blocks;
+    std::vector<const run::SpanBlock*> blocks;
   };
 
   const RunData& data_;

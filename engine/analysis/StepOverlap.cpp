@@ -51,7 +51,7 @@ TailCause carriedBy(const RunData& data, bool shaped) {
 
 bool anyShaped(const RunData& data) {
   bool any = false;
-  data.spans.eachOf(isShaped, 0, [&](const trace::SpanRow&, run::Spans::Index) { any = true; });
+  data.spans.eachOf(isShaped, 0, [&](const trace::SpanRow&) { any = true; });
   return any;
 }
 

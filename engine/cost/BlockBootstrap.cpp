@@ -12,27 +12,19 @@ namespace {
 
 constexpr std::size_t kDraws = 4000;
 constexpr std::uint32_t kSeed = 20'260'101;
-constexpr std::size_t kMostDrawn = 1024;
 
 double meanOf(const double* begin, std::size_t count) {
   return std::accumulate(begin, begin + count, 0.0) / static_cast<double>(count);
 }
 
-/// The means of neighbours, as few of them together as make kMostDrawn or less. A last group that
-/// is not whole is left out.
-std::vector<double> drawnFrom(const std::vector<double>& samples) {
-  std::size_t each = 1;
-  while (samples.size() > each * kMostDrawn) {
-    each *= 2;
+DrawnSample drawnFrom(const std::vector<double>& samples) {
+  DrawnSample drawn{{}, samples.size(), meanOf(samples.data(), samples.size())};
+  const std::size_t each = takenTogether(samples.size());
+  drawn.values.resize(samples.size() / each);
+  for (std::size_t i = 0; i < drawn.values.size(); ++i) {
+    drawn.values[i] = meanOf(samples.data() + i * each, each);
   }
-  if (each == 1) {
-    return samples;
-  }
-  std::vector<double> means(samples.size() / each);
-  for (std::size_t i = 0; i < means.size(); ++i) {
-    means[i] = meanOf(samples.data() + i * each, each);
-  }
-  return means;
+  return drawn;
 }
 
 /// The blocks of a sample of steps.
@@ -60,11 +52,11 @@ struct Blocks {
 /// does not matter for a mean. With n = 100: blocks of 10, 91 to draw from, 10 in a draw.
 class BlockMeans {
  public:
-  explicit BlockMeans(const std::vector<double>& samples)
-      : BlockMeans(drawnFrom(samples), meanOf(samples.data(), samples.size())) {}
+  explicit BlockMeans(const std::vector<double>& samples) : BlockMeans(drawnFrom(samples)) {}
 
-  BlockMeans(const std::vector<double>& samples, double mean)
-      : blocks_(samples.size()), mean_(mean) {
+  explicit BlockMeans(const DrawnSample& sample)
+      : blocks_(sample.values.size()), mean_(sample.mean) {
+    const std::vector<double>& samples = sample.values;
     const auto begin = samples.begin();
     const auto length = static_cast<std::ptrdiff_t>(blocks_.length);
     double sum = std::accumulate(begin, begin + length, 0.0);
@@ -124,11 +116,15 @@ std::optional<MeanInterval> meanInterval(const std::vector<double>& samples, dou
 }
 
 std::optional<MeanInterval> MeanIntervals::of(const std::vector<double>& samples, double tail) {
+  return samples.size() < kFewestForBootstrap ? std::nullopt : of(drawnFrom(samples), tail);
+}
+
+std::optional<MeanInterval> MeanIntervals::of(const DrawnSample& sample, double tail) {
   static_assert(kMostDrawn <= 0x10000);  // a number fits into an element of places_
-  if (samples.size() < kFewestForBootstrap) {
+  if (sample.count < kFewestForBootstrap) {
     return std::nullopt;
   }
-  const BlockMeans means(samples);
+  const BlockMeans means(sample);
   const Blocks& blocks = means.blocks();
   if (count_ != blocks.count) {
     count_ = blocks.count;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -37,11 +38,27 @@ struct MeanInterval {
 /// `tail` on either side, 0 < tail < 0.5. None: fewer than kFewestForBootstrap.
 std::optional<MeanInterval> meanInterval(const std::vector<double>& samples, double tail);
 
+/// Of more samples than this neighbours are taken together.
+inline constexpr std::size_t kMostDrawn = 1024;
+
+/// How many neighbours are taken together of so many samples.
+constexpr std::size_t takenTogether(std::size_t count) {
+  return std::bit_ceil((count + kMostDrawn - 1) / kMostDrawn);
+}
+
+/// What means of a sample are drawn from.
+struct DrawnSample {
+  std::vector<double> values;  ///< means of takenTogether(count) neighbours; without a last few
+  std::size_t count = 0;       ///< of the samples
+  double mean = 0;             ///< of all of them
+};
+
 /// Returns what meanInterval() does. Of many samples that are of one length, which blocks are drawn
 /// is found once, and that is most of the work. One thread at a time.
 class MeanIntervals {
  public:
   std::optional<MeanInterval> of(const std::vector<double>& samples, double tail);
+  std::optional<MeanInterval> of(const DrawnSample& sample, double tail);
 
  private:
   std::size_t count_ = 0;              // of the values that are drawn from

@@ -105,6 +105,7 @@ class Grown {
   [[nodiscard]] const T& operator[](std::size_t index) const {
     return index < ofShared_ ? in(*shared_, index) : in(*own_, index - ofShared_);
   }
+  [[nodiscard]] const T& front() const { return (*this)[0]; }
   [[nodiscard]] const T& back() const { return (*this)[size_ - 1]; }
   [[nodiscard]] Iterator begin() const { return {this, 0}; }
   [[nodiscard]] Iterator end() const { return {this, size_}; }

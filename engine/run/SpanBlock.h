@@ -190,14 +190,15 @@ class SpanBlock {
   std::uint16_t lastSort_ = 0;
 };
 
+using SpanBlocks = std::vector<std::shared_ptr<const SpanBlock>>;
+
 /// Blocks that follow each other and change no more: what is shared costs a pointer for many.
 struct SpanPack {
   static constexpr std::size_t kBlocks = 32;  ///< at most; at least one, and none is empty
 
-  std::vector<std::shared_ptr<const SpanBlock>> blocks;
+  SpanBlocks blocks;
   std::size_t spans = 0;
   std::uint32_t latestId = 0;
 };
-using SpanPacks = std::vector<std::shared_ptr<const SpanPack>>;
 
 }  // namespace lockstep::run

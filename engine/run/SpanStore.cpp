@@ -1,6 +1,7 @@
 #include "engine/run/SpanStore.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/Check.h"
 
@@ -84,9 +85,15 @@ void SpanStore::note(std::size_t block) {
   heads_[block].lastEnd = blocks_[block]->endAt(last);
 }
 
-// A block to write to.
+// A block to write to. The packs from it on, of which the row has few, are shared anew.
 SpanBlock& SpanStore::own(std::size_t block) {
-  packs_.resize(std::min(packs_.size(), block / SpanPack::kBlocks));
+  if (const std::size_t before = block / SpanPack::kBlocks; before < packs_.size()) {
+    Grown<SharedRow::Whole> kept;
+    for (std::size_t pack = 0; pack < before; ++pack) {
+      kept.push_back(packs_[pack]);
+    }
+    packs_ = std::move(kept);
+  }
   if (heads_[block].shared) {
     blocks_[block] = std::make_shared<SpanBlock>(*blocks_[block]);
     heads_[block].shared = false;
@@ -177,15 +184,20 @@ std::shared_ptr<const SpanPack> SpanStore::pack(std::size_t first, std::size_t l
   return made;
 }
 
-void SpanStore::share(SpanPacks& with) {
+SharedRow SpanStore::share() {
+  LOCKSTEP_CHECK(size_ > 0, "a row without spans is shared");
   constexpr std::size_t kBlocks = SpanPack::kBlocks;
   while ((packs_.size() + 1) * kBlocks < blocks_.size()) {  // the last block goes on growing
-    packs_.push_back(pack(packs_.size() * kBlocks, (packs_.size() + 1) * kBlocks));
+    SharedRow::Whole next{pack(packs_.size() * kBlocks, (packs_.size() + 1) * kBlocks)};
+    next.spans = next.pack->spans;
+    next.latestId = next.pack->latestId;
+    if (!packs_.empty()) {
+      next.spans += packs_.back().spans;
+      next.latestId = std::max(next.latestId, packs_.back().latestId);
+    }
+    packs_.push_back(std::move(next));
   }
-  with.insert(with.end(), packs_.begin(), packs_.end());
-  if (!blocks_.empty()) {
-    with.push_back(pack(packs_.size() * kBlocks, blocks_.size()));
-  }
+  return {packs_, pack(packs_.size() * kBlocks, blocks_.size())};
 }
 
 void SpanStore::fit() {

@@ -5,9 +5,27 @@
 #include <memory>
 #include <vector>
 
+#include "engine/run/Grown.h"
 #include "engine/run/SpanBlock.h"
 
 namespace lockstep::run {
+
+/// The blocks of a row that has spans, as they were when it was shared. A copy costs the same
+/// however many there are.
+struct SharedRow {
+  struct Whole {
+    std::shared_ptr<const SpanPack> pack;
+    std::size_t spans = 0;  ///< up to its end, of this pack and those before it, here and below
+    std::uint32_t latestId = 0;
+  };
+
+  Grown<Whole> whole;                    ///< of kBlocks each, which the row has shared before
+  std::shared_ptr<const SpanPack> last;  ///< after these
+
+  [[nodiscard]] std::size_t size() const {
+    return last->spans + (whole.empty() ? 0 : whole.back().spans);
+  }
+};
 
 /// Spans of one row, sorted by start, none overlapping another; so the ends are sorted too and
 /// every question is a binary search.
@@ -33,8 +51,8 @@ class SpanStore {
   /// The first span that starts at or after `ticks`; size() if none.
   [[nodiscard]] std::size_t firstStartingAt(std::uint64_t ticks) const;
 
-  /// Appends the row's blocks as they are now, for other threads to read.
-  void share(SpanPacks& with);
+  /// The row's blocks as they are now, for other threads to read. There has to be a span.
+  SharedRow share();
 
   /// Gives back the room that its blocks have for more: of a row that grows no more. What is shared
   /// stays as it is.
@@ -65,8 +83,8 @@ class SpanStore {
   std::shared_ptr<const SpanPack> pack(std::size_t first, std::size_t last);
 
   std::vector<std::shared_ptr<SpanBlock>> blocks_;
-  std::vector<Head> heads_;  // of blocks_
-  SpanPacks packs_;          // of the first of them, whole ones, as they were shared
+  std::vector<Head> heads_;        // of blocks_
+  Grown<SharedRow::Whole> packs_;  // of the first of them, as they were shared
   std::size_t size_ = 0;
   mutable std::size_t lastBlock_ = 0;  // where the last question led: the next lies near
 };

@@ -6,18 +6,11 @@
 
 namespace lockstep::run {
 
-Spans::Spans(SpanPacks packs, std::vector<std::int32_t> trackIds)
-    : packs_(std::move(packs)), trackIds_(std::move(trackIds)) {
-  for (const auto& pack : packs_) {
-    size_ += pack->spans;
+Spans::Spans(std::vector<SharedRow> rows, std::vector<std::int32_t> trackIds)
+    : rows_(std::move(rows)), trackIds_(std::move(trackIds)) {
+  for (const SharedRow& row : rows_) {
+    size_ += row.size();
   }
-}
-
-std::size_t Spans::after(std::size_t block) const {
-  const std::size_t pack = block / SpanPack::kBlocks;
-  const bool last =
-      pack < packs_.size() && block % SpanPack::kBlocks + 1 == packs_[pack]->blocks.size();
-  return last ? (pack + 1) * SpanPack::kBlocks : block + 1;
 }
 
 std::uint16_t Spans::numberOf(std::int32_t track) {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/run/SpanBlock.h"
+#include "engine/run/SpanStore.h"
 #include "engine/trace/RunFile.h"
 
 namespace lockstep::run {
@@ -18,9 +18,6 @@ namespace lockstep::run {
 /// pointer to one outlives the expression.
 class Spans {
  public:
-  /// Where a span stands, for operator[]; not its n-th.
-  using Index = std::uint32_t;
-
   class Iterator {
    public:
     using iterator_category = std::input_iterator_tag;
@@ -29,46 +26,54 @@ class Spans {
     using pointer = void;
     using reference = trace::SpanRow;
 
-    Iterator(const Spans* spans, std::size_t block) : spans_(spans), block_(block) {}
-    trace::SpanRow operator*() const { return spans_->row(spans_->block(block_).at(offset_)); }
+    Iterator(const Spans* spans, std::size_t row, std::size_t block)
+        : spans_(spans), row_(row), block_(block) {}
+    trace::SpanRow operator*() const { return spans_->row(blocks()[block_]->at(offset_)); }
     Iterator& operator++() {
-      if (++offset_ == spans_->block(block_).size()) {
-        block_ = spans_->after(block_);
+      if (++offset_ == blocks()[block_]->size()) {
         offset_ = 0;
+        block_ += 1;
+        if (row_ < spans_->rows_.size() && block_ == blocks().size()) {
+          block_ = 0;
+          const bool more = pack_ < spans_->rows_[row_].whole.size();
+          pack_ = more ? pack_ + 1 : 0;
+          row_ += more ? 0 : 1;
+        }
       }
       return *this;
     }
     bool operator==(const Iterator&) const = default;
-    [[nodiscard]] Index index() const {
-      return static_cast<Index>(block_ * SpanBlock::kSpans + offset_);
-    }
 
    private:
+    [[nodiscard]] const SpanBlocks& blocks() const {
+      return row_ < spans_->rows_.size() ? packOf(spans_->rows_[row_], pack_).blocks
+                                         : spans_->blocks_;
+    }
+
     const Spans* spans_;
+    std::size_t row_;  // after all of them: of what was added
+    std::size_t pack_ = 0;
     std::size_t block_;
     std::size_t offset_ = 0;
   };
 
   Spans() = default;
   /// `trackIds`: TrackInfo::id by SpanRecord::track.
-  Spans(SpanPacks packs, std::vector<std::int32_t> trackIds);
+  Spans(std::vector<SharedRow> rows, std::vector<std::int32_t> trackIds);
 
   /// Adds a span. Each track fills blocks of its own: its spans are alike.
   void push_back(const trace::SpanRow& span);
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
-  [[nodiscard]] trace::SpanRow operator[](Index index) const {
-    return row(block(index / SpanBlock::kSpans).at(index % SpanBlock::kSpans));
-  }
-  [[nodiscard]] Iterator begin() const { return {this, 0}; }
-  [[nodiscard]] Iterator end() const { return {this, packed() + blocks_.size()}; }
+  [[nodiscard]] Iterator begin() const { return {this, 0, 0}; }
+  [[nodiscard]] Iterator end() const { return {this, rows_.size(), blocks_.size()}; }
 
   /// Calls `take` with each span whose id is above `id`. It opens no pack and no block that has
-  /// none: what has come since the last look costs little, however much was there.
+  /// none: what has come since the last look costs the same, however much was there.
   template <typename Take>
   void eachAfter(std::int64_t id, const Take& take) const {
-    const auto look = [&](const std::vector<std::shared_ptr<const SpanBlock>>& blocks) {
+    const auto look = [&](const SpanBlocks& blocks) {
       for (const auto& block : blocks) {
         for (std::size_t i = 0; block->latestId() > id && i < block->size(); ++i) {
           if (const SpanRecord span = block->at(i); span.id > id) {
@@ -77,62 +82,66 @@ class Spans {
         }
       }
     };
-    for (const auto& pack : packs_) {
-      if (pack->latestId > id) {
-        look(pack->blocks);
+    for (const SharedRow& row : rows_) {
+      if (!row.whole.empty() && row.whole.back().latestId > id) {
+        const auto reaches = [id](const SharedRow::Whole& whole) { return whole.latestId > id; };
+        for (std::size_t at = firstWhere(row.whole, reaches); at < row.whole.size(); ++at) {
+          look(row.whole[at].pack->blocks);
+        }
       }
+      look(row.last->blocks);
     }
     look(blocks_);
   }
 
-  /// Calls `take` with each span of a kind that is `wanted` and with its Index, in the order of
-  /// begin(). Blocks that end before step `first` are passed over; a span of an earlier step may
-  /// come all the same.
+  /// Calls `take` with each span of a kind that is `wanted`, in the order of begin(). Blocks that
+  /// end before step `first` are passed over; a span of an earlier step may come all the same.
   template <typename Wanted, typename Take>
   void eachOf(const Wanted& wanted, std::uint32_t first, const Take& take) const {
-    const std::size_t end = packed() + blocks_.size();
-    for (std::size_t number = 0; number < end; number = after(number)) {
-      eachInBlock(number, wanted, first, take);
-    }
+    eachBlock([&](const SpanBlock& block) { eachInBlock(block, wanted, first, take); });
   }
-  /// The same of one block, by its number.
+  /// The same of one block.
   template <typename Wanted, typename Take>
-  void eachInBlock(std::size_t number, const Wanted& wanted, std::uint32_t first,
+  void eachInBlock(const SpanBlock& block, const Wanted& wanted, std::uint32_t first,
                    const Take& take) const {
-    const SpanBlock& of = block(number);
-    if (of.latestStep() >= first) {
-      of.eachOf(wanted, [&](std::size_t offset) {
-        take(row(of.at(offset)), static_cast<Index>(number * SpanBlock::kSpans + offset));
-      });
+    if (block.latestStep() >= first) {
+      block.eachOf(wanted, [&](std::size_t offset) { take(row(block.at(offset))); });
     }
   }
-  /// Calls `take` with the number of each block, in the order of begin(), and the track of spans in
-  /// it; with one track several times, and again where there are spans of several.
+  /// Calls `take` with each block, in the order of begin().
   template <typename Take>
   void eachBlock(const Take& take) const {
-    const std::size_t end = packed() + blocks_.size();
-    for (std::size_t number = 0; number < end; number = after(number)) {
-      block(number).eachTrack([&](std::uint16_t track) { take(number, trackIds_[track]); });
+    const auto look = [&](const SpanBlocks& blocks) {
+      for (const auto& block : blocks) {
+        take(*block);
+      }
+    };
+    for (const SharedRow& row : rows_) {
+      for (std::size_t pack = 0; pack <= row.whole.size(); ++pack) {
+        look(packOf(row, pack).blocks);
+      }
     }
+    look(blocks_);
+  }
+  /// Calls `take` with the track of the spans of a block; with one track several times, and with
+  /// each where there are spans of several.
+  template <typename Take>
+  void eachTrack(const SpanBlock& block, const Take& take) const {
+    block.eachTrack([&](std::uint16_t track) { take(trackIds_[track]); });
   }
 
  private:
-  // Blocks are counted as if all packs were whole, and those without a pack after them.
-  [[nodiscard]] std::size_t packed() const { return packs_.size() * SpanPack::kBlocks; }
-  [[nodiscard]] const SpanBlock& block(std::size_t number) const {
-    return number < packed()
-               ? *packs_[number / SpanPack::kBlocks]->blocks[number % SpanPack::kBlocks]
-               : *blocks_[number - packed()];
+  static const SpanPack& packOf(const SharedRow& row, std::size_t pack) {
+    return pack < row.whole.size() ? *row.whole[pack].pack : *row.last;
   }
-  [[nodiscard]] std::size_t after(std::size_t block) const;
   [[nodiscard]] trace::SpanRow row(const SpanRecord& record) const {
     return rowOf(record, trackIds_[record.track]);
   }
   std::uint16_t numberOf(std::int32_t track);
   SpanBlock& blockFor(std::uint16_t number);
 
-  SpanPacks packs_;
-  std::vector<std::shared_ptr<const SpanBlock>> blocks_;
+  std::vector<SharedRow> rows_;
+  SpanBlocks blocks_;  // of what was added
   std::vector<std::int32_t> trackIds_;
   // Of what is added: a track's number, and by number the block that its next span goes into.
   std::unordered_map<std::int32_t, std::uint16_t> numberOf_;

@@ -94,10 +94,12 @@ void RunModel::applyUpdate(const trace::RunUpdate& update) {
 }
 
 analysis::RunData RunModel::snapshot() {
-  run::SpanPacks packs;
+  std::vector<run::SharedRow> rows;
   for (Lane& lane : lanes_) {
     for (run::SpanStore& row : lane.rows) {
-      row.share(packs);
+      if (!row.empty()) {
+        rows.push_back(row.share());
+      }
     }
   }
   std::vector<std::int32_t> trackIds;
@@ -105,7 +107,7 @@ analysis::RunData RunModel::snapshot() {
     trackIds.push_back(track.id);
   }
   analysis::RunData data = data_;
-  data.spans = run::Spans(std::move(packs), std::move(trackIds));
+  data.spans = run::Spans(std::move(rows), std::move(trackIds));
   for (const trace::SpanRow& gap : data_.spans) {
     data.spans.push_back(gap);
   }

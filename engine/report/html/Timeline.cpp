@@ -38,7 +38,7 @@ ByStep spansOf(const ReportedRun& run, const std::vector<ShownIteration>& iterat
   // What a rank did before its first step has the number 0, too.
   const auto isShown = [](trace::EventKind kind) { return kind != trace::EventKind::kStartup; };
   for (const run::Spans* spans : {&run.evidence.data.spans, &run.notAnalysed}) {
-    spans->eachOf(isShown, 0, [&](const SpanRow& span, run::Spans::Index) {
+    spans->eachOf(isShown, 0, [&](const SpanRow& span) {
       const auto step = byStep.find(span.step);
       const auto rank = step == byStep.end() ? rankOf.end() : rankOf.find(span.track);
       if (rank != rankOf.end() && ranks.holds(rank->second)) {

@@ -1,15 +1,16 @@
-// bench_refresh [MINUTES...]: what a refresh of the live analysis, and of the views that show it,
-// costs after so much of a run.
+// bench_refresh MINUTES: what a refresh of the live analysis, and of the views that show it, costs
+// after so much of a run.
 //
 // A run of two ranks with steps of 50 ms, 15 buckets, a hook, losses, fingerprints and gradient
 // checks is made and handed to a model as a reader would; every two seconds of the run it is
-// analysed, as the studio does. A line of JSON for each of MINUTES, which grow: {"minutes",
-// "steps", "spans", "refresh_ms": [...], "whole_ms", "views_ms": {"overlap": [...], ...}}:
-// processor times of the refreshes up to then, of an analysis of all at once, and of what each view
-// makes of the last refreshes.
+// analysed, as the studio does. When MINUTES of it are there, a line of JSON says so: {"minutes",
+// "steps", "spans"}. For each line that it reads then the run goes on for two seconds, and another
+// line says what that took: {"refresh_ms", "views_ms": {"overlap": ..., ...}}, processor times of
+// the refresh and of what each view makes of it. So several of them take turns, and what else the
+// machine does meets all of them alike. Where no more lines come, the last one is {"whole_ms"}: an
+// analysis of all at once.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <time.h>
 
 #include <QCoreApplication>
@@ -40,9 +41,8 @@ constexpr std::uint32_t kBuckets = 15;
 constexpr std::uint64_t kStepNs = 50'000'000;
 constexpr std::uint32_t kStepsARefresh = 40;  // two seconds
 constexpr std::uint32_t kStepsAMinute = 1200;
-constexpr std::size_t kMeasured = 30;  // the last minute
-constexpr std::uint32_t kShownSteps = 8 * kStepsARefresh;
-constexpr std::uint32_t kParameters = 40;  // compared every ten steps
+constexpr std::uint32_t kShownSteps = 8 * kStepsARefresh;  // the views are shown for so many before
+constexpr std::uint32_t kParameters = 40;                  // compared every ten steps
 
 double processorMs() {
   timespec now{};
@@ -150,18 +150,11 @@ class MadeRun {
 
 int main(int argc, char** argv) {
   const QCoreApplication application(argc, argv);
-  std::vector<std::uint32_t> minutes;
-  for (int i = 1; i < argc; ++i) {
-    minutes.push_back(static_cast<std::uint32_t>(std::max(1, std::atoi(argv[i]))));
-  }
-  if (minutes.empty()) {
-    minutes = {1, 10, 60};
-  }
+  const auto minutes = static_cast<std::uint32_t>(argc < 2 ? 1 : std::max(1, std::atoi(argv[1])));
   MadeRun run;
   analysis::GrowingAnalysis growing;
   std::shared_ptr<const ui::AnalysedRun> latest;  // as the studio holds it: it goes when the next
-  std::vector<double> refreshMs;                  // is there
-  ui::GrowingDivergenceFacts divergence;
+  ui::GrowingDivergenceFacts divergence;          // is there
   ui::GrowingHookRun hooks;
   ui::GrowingOverlapContent overlap;
   const std::map<std::string, std::function<void()>> views = {
@@ -169,44 +162,45 @@ int main(int argc, char** argv) {
       {"hooks",
        [&] { ui::makeHooksContent({hooks.refresh(ui::hookFactsOf(run.model()), *latest)}, {}); }},
       {"overlap", [&] { overlap.refresh(*latest); }}};
-  for (const std::uint32_t until : minutes) {
-    std::map<std::string, std::vector<double>> viewsMs;
-    while (run.steps() < until * kStepsAMinute) {
-      run.addSteps(kStepsARefresh);
-      double begin = processorMs();
-      auto next = std::make_shared<ui::AnalysedRun>();
-      next->data = run.model().snapshot();
-      next->analysis = growing.refresh(next->data);
-      latest = std::move(next);
-      refreshMs.push_back(processorMs() - begin);
-      for (const auto& [name, refresh] : views) {
-        if (run.steps() + kShownSteps > until * kStepsAMinute) {
-          begin = processorMs();
-          refresh();
-          viewsMs[name].push_back(processorMs() - begin);
-        }
+  const auto refresh = [&] {
+    run.addSteps(kStepsARefresh);
+    const double begin = processorMs();
+    auto next = std::make_shared<ui::AnalysedRun>();
+    next->data = run.model().snapshot();
+    next->analysis = growing.refresh(next->data);
+    latest = std::move(next);
+    return processorMs() - begin;
+  };
+  while (run.steps() < minutes * kStepsAMinute) {
+    refresh();
+    for (const auto& [name, show] : views) {
+      if (run.steps() + kShownSteps > minutes * kStepsAMinute) {
+        show();
       }
     }
+  }
+  std::cout << fmt::format(R"({{"minutes": {}, "steps": {}, "spans": {}}})", minutes, run.steps(),
+                           run.model().spanCount())
+            << std::endl;
+  for (std::string line; std::getline(std::cin, line);) {
+    const double refreshMs = refresh();
     std::string shown;
-    for (const auto& [name, ms] : viewsMs) {
+    for (const auto& [name, show] : views) {
+      const double begin = processorMs();
+      show();
       shown +=
-          fmt::format(R"({}"{}": [{:.3f}])", shown.empty() ? "" : ", ", name, fmt::join(ms, ", "));
+          fmt::format(R"({}"{}": {:.3f})", shown.empty() ? "" : ", ", name, processorMs() - begin);
     }
-    const auto measured = static_cast<std::ptrdiff_t>(std::min(kMeasured, refreshMs.size()));
-    refreshMs.erase(refreshMs.begin(), refreshMs.end() - measured);
-    const double begin = processorMs();
-    const bool same = analysis::analyse(latest->data).exposedMs == latest->analysis.exposedMs;
-    const double wholeMs = processorMs() - begin;
-    if (!same) {
-      std::cerr << "bench_refresh: the refreshes have led elsewhere\n";
-      return 1;
-    }
-    std::cout << fmt::format(
-                     R"({{"minutes": {}, "steps": {}, "spans": {}, "refresh_ms": [{:.3f}], )"
-                     R"("whole_ms": {:.3f}, "views_ms": {{{}}}}})",
-                     until, run.steps(), run.model().spanCount(), fmt::join(refreshMs, ", "),
-                     wholeMs, shown)
+    std::cout << fmt::format(R"({{"refresh_ms": {:.3f}, "views_ms": {{{}}}}})", refreshMs, shown)
               << std::endl;
   }
+  const double begin = processorMs();
+  const bool same = analysis::analyse(latest->data).exposedMs == latest->analysis.exposedMs;
+  const double wholeMs = processorMs() - begin;
+  if (!same) {
+    std::cerr << "bench_refresh: the refreshes have led elsewhere\n";
+    return 1;
+  }
+  std::cout << fmt::format(R"({{"whole_ms": {:.3f}}})", wholeMs) << std::endl;
   return 0;
 }

@@ -67,41 +67,102 @@ TEST(SortedValuesTest, AreFoundWhereLaterOnesAreUnlikeEarlierOnes) {
   }
 }
 
-TEST(SortedValuesTest, AreFoundFromTheMarksWhereverTheseHaveCome) {
+SortedValues::Lists listsOf(const std::vector<SortedValues>& values) {
+  SortedValues::Lists lists;
+  for (const SortedValues& list : values) {
+    lists.push_back(&list);
+  }
+  return lists;
+}
+
+// A rank that comes later, one that is unlike the others, values that drift away from the marks,
+// and a single value unlike all.
+TEST(SortedValuesTest, OfSeveralRanksAreFoundFromTheMarksWhereverTheseHaveCome) {
   std::mt19937 random(11);
-  const std::vector<double> parts = {0.5, 0.9, 0.95, 0.99};
+  const std::vector<double> parts = {0.0, 0.3, 0.5, 0.9, 0.95, 0.99, 1.0};
   for (const double drift : {-5.0, 0.0, 0.3, 50.0}) {
     for (const unsigned most : {1u, 3u, 100'000u}) {
       std::vector<double> all;
-      std::vector<SortedValues> ofRanks(3, SortedValues::marking({0.5, 0.9, 0.95, 0.99}));
-      for (int round = 0; round < 400; ++round) {
-        SortedValues joined = SortedValues::marking({0.5, 0.9, 0.95, 0.99});
-        for (std::size_t rank = 0; rank < ofRanks.size(); ++rank) {
+      std::vector<SortedValues> ofRanks(1, SortedValues::marking({0.5, 0.9, 0.95, 0.99}));
+      SortedValues joined = ofRanks.front();
+      for (int round = 0; round < 200; ++round) {
+        if (round == 20 || round == 100) {
+          ofRanks.resize(ofRanks.size() + 1, SortedValues::marking({0.5, 0.9, 0.95, 0.99}));
+        }
+        const auto valuesOf = [&](std::size_t rank) {
           std::vector<double> more(20 + random() % 20);
           for (double& value : more) {
-            // One rank is unlike the others, and a single value unlike all.
             value =
                 drift * round + (rank == 2 ? 700.0 : 0.0) + static_cast<double>(random() % most);
           }
           more.front() = round % 2 == 0 ? 1e9 : -1e9;
-          all.insert(all.end(), more.begin(), more.end());
+          return more;
+        };
+        std::vector<double> added;
+        for (std::size_t rank = 0; rank < ofRanks.size(); ++rank) {
+          std::vector<double> more = valuesOf(rank);
+          added.insert(added.end(), more.begin(), more.end());
           ofRanks[rank].add(std::move(more));
-          joined.add(ofRanks[rank]);
         }
-        if (round % 40 != 39) {
+        all.insert(all.end(), added.begin(), added.end());
+        joined.join(listsOf(ofRanks), std::move(added));
+        if (round % 20 != 19) {
           continue;
         }
         std::vector<double> sorted = all;
+        std::vector<SortedValues> open = ofRanks;
+        double sum = 0;
+        for (std::size_t rank = 0; rank < open.size(); ++rank) {
+          std::vector<double> more = valuesOf(rank);
+          sorted.insert(sorted.end(), more.begin(), more.end());
+          open[rank].addApart(std::move(more));
+          sum += open[rank].sum();
+        }
+        const SortedValues now = joined.joined(listsOf(open));
         std::ranges::sort(sorted);
+        ASSERT_EQ(now.size(), sorted.size());
         for (const double part : parts) {
-          ASSERT_EQ(joined.quantile(part), cost::sortedQuantile(sorted, part))
+          ASSERT_EQ(now.quantile(part), cost::sortedQuantile(sorted, part))
               << part << " after round " << round << ", drift " << drift;
         }
-        sorted.push_back(2e9);
-        joined.add({2e9});
-        ASSERT_EQ(joined.quantile(0.95), cost::sortedQuantile(sorted, 0.95)) << "marked anew";
+        EXPECT_EQ(now.median(), cost::median(sorted));
+        EXPECT_EQ(now.sum(), sum);
+        EXPECT_EQ(now.greatest(), sorted.back());
       }
     }
+  }
+}
+
+TEST(SortedValuesTest, AQuantileOfManyRanksIsToldWithoutTheirRuns) {
+  std::mt19937 random(19);
+  const auto valuesOf = [&](std::size_t count) {
+    std::vector<double> values(count);
+    for (double& value : values) {
+      value = static_cast<double>(random());
+    }
+    return values;
+  };
+  for (const std::size_t ranks : {2u, 8u, 60u}) {
+    std::vector<SortedValues> ofRanks(ranks);
+    SortedValues joined;
+    std::size_t unmarked = 0;
+    std::size_t searchesOfFirst = 0;
+    constexpr int kRounds = 300;
+    for (int round = 0; round < kRounds; ++round) {
+      std::vector<double> added;
+      std::vector<SortedValues> open;
+      for (SortedValues& of : ofRanks) {
+        std::vector<double> more = valuesOf(40);
+        added.insert(added.end(), more.begin(), more.end());
+        of.add(std::move(more));
+        open.push_back(of.with(valuesOf(80)));
+      }
+      joined.join(listsOf(ofRanks), std::move(added));
+      unmarked += joined.joined(listsOf(open)).isMarked(0.5) ? 0 : 1;
+      searchesOfFirst = round < kRounds / 2 ? joined.searches() : searchesOfFirst;
+    }
+    EXPECT_LT(unmarked, kRounds / 20) << ranks << " ranks";
+    EXPECT_LT(joined.searches() - searchesOfFirst, kRounds / 10) << ranks << " ranks";
   }
 }
 
@@ -165,20 +226,19 @@ TEST(SortedValuesTest, AreFoundBesideTheMarksByWhatOnlyACopyHas) {
 }
 
 TEST(SortedValuesTest, OfSeveralAreThoseOfAll) {
-  SortedValues a;
-  SortedValues b;
-  a.add({3, 1, 2});
-  b.add({10, 0});
-  b.add(a);
-  EXPECT_EQ(b.size(), 5u);
-  EXPECT_EQ(b.median(), 2);
-  EXPECT_EQ(b.sum(), 16);
-  EXPECT_EQ(b.greatest(), 10);
-  SortedValues negative;
-  negative.add({-3, -1});
-  negative.add(SortedValues());
-  EXPECT_EQ(negative.greatest(), -1);
-  EXPECT_EQ(SortedValues().median(), std::nullopt);
+  std::vector<SortedValues> lists(2);
+  lists[0].add({10, 0});
+  lists[1].add({3, 1, 2});
+  const SortedValues all = SortedValues().joined(listsOf(lists));
+  EXPECT_EQ(all.size(), 5u);
+  EXPECT_EQ(all.median(), 2);
+  EXPECT_EQ(all.sum(), 16);
+  EXPECT_EQ(all.greatest(), 10);
+  lists[0] = SortedValues();
+  lists[0].add({-3, -1});
+  lists[1] = SortedValues();
+  EXPECT_EQ(SortedValues().joined(listsOf(lists)).greatest(), -1);
+  EXPECT_EQ(SortedValues().joined({}).median(), std::nullopt);
   EXPECT_EQ(SortedValues().quantile(0.5), 0);
 }
 

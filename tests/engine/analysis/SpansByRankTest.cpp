@@ -85,10 +85,8 @@ TEST(SpansByRank, AreTakenApartWhereABlockHasSeveralRanks) {
     record.durationTicks = 1;
     ASSERT_TRUE(store.insert(record));
   }
-  run::SpanPacks packs;
-  store.share(packs);
   RunData data = run.tables;
-  data.spans = run::Spans(std::move(packs), {0, 10, 20});
+  data.spans = run::Spans({store.share()}, {0, 10, 20});
   EXPECT_EQ(byRank(data, isAny, 0), allAtOnce(data, isAny, 0));
   EXPECT_EQ(byRank(data, isStep, 500), allAtOnce(data, isStep, 500));
 }

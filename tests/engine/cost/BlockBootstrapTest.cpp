@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace lockstep::cost {
@@ -51,6 +52,13 @@ TEST(BlockBootstrapTest, SaysTheSameOfManySamplesOneAfterTheOther) {
       const std::vector<double> samples = steps(count, 0.5, seed);
       EXPECT_EQ(intervals.of(samples, 0.01), meanInterval(samples, 0.01)) << count;
     }
+  }
+}
+
+TEST(BlockBootstrapTest, TakesAsFewNeighboursTogetherAsMakeFewEnough) {
+  for (const auto& [count, together] : std::vector<std::pair<std::size_t, std::size_t>>{
+           {0, 1}, {1, 1}, {1024, 1}, {1025, 2}, {2048, 2}, {2049, 4}, {72'000, 128}}) {
+    EXPECT_EQ(takenTogether(count), together) << count;
   }
 }
 

@@ -147,11 +147,10 @@ TEST(SpanStore, LeavesWhatIsSharedWhereItIs) {
   for (std::uint64_t i = 0; i < 40; ++i) {
     ASSERT_TRUE(store.insert(span(20 * i, 10)));
   }
-  SpanPacks packs;
-  store.share(packs);
-  const std::size_t before = packs.at(0)->blocks.at(0)->memoryBytes();
+  const SharedRow shared = store.share();
+  const std::size_t before = shared.last->blocks.at(0)->memoryBytes();
   store.fit();
-  EXPECT_EQ(packs.at(0)->blocks.at(0)->memoryBytes(), before);
+  EXPECT_EQ(shared.last->blocks.at(0)->memoryBytes(), before);
 }
 
 }  // namespace

@@ -65,10 +65,7 @@ TEST(Spans, GiveBackThoseOfWantedKindsFromBlocksThatReachAStep) {
   const auto found = [&spans](trace::EventKind wanted, std::uint32_t first) {
     std::vector<std::int64_t> taken;
     spans.eachOf([wanted](trace::EventKind kind) { return kind == wanted; }, first,
-                 [&](const trace::SpanRow& span, Spans::Index at) {
-                   EXPECT_EQ(spans[at].id, span.id);
-                   taken.push_back(span.id);
-                 });
+                 [&](const trace::SpanRow& span) { taken.push_back(span.id); });
     return taken;
   };
   EXPECT_THAT(found(trace::EventKind::kStep, 0), ElementsAre(5, 1029, 2053, 3077));
@@ -92,16 +89,6 @@ TEST(Spans, GiveBackAllThatARowSays) {
   EXPECT_EQ(back.value, 0x0123'4567'89AB'CDEFu);
 }
 
-TEST(Spans, AnIndexLeadsToTheSpanThatItWasTakenOf) {
-  Spans spans;
-  for (std::int64_t id = 0; id < 5000; ++id) {
-    spans.push_back(row(id, static_cast<std::int32_t>(id % 3), 10));
-  }
-  for (auto at = spans.begin(); at != spans.end(); ++at) {
-    ASSERT_EQ(spans[at.index()].id, (*at).id);
-  }
-}
-
 TEST(Spans, ACopyStaysAsItIsWhileTheOtherGrows) {
   Spans spans;
   spans.push_back(row(1, 0, 10));
@@ -117,9 +104,7 @@ TEST(Spans, OfARowThatGrowsAreWhatItHeldThen) {
   for (std::int64_t id = 0; id < 3000; ++id) {
     store.insert(recordOf(row(id, 40, 100 * static_cast<std::uint64_t>(id)), 0));
   }
-  SpanPacks packs;
-  store.share(packs);
-  const Spans then(std::move(packs), {40});
+  const Spans then({store.share()}, {40});
   store.insert(recordOf(row(5000, 40, 150), 0));      // late: it moves what stands behind it
   store.insert(recordOf(row(5001, 40, 900'000), 0));  // behind all
   EXPECT_EQ(store.size(), 3002u);
@@ -143,22 +128,55 @@ TEST(Spans, OfARowThatGrowsAreFoundOnceByThoseWhoLookForWhatIsNew) {
       store.insert(
           recordOf(row(id, 40, 100 * static_cast<std::uint64_t>(at) + (at == id ? 0 : 50)), 0));
     }
-    SpanPacks packs;
-    store.share(packs);
-    const Spans now(std::move(packs), {40});
+    const Spans now({store.share()}, {40});
     EXPECT_EQ(now.size(), static_cast<std::size_t>(id));
     EXPECT_EQ(ids(now).size(), now.size());
     now.eachAfter(found.empty() ? -1 : static_cast<std::int64_t>(found.size()) - 1,
                   [&](const trace::SpanRow& span) { found.push_back(span.id); });
     ASSERT_EQ(found.size(), now.size());
-    for (auto span = now.begin(); span != now.end(); ++span) {
-      ASSERT_EQ(now[span.index()].id, (*span).id);
-    }
   }
   std::sort(found.begin(), found.end());
   for (std::size_t i = 0; i < found.size(); ++i) {
     ASSERT_EQ(found[i], static_cast<std::int64_t>(i));
   }
+}
+
+TEST(Spans, OfSeveralRowsComeOneRowAfterTheOther) {
+  SpanStore one;
+  SpanStore other;
+  std::vector<std::int64_t> expected;
+  for (std::int64_t id = 0; id < 66'000; ++id) {  // a whole pack, and more
+    one.insert(recordOf(row(id, 40, 100 * static_cast<std::uint64_t>(id)), 0));
+    expected.push_back(id);
+  }
+  other.insert(recordOf(row(70'000, 7, 10), 1));
+  Spans spans({one.share(), other.share()}, {40, 7});
+  spans.push_back(row(70'001, 9, 20));
+  expected.insert(expected.end(), {70'000, 70'001});
+  EXPECT_EQ(ids(spans), expected);
+  EXPECT_EQ(spans.size(), expected.size());
+  std::vector<std::int32_t> tracks;
+  spans.eachAfter(65'998, [&](const trace::SpanRow& span) { tracks.push_back(span.track); });
+  EXPECT_THAT(tracks, ElementsAre(40, 7, 9));
+}
+
+// What a row shares is one list, of which what stood there before is not looked at again.
+TEST(Spans, OfALongRowAreSharedInOneListWithWhatWasSharedBefore) {
+  SpanStore store;
+  std::int64_t id = 0;
+  const auto grow = [&](std::int64_t until) {
+    for (; id < until; ++id) {
+      store.insert(recordOf(row(id, 40, 100 * static_cast<std::uint64_t>(id)), 0));
+    }
+    return store.share();
+  };
+  const SharedRow before = grow(200'000);
+  const SharedRow after = grow(300'000);
+  ASSERT_EQ(before.whole.size(), 3u);
+  ASSERT_EQ(after.whole.size(), 4u);
+  EXPECT_EQ(&before.whole[2], &after.whole[2]);
+  EXPECT_EQ(before.size(), 200'000u);
+  EXPECT_EQ(after.size(), 300'000u);
 }
 
 }  // namespace

@@ -4,13 +4,19 @@
 
 namespace lockstep::ui {
 
-double stepOfSample(const std::vector<std::uint32_t>& steps, std::size_t sample) {
+double stepOfSample(const run::Grown<std::uint32_t>& steps, std::size_t sample) {
   if (sample < steps.size()) {
     return steps[sample];
   }
   const double width =
       steps.size() > 1 ? steps.back() - static_cast<double>(steps[steps.size() - 2]) : 1;
   return steps.back() + width;
+}
+
+std::size_t sampleAt(const run::Grown<std::uint32_t>& steps, double step) {
+  const std::size_t behind =
+      run::firstWhere(steps, [step](std::uint32_t sample) { return sample > step; });
+  return std::max<std::size_t>(behind, 1) - 1;
 }
 
 std::int16_t HeatRow::badnessOf(std::size_t level, std::size_t block) const {
@@ -42,9 +48,7 @@ std::vector<HeatRun> HeatRow::runs(std::size_t level, double fromStep, double en
   };
   const std::size_t size = std::size_t{1} << level;
   // The sample that the left edge is in began before it.
-  const auto behind = std::ranges::upper_bound(steps_, fromStep) - steps_.begin();
-  const std::size_t first =
-      static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, behind - 1)) / size;
+  const std::size_t first = sampleAt(steps_, fromStep) / size;
   for (std::size_t block = first; block < pyramid_.blocks(level); ++block) {
     const double from = stepOfSample(steps_, block * size);
     if (from > endStep) {
@@ -63,9 +67,8 @@ std::vector<HeatRun> HeatRow::runs(std::size_t level, double fromStep, double en
 }
 
 bool HeatRow::isBetween(double step) const {
-  const auto behind = std::ranges::upper_bound(steps_, step) - steps_.begin();
-  const auto sample = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, behind - 1));
-  return behind > 0 && step >= steps_[sample] + 1.0 && partsAt(sample);
+  const std::size_t sample = sampleAt(steps_, step);
+  return !steps_.empty() && step >= steps_[sample] + 1.0 && partsAt(sample);
 }
 
 }  // namespace lockstep::ui

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/run/Grown.h"
 #include "ui/views/divergence/HeatPyramid.h"
 
 namespace lockstep::ui {
@@ -34,7 +35,7 @@ inline constexpr std::int16_t kBetweenSamples = -2;
 class HeatRow {
  public:
   /// All of them outlive it. `steps`: of the samples.
-  HeatRow(const HeatPyramid& pyramid, const std::vector<std::uint32_t>& steps,
+  HeatRow(const HeatPyramid& pyramid, const run::Grown<std::uint32_t>& steps,
           std::pair<std::size_t, std::size_t> parameters)
       : pyramid_(pyramid), steps_(steps), parameters_(parameters) {}
 
@@ -48,12 +49,15 @@ class HeatRow {
   [[nodiscard]] bool partsAt(std::size_t sample) const;
 
   const HeatPyramid& pyramid_;
-  const std::vector<std::uint32_t>& steps_;
+  const run::Grown<std::uint32_t>& steps_;
   std::pair<std::size_t, std::size_t> parameters_;
 };
 
 /// Where the column of a sample begins, and that of the one behind all others; the last is as wide
 /// as the one before it.
-double stepOfSample(const std::vector<std::uint32_t>& steps, std::size_t sample);
+double stepOfSample(const run::Grown<std::uint32_t>& steps, std::size_t sample);
+
+/// The last sample that begins at a step or before it; the first where none does.
+std::size_t sampleAt(const run::Grown<std::uint32_t>& steps, double step);
 
 }  // namespace lockstep::ui

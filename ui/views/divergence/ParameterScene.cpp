@@ -361,9 +361,7 @@ std::optional<ReplicaPlace> ParameterScene::placeAt(QPointF position) const {
   if (fromStep < steps.front() || fromStep >= stepOfSample(steps, steps.size())) {
     return std::nullopt;
   }
-  const auto behindSample = std::upper_bound(steps.begin(), steps.end(), fromStep);
-  const auto sample =
-      static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, behindSample - steps.begin() - 1));
+  const std::size_t sample = sampleAt(steps, fromStep);
   const std::size_t size = std::size_t{1} << level();
   const std::size_t firstSample = sample / size * size;
   const std::size_t lastSample = std::min(firstSample + size, steps.size()) - 1;

@@ -185,7 +185,7 @@ QString fingerprintSetting() {
 }
 
 std::vector<Fact> factsBetween(const DivergenceFacts& facts, const ReplicaPlace& last) {
-  const std::vector<std::uint32_t>& steps = facts.divergence.replicas.steps;
+  const auto& steps = facts.divergence.replicas.steps;
   Facts lines;
   lines.add("Iterations",
             QStringLiteral("between samples: equal at %1, %2 at %3")

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -265,12 +267,22 @@ class Figures {
   const TimeRange now_;
 };
 
-RankCurve lossCurve(const std::vector<MetricPoint>& points, int rank) {
+/// The first value that is no finite number, by what is known of stretches: none of the others is
+/// looked at.
+std::optional<std::size_t> firstLost(const CounterSeries& series) {
+  const auto areFinite = [&](std::size_t count) { return series.summary(0, count).count == count; };
+  if (areFinite(series.size())) {
+    return std::nullopt;
+  }
+  const auto counts = std::views::iota(std::size_t{1}, series.size());
+  return *std::ranges::partition_point(counts, areFinite) - 1;
+}
+
+RankCurve lossCurve(const CounterSeries& series, int rank) {
   RankCurve curve{rank, {}, {}, 0};
-  const auto bad = std::ranges::find_if(
-      points, [](double value) { return !std::isfinite(value); }, &MetricPoint::value);
-  if (bad != points.end()) {
-    curve.lostAt = bad->step;
+  const std::vector<MetricPoint>& points = series.points();
+  if (const std::optional<std::size_t> lost = firstLost(series)) {
+    curve.lostAt = points[*lost].step;
     curve.lostUntil = points.back().step;
   }
   // Means of equal parts, of some values each: a look at a long run costs no more than one at a
@@ -408,7 +420,9 @@ LiveContent liveContent(const RunModel& model, const LiveFeed& feed, double nowN
       feed.samplesAStep() ? QStringLiteral("samples/s of each rank") : QStringLiteral("steps/s");
   const auto lossNow = [&](const LiveFeed::Rank& rank) { return latest(model, "loss", rank.rank); };
   for (const LiveFeed::Rank* rank : ranksWithCurves(feed, lossNow)) {
-    content.loss.push_back(lossCurve(model.metric("loss", rank->rank), rank->rank));
+    static const CounterSeries kNone;
+    const CounterSeries* series = model.counters().find("loss", rank->rank);
+    content.loss.push_back(lossCurve(series == nullptr ? kNone : *series, rank->rank));
   }
   const auto rate = [&](const LiveFeed::Rank& rank) { return LiveFeed::stepsPerSecond(rank, all); };
   for (const LiveFeed::Rank* rank : ranksWithCurves(feed, rate)) {

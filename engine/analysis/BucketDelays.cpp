@@ -240,22 +240,24 @@ BucketDelays delaysOf(std::vector<std::pair<int, RankCells>> all) {
   return delays;
 }
 
+struct Measured {
+  BucketDelays delays;
+  std::optional<TailCause> told;  // toldTransfer(), which the steps that were kept do not say yet
+};
+
 // One rank after the other on each of two threads, so that what a cell is made of is there of no
 // more than two ranks at a time: of many it would be most of what a run takes. Of their steps only
 // that stays by which all of them together tell what their transfers are called, before costs are
-// added up. `steps`: become those of each rank; null: nobody asks for them.
-BucketDelays delaysOfAll(const RunData& data, const RunAnalysis& analysis,
-                         std::vector<std::vector<StepOverlap>>* steps) {
-  const RankDivision division(data, analysis);
+// added up, and what `keep` makes of a rank's place and its steps.
+template <typename Keep>
+Measured delaysOfAll(const RankDivision& division, const RunData& data, const RunAnalysis& analysis,
+                     const Keep& keep) {
   const SpansByRank& ranks = division.ranks();
   const BucketCollectives collectives(analysis, 0);
   const std::uint32_t firstMeasured = analysis.warmUp.firstMeasured;
   std::array<BucketCosts, 2> halves;
   std::vector<std::vector<TransferOfStep>> transfers(ranks.size());
   std::vector<std::pair<int, RankCells>> all(ranks.size());
-  if (steps != nullptr) {
-    steps->resize(ranks.size());
-  }
   base::inHalves(ranks.size(), 2, [&](std::size_t from, std::size_t to) {
     RankDivision::Walk walk(division);
     BucketArrivals arrivals(collectives);
@@ -278,29 +280,24 @@ BucketDelays delaysOfAll(const RunData& data, const RunAnalysis& analysis,
       }
       costs.add(divided.steps, firstMeasured);
       appendTransfers(divided.steps, transfers[place]);
-      if (steps != nullptr) {
-        (*steps)[place] = std::move(divided.steps);
-      }
+      keep(place, std::move(divided.steps));
     }
   });
   std::vector<TransferOfStep> ofAll;
   for (const std::vector<TransferOfStep>& of : transfers) {
     ofAll.insert(ofAll.end(), of.begin(), of.end());
   }
-  if (const auto told = toldTransfer(ofAll, data, analysis)) {
-    for (BucketCosts& costs : halves) {
-      costs.tellTransfer(*told);
-    }
-    if (steps != nullptr) {
-      for (std::vector<StepOverlap>& of : *steps) {
-        markTransfers(of, *told);
-      }
+  Measured measured;
+  measured.told = toldTransfer(ofAll, data, analysis);
+  for (BucketCosts& costs : halves) {
+    if (measured.told) {
+      costs.tellTransfer(*measured.told);
     }
   }
-  BucketDelays delays = delaysOf(std::move(all));
-  delays.costs = std::move(halves.front());
-  delays.costs.add(std::move(halves.back()));
-  return delays;
+  measured.delays = delaysOf(std::move(all));
+  measured.delays.costs = std::move(halves.front());
+  measured.delays.costs.add(std::move(halves.back()));
+  return measured;
 }
 
 }  // namespace
@@ -335,13 +332,41 @@ void BucketCalls::forget(std::uint32_t next) {
 }
 
 BucketDelays bucketDelays(const RunData& data, const RunAnalysis& analysis) {
-  return delaysOfAll(data, analysis, nullptr);
+  const auto keepNone = [](std::size_t, const std::vector<StepOverlap>&) {};
+  return delaysOfAll(RankDivision(data, analysis), data, analysis, keepNone).delays;
 }
 
 StepsAndDelays stepsAndDelays(const RunData& data, const RunAnalysis& analysis) {
+  const RankDivision division(data, analysis);
   StepsAndDelays of;
-  of.delays = delaysOfAll(data, analysis, &of.steps);
+  of.steps.resize(division.ranks().size());
+  Measured measured =
+      delaysOfAll(division, data, analysis, [&](std::size_t place, std::vector<StepOverlap> steps) {
+        of.steps[place] = std::move(steps);
+      });
+  for (std::vector<StepOverlap>& steps : of.steps) {
+    if (measured.told) {
+      markTransfers(steps, *measured.told);
+    }
+  }
+  of.delays = std::move(measured.delays);
   return of;
+}
+
+std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& analysis,
+                                      BucketDelays& delays) {
+  const RankDivision division(data, analysis);
+  const std::vector<std::size_t> first = division.firstSteps();
+  std::vector<StepOverlap> all(first.back());
+  Measured measured =
+      delaysOfAll(division, data, analysis, [&](std::size_t place, std::vector<StepOverlap> steps) {
+        std::ranges::move(steps, all.begin() + static_cast<std::ptrdiff_t>(first[place]));
+      });
+  if (measured.told) {
+    markTransfers(all, *measured.told);
+  }
+  delays = std::move(measured.delays);
+  return all;
 }
 
 BucketDelays GrowingBucketDelays::refresh(const RunData& data, const RunAnalysis& analysis) {

@@ -81,6 +81,9 @@ struct StepsAndDelays {
   BucketDelays delays;
 };
 StepsAndDelays stepsAndDelays(const RunData& data, const RunAnalysis& analysis);
+/// The same for who has the steps in one list, as stepOverlaps() gives them.
+std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& analysis,
+                                      BucketDelays& delays);
 
 /// What a rank was in flight for, bucket by bucket, as its spans come.
 class BucketCalls {

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/base/InHalves.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
@@ -14,6 +15,8 @@ namespace {
 using trace::EventKind;
 using trace::Operation;
 using trace::SpanRow;
+
+constexpr std::size_t kWorthTwoThreads = 200;  // calls
 
 /// `mostNs`: no two ranks' clocks are in doubt by more.
 void measure(CollectiveTimes& collective, std::size_t ranks, const trace::ClockDoubt& doubt,
@@ -89,12 +92,20 @@ bool CollectiveSpans::add(int rank, const SpanRow& span) {
   return span.step >= next_ && !(isNewRank && forgotten_.contains(group));
 }
 
-void CollectiveSpans::add(CollectiveSpans other) {
-  if (parts_.empty()) {
-    parts_ = std::move(other.parts_);
-  } else {
-    parts_.insert(parts_.end(), other.parts_.begin(), other.parts_.end());
+bool CollectiveSpans::before(const Part& a, const Part& b) {
+  return std::tie(a.span.startTicks, a.span.id) < std::tie(b.span.startTicks, b.span.id);
+}
+
+void CollectiveSpans::sort() {
+  if (!std::is_sorted(parts_.begin(), parts_.end(), before)) {
+    std::sort(parts_.begin(), parts_.end(), before);
   }
+}
+
+void CollectiveSpans::add(CollectiveSpans other) {
+  std::vector<Part> all(parts_.size() + other.parts_.size());
+  std::ranges::merge(parts_, other.parts_, all.begin(), before);
+  parts_ = std::move(all);
   for (const auto& [group, ranks] : other.ranksOf_) {
     ranksOf_[group].insert(ranks.begin(), ranks.end());
   }
@@ -102,9 +113,7 @@ void CollectiveSpans::add(CollectiveSpans other) {
 
 std::vector<CollectiveTimes> CollectiveSpans::gather(const trace::ClockDoubt& doubt,
                                                      double nsPerTick) {
-  std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) {
-    return std::tie(a.span.startTicks, a.span.id) < std::tie(b.span.startTicks, b.span.id);
-  });
+  sort();
   run::CallNumbers numbers = numbers_;
   // What is sorted here goes at once when it is done with. Given back call by call, it would be
   // spread among the arrivals that stay, and what a live run asks for next would be found in the
@@ -169,10 +178,14 @@ std::vector<CollectiveTimes> CollectiveSpans::gather(const trace::ClockDoubt& do
     const auto forgotten = forgotten_.find(key.group);
     stale_ = stale_ || (forgotten != forgotten_.end() && key.number <= forgotten->second);
     if (!call.arrivals.empty()) {
-      measure(call, ranksOf_[key.group].size(), doubt, mostNs, nsPerTick);
       all.push_back(std::move(call));
     }
   }
+  base::inHalves(all.size(), kWorthTwoThreads, [&](std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) {
+      measure(all[i], ranksOf_.at(all[i].group).size(), doubt, mostNs, nsPerTick);
+    }
+  });
   return all;
 }
 

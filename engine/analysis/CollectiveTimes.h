@@ -97,7 +97,9 @@ class CollectiveSpans {
 
   /// Returns false where the span changes a call that was forgotten.
   bool add(int rank, const trace::SpanRow& span);
-  /// Adds those of another, of which nothing was forgotten.
+  /// Puts them in the order in which gather() looks at them, which it does where it was not done.
+  void sort();
+  /// Adds those of another, of which nothing was forgotten. Both are sorted.
   void add(CollectiveSpans other);
   /// Returns the calls that are not forgotten, by group and sequence; of one rank, too.
   std::vector<CollectiveTimes> gather(const trace::ClockDoubt& doubt, double nsPerTick);
@@ -113,6 +115,7 @@ class CollectiveSpans {
     int rank = 0;
     std::uint32_t step = 0;  // of the call that it is part of
   };
+  static bool before(const Part& a, const Part& b);
 
   trace::EventKind calls_;
   std::vector<Part> parts_;

@@ -142,6 +142,8 @@ StepStretch GrowingAnalysis::gatherAll(const RunData& data, double nsPerTick) {
     for (std::size_t place = from; place < to; ++place) {
       measure(place, calls);
     }
+    calls.calls.sort();
+    calls.checks.sort();
   });
   StepStretch all;
   for (std::vector<StepTicks>& of : steps) {

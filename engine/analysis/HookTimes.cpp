@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
+#include <optional>
 #include <utility>
 
+#include "engine/analysis/RankFlights.h"
+#include "engine/analysis/SpansByRank.h"
+#include "engine/base/InHalves.h"
 #include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 
@@ -12,14 +15,36 @@ namespace lockstep::analysis {
 namespace {
 
 using trace::EventKind;
-using StepKey = std::pair<int, std::uint32_t>;
-
 constexpr std::size_t index(HookPhase phase) {
   return static_cast<std::size_t>(phase);
 }
 
 std::uint64_t beginOf(const Intervals& intervals) {
   return intervals.empty() ? 0 : intervals.front().begin;
+}
+
+HookTimes& partOf(std::uint32_t step, const RunAnalysis& analysis, HookNews& news) {
+  return step < analysis.closed.next ? news.closed : news.open;
+}
+
+/// Calls `take` with the steps of a rank that are measured, from `next` on.
+template <typename Take>
+void countSteps(const run::Grown<StepTicks>& steps, std::uint32_t next, const RunAnalysis& analysis,
+                HookNews& news, const Take& take) {
+  for (std::size_t i = firstOfStep(steps, next); i < steps.size(); ++i) {
+    const StepTicks& step = steps[i];
+    if (step.step >= analysis.warmUp.firstMeasured && step.incomplete) {
+      partOf(step.step, analysis, news).incompleteSteps += 1;
+    } else if (step.step >= analysis.warmUp.firstMeasured) {
+      take(step.step);
+    }
+  }
+}
+
+void append(HookTimes from, HookTimes& to) {
+  to.calls.insert(to.calls.end(), from.calls.begin(), from.calls.end());
+  to.measuredSteps += from.measuredSteps;
+  to.incompleteSteps += from.incompleteSteps;
 }
 
 Intervals joined(Intervals a, const Intervals& b) {
@@ -48,18 +73,23 @@ std::string_view name(HookPhase phase) {
 HookTimes hookTimes(const RunData& data, const RunAnalysis& analysis) {
   HookNews news = GrowingHookTimes().refresh(data, analysis);
   HookTimes times = std::move(news.closed);
-  times.calls.insert(times.calls.end(), news.open.calls.begin(), news.open.calls.end());
+  append(std::move(news.open), times);
   std::stable_sort(times.calls.begin(), times.calls.end(),
                    [](const HookCall& a, const HookCall& b) { return a.rank < b.rank; });
-  times.measuredSteps += news.open.measuredSteps;
-  times.incompleteSteps += news.open.incompleteSteps;
   return times;
 }
 
 HookNews GrowingHookTimes::refresh(const RunData& data, const RunAnalysis& analysis) {
+  if (!analysis.closed.more) {
+    // All is made anew once it has ended (Note [Figures of closed steps]), and nothing is kept.
+    *this = GrowingHookTimes();
+    return ofAll(data, analysis);
+  }
   const auto goesOn = [&] {
-    return goOn(data, analysis,
-                [this](int rank, const trace::SpanRow& span) { return add(rank, span); });
+    return goOn(data, analysis, [this](int rank, const trace::SpanRow& span) {
+      add(rank, span, pieces_);
+      return !wants(span.kind) || span.step >= next_;
+    });
   };
   if (!goesOn()) {
     *this = GrowingHookTimes();
@@ -68,40 +98,16 @@ HookNews GrowingHookTimes::refresh(const RunData& data, const RunAnalysis& analy
   HookNews news;
   news.anew = next_ == 0;
   news.closed.warmUp = news.open.warmUp = analysis.warmUp;
-  const auto partOf = [&](std::uint32_t step) -> HookTimes& {
-    return step < analysis.closed.next ? news.closed : news.open;
-  };
   std::set<StepKey> complete;
   for (const auto& [rank, steps] : analysis.stepRows.lists()) {
-    for (std::size_t i = firstOfStep(steps, next_); i < steps.size(); ++i) {
-      const StepTicks& step = steps[i];
-      if (step.step >= analysis.warmUp.firstMeasured && step.incomplete) {
-        partOf(step.step).incompleteSteps += 1;
-      } else if (step.step >= analysis.warmUp.firstMeasured) {
-        complete.insert({rank, step.step});
-      }
-    }
+    countSteps(steps, next_, analysis, news, [&, rank = rank](std::uint32_t step) {
+      complete.insert({rank, step});
+    });
   }
   base::ClockCalibration clock = data.clock;
   clock.nsPerTick = basis_.nsPerTick();
   addWaiting(analysis);
-  const auto isPhase = [](Part part) { return part != Part::kInFlight && part != Part::kWaiting; };
-  std::sort(pieces_.begin(), pieces_.end(),
-            [](const Piece& a, const Piece& b) { return a.key < b.key; });
-  std::optional<StepKey> last;
-  for (auto begin = pieces_.begin(); begin != pieces_.end();) {
-    const auto end = std::find_if(begin, pieces_.end(),
-                                  [&](const Piece& piece) { return piece.key != begin->key; });
-    const Pieces call(begin, end);
-    const StepKey step{std::get<0>(begin->key), begin->step()};
-    if (complete.contains(step) && std::ranges::any_of(call, isPhase, &Piece::part)) {
-      HookTimes& part = partOf(step.second);
-      part.calls.push_back(divide(call, clock));
-      part.measuredSteps += last != step ? 1 : 0;
-      last = step;
-    }
-    begin = end;
-  }
+  divideAll(pieces_, complete, analysis, clock, news);
   next_ = analysis.closed.next;
   std::erase_if(pieces_, [this](const Piece& piece) {
     return piece.step() < next_ || piece.part == Part::kWaiting;
@@ -109,22 +115,83 @@ HookNews GrowingHookTimes::refresh(const RunData& data, const RunAnalysis& analy
   return news;
 }
 
-bool GrowingHookTimes::add(int rank, const trace::SpanRow& span) {
-  const bool isPhase = run::has(span.kind, run::kHookPhase);
-  if (!isPhase && !run::has(span.kind, run::kCall)) {
-    return true;
+/// The same of all spans, of which none is kept: of one rank after the other on each of two
+/// threads, so that what its calls are made of is there of no more than two ranks at a time.
+HookNews GrowingHookTimes::ofAll(const RunData& data, const RunAnalysis& analysis) {
+  const SpansByRank ranks(data);
+  std::vector<HookNews> all(ranks.size());
+  base::inHalves(ranks.size(), 2, [&](std::size_t from, std::size_t to) {
+    FlightsByRank flights(analysis);
+    std::vector<Piece> pieces;
+    for (std::size_t place = from; place < to; ++place) {
+      const int rank = ranks.rank(place);
+      pieces.clear();
+      ranks.eachOf(place, wants, 0, [&](const trace::SpanRow& span) { add(rank, span, pieces); });
+      std::set<StepKey> complete;
+      if (const auto steps = analysis.stepRows.lists().find(rank);
+          steps != analysis.stepRows.lists().end()) {
+        countSteps(steps->second, 0, analysis, all[place], [&](std::uint32_t step) {
+          complete.insert({rank, step});
+        });
+      }
+      if (std::ranges::any_of(pieces, isPhase, &Piece::part)) {
+        for (const Flight& flight : flights.of(rank)) {
+          pieces.push_back({{rank, flight.collective->step, flight.collective->bucket},
+                            Part::kWaiting,
+                            {flight.arrivedTicks, flight.allThereTicks}});
+        }
+        divideAll(pieces, complete, analysis, data.clock, all[place]);
+      }
+    }
+  });
+  HookNews news;
+  news.closed.warmUp = news.open.warmUp = analysis.warmUp;
+  for (HookNews& of : all) {
+    append(std::move(of.closed), news.closed);
+    append(std::move(of.open), news.open);
+  }
+  return news;
+}
+
+void GrowingHookTimes::divideAll(std::vector<Piece>& pieces, const std::set<StepKey>& complete,
+                                 const RunAnalysis& analysis, const base::ClockCalibration& clock,
+                                 HookNews& news) {
+  std::sort(pieces.begin(), pieces.end(),
+            [](const Piece& a, const Piece& b) { return a.key < b.key; });
+  std::optional<StepKey> last;
+  for (auto begin = pieces.begin(); begin != pieces.end();) {
+    const auto end = std::find_if(begin, pieces.end(),
+                                  [&](const Piece& piece) { return piece.key != begin->key; });
+    const Pieces call(begin, end);
+    const StepKey step{std::get<0>(begin->key), begin->step()};
+    if (complete.contains(step) && std::ranges::any_of(call, isPhase, &Piece::part)) {
+      HookTimes& part = partOf(step.second, analysis, news);
+      part.calls.push_back(divide(call, clock));
+      part.measuredSteps += last != step ? 1 : 0;
+      last = step;
+    }
+    begin = end;
+  }
+}
+
+bool GrowingHookTimes::wants(EventKind kind) {
+  return run::has(kind, run::kHookPhase) || run::has(kind, run::kCall);
+}
+
+void GrowingHookTimes::add(int rank, const trace::SpanRow& span, std::vector<Piece>& to) {
+  if (!wants(span.kind)) {
+    return;
   }
   const bool sends = span.kind == EventKind::kCollective &&
                      trace::operationOf(span.detail) != trace::Operation::kRecv;
-  const Part part = !isPhase                              ? Part::kInFlight
+  const Part part = !run::has(span.kind, run::kHookPhase) ? Part::kInFlight
                     : span.kind == EventKind::kHookEncode ? Part::kEncode
                     : span.kind == EventKind::kHookDecode ? Part::kDecode
                                                           : Part::kCommunicate;
-  pieces_.push_back({{rank, span.step, span.bucket},
-                     part,
-                     {span.startTicks, span.startTicks + span.durationTicks},
-                     sends ? trace::collectiveBytes(span.value) : 0});
-  return span.step >= next_;
+  to.push_back({{rank, span.step, span.bucket},
+                part,
+                {span.startTicks, span.startTicks + span.durationTicks},
+                sends ? trace::collectiveBytes(span.value) : 0});
 }
 
 /// What is known of waiting by now, of the calls that are open.

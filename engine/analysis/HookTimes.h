@@ -2,9 +2,11 @@
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "engine/analysis/GrowingFigure.h"
@@ -87,8 +89,15 @@ class GrowingHookTimes : private GrowingFigure {
     [[nodiscard]] std::uint32_t step() const { return std::get<1>(key); }
   };
   using Pieces = std::span<const Piece>;
+  using StepKey = std::pair<int, std::uint32_t>;  // rank, step
 
-  bool add(int rank, const trace::SpanRow& span);
+  static HookNews ofAll(const RunData& data, const RunAnalysis& analysis);
+  static bool wants(trace::EventKind kind);
+  static bool isPhase(Part part) { return part != Part::kInFlight && part != Part::kWaiting; }
+  static void add(int rank, const trace::SpanRow& span, std::vector<Piece>& to);
+  static void divideAll(std::vector<Piece>& pieces, const std::set<StepKey>& complete,
+                        const RunAnalysis& analysis, const base::ClockCalibration& clock,
+                        HookNews& news);
   void addWaiting(const RunAnalysis& analysis);
   static HookCall divide(Pieces call, const base::ClockCalibration& clock);
 

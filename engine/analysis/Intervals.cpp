@@ -4,15 +4,14 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/base/MergeRuns.h"
+
 namespace lockstep::analysis {
 
 Intervals unite(std::vector<Interval> pieces) {
   std::erase_if(pieces, [](const Interval& piece) { return piece.begin >= piece.end; });
   const auto earlier = [](const Interval& a, const Interval& b) { return a.begin < b.begin; };
-  // Those of one thread come in their order: to see that is cheaper than to sort them.
-  if (!std::is_sorted(pieces.begin(), pieces.end(), earlier)) {
-    std::sort(pieces.begin(), pieces.end(), earlier);
-  }
+  base::mergeRuns(pieces, earlier);  // those of one thread come in their order
   // In their own place, and given back as exactly as long as they are: of a live run this is done
   // for each step, and a list that grows leaves holes between what is kept.
   auto end = pieces.begin();
@@ -85,6 +84,45 @@ std::uint64_t length(const Intervals& a) {
     sum += interval.end - interval.begin;
   }
   return sum;
+}
+
+std::uint64_t common(const Intervals& a, const Intervals& b) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const std::uint64_t begin = std::max(a[i].begin, b[j].begin);
+    const std::uint64_t end = std::min(a[i].end, b[j].end);
+    sum += begin < end ? end - begin : 0;
+    (a[i].end < b[j].end ? i : j)++;
+  }
+  return sum;
+}
+
+std::uint64_t takeOut(const Interval& piece, Intervals& a) {
+  const auto first = std::ranges::upper_bound(a, piece.begin, {}, &Interval::end);
+  const auto last = std::ranges::lower_bound(first, a.end(), piece.end, {}, &Interval::begin);
+  if (first >= last || piece.begin >= piece.end) {
+    return 0;
+  }
+  std::uint64_t taken = 0;
+  for (auto it = first; it != last; ++it) {
+    taken += std::min(it->end, piece.end) - std::max(it->begin, piece.begin);
+  }
+  // What is left of the first and of the last, which may be one.
+  const Interval before{first->begin, piece.begin};
+  const Interval behind{piece.end, std::prev(last)->end};
+  auto kept = first;
+  if (before.begin < before.end) {
+    *kept++ = before;
+  }
+  if (behind.begin < behind.end && kept == last) {
+    a.insert(last, behind);
+    return taken;
+  }
+  if (behind.begin < behind.end) {
+    *kept++ = behind;
+  }
+  a.erase(kept, last);
+  return taken;
 }
 
 }  // namespace lockstep::analysis

@@ -30,4 +30,10 @@ Intervals clip(const Intervals& a, const Interval& window);
 /// Returns the covered time in ticks.
 std::uint64_t length(const Intervals& a);
 
+/// Returns how much time is in both, in ticks.
+std::uint64_t common(const Intervals& a, const Intervals& b);
+
+/// Takes `piece` out of `a`, and returns how much of it was there, in ticks.
+std::uint64_t takeOut(const Interval& piece, Intervals& a);
+
 }  // namespace lockstep::analysis

@@ -23,7 +23,7 @@ RankDivision::RankDivision(const RunData& data, const RunAnalysis& run)
     }
   });
   for (std::size_t place = 0; place < spans_.size(); ++place) {
-    moments_.emplace(spans_.rank(place), std::move(moments[place]));
+    moments_.add(spans_.rank(place), std::move(moments[place]));
   }
 }
 
@@ -32,9 +32,13 @@ const run::Grown<StepTicks>* RankDivision::stepsOf(int rank) const {
   return steps == run_.stepRows.lists().end() ? nullptr : &steps->second;
 }
 
-std::size_t RankDivision::steps(std::size_t place) const {
-  const run::Grown<StepTicks>* steps = stepsOf(spans_.rank(place));
-  return steps == nullptr ? 0 : steps->size();
+std::vector<std::size_t> RankDivision::firstSteps() const {
+  std::vector<std::size_t> first{0};
+  for (std::size_t place = 0; place < spans_.size(); ++place) {
+    const run::Grown<StepTicks>* steps = stepsOf(spans_.rank(place));
+    first.push_back(first.back() + (steps == nullptr ? 0 : steps->size()));
+  }
+  return first;
 }
 
 DividedRank RankDivision::Walk::at(std::size_t place) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <vector>
 
 #include "engine/analysis/Intervals.h"
@@ -29,8 +28,8 @@ class RankDivision {
 
   /// Those that have spans, and where they stand.
   [[nodiscard]] const SpansByRank& ranks() const { return spans_; }
-  /// How many steps a rank has ended, by its place.
-  [[nodiscard]] std::size_t steps(std::size_t place) const;
+  /// Where the steps of each rank begin in a list of all, by place, and how long it is.
+  [[nodiscard]] std::vector<std::size_t> firstSteps() const;
 
   /// One way through the ranks, or some of them. One thread at a time.
   class Walk {
@@ -51,7 +50,7 @@ class RankDivision {
   const RunData& data_;
   const RunAnalysis& run_;
   SpansByRank spans_;
-  std::map<int, RankMoments> moments_;
+  MomentsByRank moments_;
 };
 
 }  // namespace lockstep::analysis

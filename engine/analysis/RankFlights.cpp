@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/base/MergeRuns.h"
 #include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 
@@ -44,7 +45,7 @@ Flight flightOf(const CollectiveTimes& collective, const Arrival& arrival) {
 
 /// By key, each bucket once: of what is told twice the last.
 RankMoments::Buckets bucketByBucket(RankMoments::Buckets moments) {
-  std::ranges::stable_sort(moments, {}, &RankMoments::Buckets::value_type::first);
+  base::mergeRuns(moments, [](const auto& a, const auto& b) { return a.first < b.first; });
   std::size_t count = 0;
   for (const auto& [key, times] : moments) {
     if (count == 0 || moments[count - 1].first != key) {
@@ -58,12 +59,6 @@ RankMoments::Buckets bucketByBucket(RankMoments::Buckets moments) {
   moments.resize(count);
   moments.shrink_to_fit();  // of a whole run they stay
   return moments;
-}
-
-/// The first entry of a sorted list whose key is at least this.
-template <typename Entries, typename Key>
-auto firstFrom(const Entries& entries, const Key& key) {
-  return std::ranges::lower_bound(entries, key, {}, &Entries::value_type::first);
 }
 
 }  // namespace
@@ -83,14 +78,43 @@ RankMoments::RankMoments(const Buckets& buckets, const run::Grown<StepTicks>* st
     : buckets_(bucketByBucket(buckets)) {
   std::map<std::uint32_t, double> waits;
   for (std::size_t i = first; steps != nullptr && i < steps->size(); ++i) {
-    waits[(*steps)[i].step] = (*steps)[i].coreWait * nsPerTick / 1e6;
+    const StepTicks& step = (*steps)[i];
+    if (step.coreWait != 0 || waits.contains(step.step)) {
+      waits[step.step] = step.coreWait * nsPerTick / 1e6;
+    }
   }
   coreWaits_.assign(waits.begin(), waits.end());
 }
 
+/// The first whose key is at least this. Steps mostly have as many buckets each, so it is near
+/// where it then would be: of many ranks a binary search from both ends would wait for memory each
+/// time.
+RankMoments::Buckets::const_iterator RankMoments::firstFrom(const BucketKey& key) const {
+  const auto begin = buckets_.begin();
+  const auto end = buckets_.end();
+  if (begin == end || key <= begin->first) {
+    return begin;
+  }
+  const std::uint64_t firstStep = begin->first.first;
+  const std::uint64_t steps = buckets_.back().first.first - firstStep + 1;
+  const std::uint64_t guess = (key.first - firstStep) * buckets_.size() / steps;
+  auto high = begin + static_cast<std::ptrdiff_t>(std::min(guess, buckets_.size() - 1));
+  auto low = high;
+  std::ptrdiff_t by = 4;
+  for (; low != begin && low->first >= key; by *= 2) {
+    high = low;
+    low -= std::min(by, low - begin);
+  }
+  for (by = 4; high != end && high->first < key; by *= 2) {
+    low = high;
+    high += std::min(by, end - high);
+  }
+  return std::ranges::lower_bound(low, high, key, {}, &Buckets::value_type::first);
+}
+
 const BucketsTime* RankMoments::bucket(std::uint32_t step, std::uint16_t bucket) const {
   const BucketKey key{step, bucket};
-  const auto at = firstFrom(buckets_, key);
+  const auto at = firstFrom(key);
   // Ticks are never 0: an instant that was dropped has left its 0.
   const bool whole = at != buckets_.end() && at->first == key && at->second.readyTicks != 0 &&
                      at->second.launchedTicks != 0;
@@ -99,10 +123,14 @@ const BucketsTime* RankMoments::bucket(std::uint32_t step, std::uint16_t bucket)
 
 std::optional<std::uint16_t> RankMoments::ahead(std::uint32_t step, std::uint16_t bucket) const {
   std::optional<std::uint16_t> found;
-  const auto end = firstFrom(buckets_, BucketKey{step, bucket});
+  const auto end = firstFrom({step, bucket});
   std::uint64_t latest = end->second.readyTicks;
+  auto at = end;
+  while (at != buckets_.begin() && std::prev(at)->first.first == step) {
+    --at;
+  }
   // Buckets are launched in their order, as c10d does it: only one of a lower number stands ahead.
-  for (auto at = firstFrom(buckets_, BucketKey{step, std::uint16_t{0}}); at != end; ++at) {
+  for (; at != end; ++at) {
     if (at->second.readyTicks > latest) {
       latest = at->second.readyTicks;
       found = at->first.second;
@@ -111,9 +139,20 @@ std::optional<std::uint16_t> RankMoments::ahead(std::uint32_t step, std::uint16_
   return found;
 }
 
-std::optional<double> RankMoments::coreWaitMs(std::uint32_t step) const {
-  const auto at = firstFrom(coreWaits_, step);
-  return at == coreWaits_.end() || at->first != step ? std::nullopt : std::optional(at->second);
+double RankMoments::coreWaitMs(std::uint32_t step) const {
+  const auto at =
+      std::ranges::lower_bound(coreWaits_, step, {}, &std::pair<std::uint32_t, double>::first);
+  return at == coreWaits_.end() || at->first != step ? 0 : at->second;
+}
+
+const RankMoments* MomentsByRank::of(int rank) const {
+  // Ranks are numbered from 0 on, and mostly all of them are here.
+  const auto place = static_cast<std::size_t>(rank);
+  if (rank >= 0 && place < ranks_.size() && ranks_[place].first == rank) {
+    return &ranks_[place].second;
+  }
+  const auto at = std::ranges::lower_bound(ranks_, rank, {}, &std::pair<int, RankMoments>::first);
+  return at == ranks_.end() || at->first != rank ? nullptr : &at->second;
 }
 
 std::uint64_t endOfStepsBelow(const run::Grown<StepTicks>& steps, std::uint32_t next) {
@@ -220,18 +259,22 @@ FlightPieces::Gathered FlightPieces::gather(const RunAnalysis& run, double nsPer
     }
   }
   Gathered gathered;
+  std::map<int, RankMoments> moments;
   const OfRank none;
   for (const auto& [number, steps] : run.stepRows.lists()) {
     const auto rank = ranks_.find(number);
     const OfRank& of = rank == ranks_.end() ? none : rank->second;
     gathered.ranks.emplace(
         number, of.pieces.flights(std::move(activityOf[number]), std::move(flightsOf[number])));
-    gathered.moments.emplace(
-        number, RankMoments(of.buckets, &steps, firstOfStep(steps, firstStep_), nsPerTick));
+    moments.emplace(number,
+                    RankMoments(of.buckets, &steps, firstOfStep(steps, firstStep_), nsPerTick));
   }
   // A rank that has not ended a step yet may have been the last of a collective all the same.
   for (const auto& [number, of] : ranks_) {
-    gathered.moments.try_emplace(number, of.buckets, nullptr, 0, nsPerTick);
+    moments.try_emplace(number, of.buckets, nullptr, 0, nsPerTick);
+  }
+  for (auto& [number, of] : moments) {
+    gathered.moments.add(number, std::move(of));
   }
   return gathered;
 }

@@ -57,12 +57,26 @@ struct RankMoments {
   /// The earlier bucket that `bucket`, which is known, stood behind: it became ready after it, and
   /// last of all.
   [[nodiscard]] std::optional<std::uint16_t> ahead(std::uint32_t step, std::uint16_t bucket) const;
-  /// StepTimes::coreWaitMs of a step; none: it is not known.
-  [[nodiscard]] std::optional<double> coreWaitMs(std::uint32_t step) const;
+  /// StepTimes::coreWaitMs of a step; 0 also where it is not known.
+  [[nodiscard]] double coreWaitMs(std::uint32_t step) const;
 
  private:
+  [[nodiscard]] Buckets::const_iterator firstFrom(const BucketKey& key) const;
+
   Buckets buckets_;                                          // by key, each bucket once
-  std::vector<std::pair<std::uint32_t, double>> coreWaits_;  // by step
+  std::vector<std::pair<std::uint32_t, double>> coreWaits_;  // by step, of those that have any
+};
+
+/// Those of all ranks.
+class MomentsByRank {
+ public:
+  /// `rank` is above those that are here.
+  void add(int rank, RankMoments moments) { ranks_.emplace_back(rank, std::move(moments)); }
+  /// Null: the rank has none.
+  [[nodiscard]] const RankMoments* of(int rank) const;
+
+ private:
+  std::vector<std::pair<int, RankMoments>> ranks_;
 };
 
 /// What one rank did, over a run or the part of it that is looked at.
@@ -112,7 +126,7 @@ class FlightPieces {
  public:
   struct Gathered {
     std::map<int, RankFlights> ranks;
-    std::map<int, RankMoments> moments;
+    MomentsByRank moments;
   };
 
   /// Returns false where the span changes what was forgotten.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
+#include <tuple>
 #include <utility>
 
 #include "engine/analysis/Intervals.h"
@@ -10,7 +12,8 @@ namespace lockstep::analysis {
 namespace {
 
 using BucketKey = RankMoments::BucketKey;
-using Moments = std::map<int, RankMoments>;
+
+constexpr std::size_t kRoom = 6;  // of most steps' parts and buckets
 
 // Note [Dividing a step]
 // The rule is Note [Tail]; this is how its parts find each other. A step of 10 ms with two buckets:
@@ -30,15 +33,16 @@ using Moments = std::map<int, RankMoments>;
 /// Divides one step of one rank.
 class Division {
  public:
-  Division(const Moments& moments, const RankFlights& rank, const RunAnalysis& run,
+  Division(const MomentsByRank& moments, const RankFlights& rank, const RunAnalysis& run,
            const StepTimes& times, const base::ClockCalibration& clock)
       : moments_(moments),
         run_(run),
         rank_(rank),
-        own_(moments.at(times.rank)),
+        own_(*moments.of(times.rank)),
         clock_(clock),
         window_{times.startTicks, times.endTicks} {
     of_.times = times;
+    of_.tail.reserve(kRoom);
   }
 
   StepOverlap divide() {
@@ -46,12 +50,13 @@ class Division {
     const Intervals busy = clip(rank_.computing, window_);
     exposed_ = subtract(flying, busy);
     // `flying` is both exposed and hidden: the step less it and less `alone` is neither.
-    const std::uint64_t alone = length(subtract(busy, flying));
+    const std::uint64_t alone = length(busy) - common(busy, flying);
     of_.aloneMs = toMs(alone);
     of_.otherMs = toMs(window_.end - window_.begin - alone - length(flying));
-    of_.idleMs = toMs(length(subtract(subtract(clip(rank_.waits, window_), flying), busy)));
+    const Intervals waits = subtract(clip(rank_.waits, window_), flying);
+    of_.idleMs = toMs(length(waits) - common(waits, busy));
     backward_ = intersect(busy, clip(rank_.backward, window_));
-    of_.forwardComputingMs = toMs(length(intersect(busy, clip(rank_.forward, window_))));
+    of_.forwardComputingMs = toMs(common(busy, clip(rank_.forward, window_)));
     of_.backwardComputingMs = toMs(length(backward_));
     measureCarried(flying);
     divideExposed();
@@ -67,6 +72,7 @@ class Division {
  private:
   /// The exposed transfer of one bucket.
   struct Transfer {
+    BucketKey key;
     const Flight* largest = nullptr;
     const BucketsTime* times = nullptr;
     std::uint64_t largestTicks = 0;
@@ -115,21 +121,17 @@ class Division {
     });
     const Intervals carried = intersect(flying, unite(std::move(moving)));
     carriedTicks_ = length(carried);
-    of_.carriedExposedMs = toMs(length(intersect(carried, exposed_)));
+    of_.carriedExposedMs = toMs(common(carried, exposed_));
     // One moment in flight of which it is unknown whether data moved, and there is no figure.
-    if (subtract(flying, clip(rank_.known, window_)).empty()) {
+    if (common(flying, clip(rank_.known, window_)) == length(flying)) {
       of_.carriedMs = toMs(carriedTicks_);
     }
   }
 
   void divideExposed() {
     Intervals left = exposed_;
-    std::map<BucketKey, Transfer> transfers;
-    const auto claim = [&](std::uint64_t begin, std::uint64_t end) {
-      const Intervals claimed = end > begin ? intersect(left, {{begin, end}}) : Intervals();
-      left = claimed.empty() ? std::move(left) : subtract(left, claimed);
-      return length(claimed);
-    };
+    std::vector<Transfer> transfers;
+    transfers.reserve(kRoom);
     const Intervals withoutCore = intersect(left, clip(rank_.offCore, window_));
     if (const std::uint64_t ticks = length(withoutCore); ticks > 0) {
       left = subtract(left, withoutCore);
@@ -137,15 +139,15 @@ class Division {
       item(TailCause::kNoCore, ticks, nullptr).contextMs = of_.times.coreWaitMs;
     }
     eachFlight([&](const Flight& flight) {
-      const std::uint64_t waited = claim(flight.arrivedTicks, flight.allThereTicks);
-      const std::uint64_t moved = claim(flight.allThereTicks, flight.endTicks);
+      const std::uint64_t waited = takeOut({flight.arrivedTicks, flight.allThereTicks}, left);
+      const std::uint64_t moved = takeOut({flight.allThereTicks, flight.endTicks}, left);
       blameLast(flight, waited);
       of_.waitingMs += toMs(waited);
       of_.transferMs += toMs(moved);
       const CollectiveTimes& collective = *flight.collective;
       const BucketsTime* times = own_.bucket(collective.step, collective.bucket);
       if (times != nullptr) {
-        Transfer& transfer = transfers[{collective.step, collective.bucket}];
+        Transfer& transfer = transferOf({collective.step, collective.bucket}, transfers);
         if (transfer.largest == nullptr) {
           transfer.beganTicks = flight.arrivedTicks;
         }
@@ -169,7 +171,7 @@ class Division {
       }
     });
     divideTransfers(transfers);
-    const std::uint64_t copied = length(intersect(left, clip(rank_.copies, window_)));
+    const std::uint64_t copied = common(left, clip(rank_.copies, window_));
     const std::uint64_t unknown = length(left) - copied;
     of_.undividedMs = toMs(length(left));
     if (copied > 0) {
@@ -187,7 +189,7 @@ class Division {
     const int last = collective.lastRank.value_or(kUnclearRank);
     if (const std::uint64_t part = takeCoreWait(last, collective.step, ticks); part > 0) {
       TailItem& blamed = blamedItem(TailCause::kNoCore, last, flight, part);
-      blamed.contextMs = *moments_.at(last).coreWaitMs(collective.step);
+      blamed.contextMs = moments_.of(last)->coreWaitMs(collective.step);
       ticks -= part;
     }
     if (ticks == 0) {
@@ -199,10 +201,10 @@ class Division {
     // Of several collectives of one bucket: the longest wait, hidden or not.
     blamed.contextMs = std::max(blamed.contextMs, toMs(flight.waitTicks()));
     blamed.judged = !run_.lateness.empty();
-    const auto peer = moments_.find(last);
+    const RankMoments* peer = moments_.of(last);
     const BucketsTime* here = own_.bucket(collective.step, collective.bucket);
     const BucketsTime* there =
-        peer == moments_.end() ? nullptr : peer->second.bucket(collective.step, collective.bucket);
+        peer == nullptr ? nullptr : peer->bucket(collective.step, collective.bucket);
     if (here != nullptr && there != nullptr) {
       blamed.readyLaterMs = std::optional(there->readyTicks >= here->readyTicks
                                               ? toMs(there->readyTicks - here->readyTicks)
@@ -226,47 +228,54 @@ class Division {
   /// Of `ticks` that were waited for a rank, what its step thread had no core for; no moment of
   /// that is given twice.
   std::uint64_t takeCoreWait(int rank, std::uint32_t step, std::uint64_t ticks) {
-    const auto peer = moments_.find(rank);
-    const auto whole = peer == moments_.end() ? std::nullopt : peer->second.coreWaitMs(step);
-    if (!whole) {
+    const RankMoments* peer = moments_.of(rank);
+    const double whole = peer == nullptr || ticks == 0 ? 0 : peer->coreWaitMs(step);
+    if (whole <= 0) {
       return 0;
     }
     // One budget a rank and step: the core that rank 1 lacked for 2 ms explains 2 ms of what is
     // waited for it in this step, whichever collectives they were waited in.
-    double& left = coreWaitLeftMs_.try_emplace({rank, step}, *whole).first->second;
+    double& left = coreWaitLeftMs_.try_emplace({rank, step}, whole).first->second;
     const double taken = std::min(left, toMs(ticks));
     left -= taken;
     return std::min(ticks, static_cast<std::uint64_t>(taken * 1e6 / clock_.nsPerTick));
   }
 
-  void divideTransfers(const std::map<BucketKey, Transfer>& transfers) {
-    std::vector<const Transfer*> byReady;
-    for (const auto& [key, transfer] : transfers) {
-      byReady.push_back(&transfer);
+  /// That of a bucket; a step has few.
+  static Transfer& transferOf(const BucketKey& key, std::vector<Transfer>& transfers) {
+    const auto known = std::ranges::find(transfers, key, &Transfer::key);
+    if (known != transfers.end()) {
+      return *known;
     }
-    std::stable_sort(byReady.begin(), byReady.end(), [](const Transfer* a, const Transfer* b) {
-      return a->times->readyTicks < b->times->readyTicks;
+    Transfer& made = transfers.emplace_back();
+    made.key = key;
+    return made;
+  }
+
+  void divideTransfers(std::vector<Transfer>& transfers) {
+    std::ranges::sort(transfers, [](const Transfer& a, const Transfer& b) {
+      return std::tie(a.times->readyTicks, a.key) < std::tie(b.times->readyTicks, b.key);
     });
     // What the backward could have hidden at best; more than that no order of buckets could hide.
     const std::uint64_t room = length(backward_);
     std::uint64_t tooMuch = carriedTicks_ > room ? carriedTicks_ - room : 0;
-    for (const Transfer* transfer : byReady) {
-      std::uint64_t left = transfer->exposedTicks;
-      const CollectiveTimes& collective = *transfer->largest->collective;
-      const BucketsTime& times = *transfer->times;
+    for (const Transfer& transfer : transfers) {
+      std::uint64_t left = transfer.exposedTicks;
+      const CollectiveTimes& collective = *transfer.largest->collective;
+      const BucketsTime& times = *transfer.times;
       const auto ahead = own_.ahead(collective.step, collective.bucket);
-      const std::uint64_t stood = ahead && transfer->beganTicks > times.readyTicks
-                                      ? transfer->beganTicks - times.readyTicks
+      const std::uint64_t stood = ahead && transfer.beganTicks > times.readyTicks
+                                      ? transfer.beganTicks - times.readyTicks
                                       : 0;
       if (const std::uint64_t part = std::min(left, stood); part > 0) {
-        TailItem& stalled = item(TailCause::kInOrderStall, part, transfer->largest);
+        TailItem& stalled = item(TailCause::kInOrderStall, part, transfer.largest);
         stalled.ahead = *ahead;
         stalled.contextMs = toMs(times.launchedTicks - times.readyTicks);
-        stalled.transferMs = toMs(transfer->transferTicks);
+        stalled.transferMs = toMs(transfer.transferTicks);
         left -= part;
       }
       if (const std::uint64_t part = std::min(left, tooMuch); part > 0) {
-        TailItem& slow = item(TailCause::kMuchTransfer, part, transfer->largest);
+        TailItem& slow = item(TailCause::kMuchTransfer, part, transfer.largest);
         slow.contextMs = toMs(room);
         // Of the step, not of this bucket: the sentence is about all of its transfers.
         slow.transferMs = toMs(carriedTicks_);
@@ -276,16 +285,16 @@ class Division {
         left -= part;
         tooMuch -= part;
       }
-      if (const std::uint64_t part = std::min(left, transfer->waitedTicks); part > 0) {
-        blameLast(*transfer->longestWaited, part);
+      if (const std::uint64_t part = std::min(left, transfer.waitedTicks); part > 0) {
+        blameLast(*transfer.longestWaited, part);
         left -= part;
       }
       if (left > 0) {
-        TailItem& late = item(TailCause::kLateBucket, left, transfer->largest);
-        late.contextMs = toMs(length(clip(backward_, {times.readyTicks, transfer->endedTicks})));
-        late.wholeMs = toMs(transfer->endedTicks - times.readyTicks);
-        late.queueMs = toMs(transfer->queueTicks);
-        late.transferMs = toMs(transfer->transferTicks);
+        TailItem& late = item(TailCause::kLateBucket, left, transfer.largest);
+        late.contextMs = toMs(length(clip(backward_, {times.readyTicks, transfer.endedTicks})));
+        late.wholeMs = toMs(transfer.endedTicks - times.readyTicks);
+        late.queueMs = toMs(transfer.queueTicks);
+        late.transferMs = toMs(transfer.transferTicks);
       }
     }
   }
@@ -325,7 +334,7 @@ class Division {
     return made;
   }
 
-  const Moments& moments_;
+  const MomentsByRank& moments_;
   const RunAnalysis& run_;
   const RankFlights& rank_;
   const RankMoments& own_;
@@ -341,7 +350,7 @@ class Division {
 
 }  // namespace
 
-StepOverlap dividedStep(const std::map<int, RankMoments>& moments, const RankFlights& rank,
+StepOverlap dividedStep(const MomentsByRank& moments, const RankFlights& rank,
                         const RunAnalysis& run, const StepTimes& times,
                         const base::ClockCalibration& clock) {
   return Division(moments, rank, run, times, clock).divide();

@@ -81,10 +81,7 @@ std::optional<TailCause> toldTransfer(std::span<const TransferOfStep> steps, con
 
 std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run) {
   const RankDivision division(data, run);
-  std::vector<std::size_t> first{0};  // of each rank, and after all
-  for (std::size_t place = 0; place < division.ranks().size(); ++place) {
-    first.push_back(first.back() + division.steps(place));
-  }
+  const std::vector<std::size_t> first = division.firstSteps();
   std::vector<StepOverlap> all(first.back());
   divideAll(division, [&](std::size_t place, DividedRank rank) {
     std::ranges::move(rank.steps, all.begin() + static_cast<std::ptrdiff_t>(first[place]));

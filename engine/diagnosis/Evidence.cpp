@@ -132,7 +132,8 @@ std::optional<std::uint16_t> Evidence::bucketOf(std::uint32_t parameter) const {
   return std::nullopt;
 }
 
-Evidence evidenceOf(Recording recording, const std::filesystem::path& path) {
+Evidence evidenceOf(Recording recording, const std::filesystem::path& path,
+                    const TakeDelays& takeDelays) {
   Evidence evidence;
   evidence.info = std::move(recording.info);
   evidence.ranks = std::move(recording.ranks);
@@ -140,7 +141,13 @@ Evidence evidenceOf(Recording recording, const std::filesystem::path& path) {
   evidence.data = std::move(recording.data);
   const analysis::RunData& data = evidence.data;
   evidence.run = recording.analysis ? std::move(*recording.analysis) : analysis::analyse(data);
-  evidence.steps = analysis::stepOverlaps(data, evidence.run);
+  if (takeDelays) {
+    analysis::BucketDelays delays;
+    evidence.steps = analysis::stepOverlaps(data, evidence.run, delays);
+    takeDelays(std::move(delays), evidence.run);
+  } else {
+    evidence.steps = analysis::stepOverlaps(data, evidence.run);
+  }
   base::giveBackFreedMemory();
   evidence.causes = analysis::tailReasons(evidence.steps, evidence.run.warmUp.firstMeasured);
   addTransfers(evidence, evidence.steps, evidence.exposedTransfers);

@@ -3,12 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/analysis/BucketCosts.h"
+#include "engine/analysis/BucketDelays.h"
 #include "engine/analysis/CallSequences.h"
 #include "engine/analysis/Divergence.h"
 #include "engine/analysis/HookTimes.h"
@@ -86,9 +88,14 @@ struct Evidence {
   [[nodiscard]] std::optional<std::uint16_t> bucketOf(std::uint32_t parameter) const;
 };
 
+/// Gets what was measured of the buckets of a run, and its analysis.
+using TakeDelays = std::function<void(analysis::BucketDelays, const analysis::RunAnalysis&)>;
+
 /// Makes evidence of a run, or of the part of a live one that has come so far; `path` is named in
-/// what it says of its experiment. [any-thread]
-Evidence evidenceOf(Recording recording, const std::filesystem::path& path);
+/// what it says of its experiment. `takeDelays` is called at once when steps were divided, which
+/// buckets are measured by, too; empty: nobody asks for them. [any-thread]
+Evidence evidenceOf(Recording recording, const std::filesystem::path& path,
+                    const TakeDelays& takeDelays = {});
 
 /// The same of a run that grows. What is found of steps once for all is kept; the work of ranks and
 /// the calls of a hook, and what rules add up, are of all steps at each look. One thread at a time.

@@ -12,7 +12,6 @@
 
 #include "engine/analysis/SpansByRank.h"
 #include "engine/base/InHalves.h"
-#include "engine/cost/Sample.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::diagnosis {
@@ -22,7 +21,6 @@ using trace::EventKind;
 
 // More steps make a mean no surer, and a long run would be all in memory twice.
 constexpr std::uint32_t kMostSteps = 512;
-constexpr std::size_t kManyRanks = 64;  // to compare one part of a step with
 
 /// One step of one rank, as its spans tell it.
 struct StepSpans {
@@ -103,6 +101,14 @@ std::size_t placeOf(const std::vector<T>& sorted, const T& value) {
                                   sorted.begin());
 }
 
+constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
+
+template <typename T>
+std::size_t placeIn(const std::vector<T>& sorted, const T& value) {
+  const std::size_t place = placeOf(sorted, value);
+  return place < sorted.size() && sorted[place] == value ? place : kNowhere;
+}
+
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
@@ -138,13 +144,9 @@ void RankWork::set(std::uint32_t step, const WorkPart& part, double ms) {
 }
 
 std::optional<double> RankWork::ms(std::uint32_t step, const WorkPart& part) const {
-  const std::size_t row = placeOf(steps_, step);
-  const std::size_t column = placeOf(parts_, part);
-  if (row == steps_.size() || steps_[row] != step || column == parts_.size() ||
-      parts_[column] != part) {
-    return std::nullopt;
-  }
-  return at(row, column);
+  const std::size_t row = placeIn(steps_, step);
+  const std::size_t column = placeIn(parts_, part);
+  return row == kNowhere || column == kNowhere ? std::nullopt : at(row, column);
 }
 
 std::optional<double> RankWork::at(std::size_t row, std::size_t column) const {
@@ -225,82 +227,84 @@ std::vector<RankWork> rankWork(const analysis::RunData& data, std::uint32_t firs
   return all;
 }
 
-namespace {
-
-/// What a rank took for one part, asked for steps that ascend.
-class PartOfSteps {
- public:
-  PartOfSteps(const RankWork& work, const WorkPart& part)
-      : work_(&work), column_(placeOf(work.parts(), part)) {
-    known_ = column_ < work.parts().size() && work.parts()[column_] == part;
+Excesses::Excesses(const std::vector<RankWork>& work) : work_(work) {
+  const std::size_t ranks = work.size();
+  if (ranks < 2) {
+    return;
   }
-
-  std::optional<double> next(std::uint32_t step) {
-    const std::vector<std::uint32_t>& steps = work_->steps();
-    while (row_ < steps.size() && steps[row_] < step) {
-      ++row_;
-    }
-    return known_ && row_ < steps.size() && steps[row_] == step ? work_->at(row_, column_)
-                                                                : std::nullopt;
-  }
-
- private:
-  const RankWork* work_;
-  std::size_t column_;
-  std::size_t row_ = 0;
-  bool known_ = false;
-};
-
-/// What a rank took for one part more than the others.
-Excess excessOfPart(const std::vector<RankWork>& work, const RankWork& own, const WorkPart& part) {
-  std::vector<PartOfSteps> others;
-  for (const RankWork& of : work) {
-    if (&of != &own) {
-      others.emplace_back(of, part);
+  const RankWork& first = work.front();
+  const std::size_t parts = first.parts().size();
+  // A rank may lack a part or a step that others have.
+  std::vector<std::vector<std::size_t>> columns(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    for (const WorkPart& part : first.parts()) {
+      columns[rank].push_back(placeIn(work[rank].parts(), part));
     }
   }
-  Excess excess{part, {}, {}, 0};
-  PartOfSteps mine(own, part);
-  for (const std::uint32_t step : own.steps()) {
-    const auto ms = mine.next(step);
-    std::vector<double> theirs;
-    theirs.reserve(others.size());
-    for (PartOfSteps& of : others) {
-      const auto other = ms ? of.next(step) : std::nullopt;
-      if (!other) {
-        break;
+  for (const WorkPart& part : first.parts()) {
+    parts_.push_back({part, {}});
+  }
+  std::vector<std::size_t> rows(ranks);  // where each is looked for next: steps ascend
+  std::vector<std::vector<double>> ms(parts);
+  for (const std::uint32_t step : first.steps()) {
+    std::ranges::for_each(ms, &std::vector<double>::clear);
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      const std::vector<std::uint32_t>& steps = work[rank].steps();
+      std::size_t& row = rows[rank];
+      while (row < steps.size() && steps[row] < step) {
+        ++row;
       }
-      theirs.push_back(*other);
+      for (std::size_t part = 0; part < parts && row < steps.size() && steps[row] == step; ++part) {
+        const std::size_t column = columns[rank][part];
+        if (const auto of = column == kNowhere ? std::nullopt : work[rank].at(row, column)) {
+          ms[part].push_back(*of);
+        }
+      }
     }
-    // Where all the others have it, too.
-    if (!theirs.empty() && theirs.size() == others.size()) {
-      excess.steps.push_back(step);
-      excess.ms.push_back(*ms - cost::median(std::move(theirs)).value_or(*ms));
+    for (std::size_t part = 0; part < parts; ++part) {
+      if (ms[part].size() == ranks) {
+        parts_[part].steps.push_back(middleOf(step, ms[part]));
+      }
     }
   }
-  if (!excess.ms.empty()) {
-    excess.meanMs = std::accumulate(excess.ms.begin(), excess.ms.end(), 0.0) /
-                    static_cast<double>(excess.ms.size());
-  }
-  return excess;
 }
 
-}  // namespace
+Excesses::Middle Excesses::middleOf(std::uint32_t step, std::vector<double>& ms) {
+  Middle middle{step, {}};
+  const std::size_t half = (ms.size() - 1) / 2;  // of the others
+  const auto at = ms.begin() + static_cast<std::ptrdiff_t>(half);
+  std::ranges::nth_element(ms, at);
+  middle.ms[1] = *at;
+  middle.ms[0] = half == 0 ? *at : *std::max_element(ms.begin(), at);
+  middle.ms[2] = *std::min_element(at + 1, ms.end());
+  return middle;
+}
 
-std::vector<Excess> excessOf(const std::vector<RankWork>& work, int rank) {
-  const auto own =
-      std::find_if(work.begin(), work.end(), [&](const RankWork& of) { return of.rank() == rank; });
-  std::vector<Excess> all(own == work.end() ? 0 : own->parts().size());
-  // What takes long is not that a rank has many parts but that each is compared with many ranks: it
-  // is those that make a second thread worth while, then for two parts already.
-  constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
-  const std::size_t worthwhile = work.size() < kManyRanks ? kNever : 2;
-  base::inHalves(all.size(), worthwhile, [&](std::size_t from, std::size_t to) {
-    for (std::size_t part = from; part < to; ++part) {
-      all[part] = excessOfPart(work, *own, own->parts()[part]);
+double Excesses::middleOfOthers(const Middle& middle, double own) const {
+  // Of a sorted list without `own`, what stood behind it has moved up.
+  const auto without = [&](std::size_t at) {
+    return middle.ms[at] < own ? middle.ms[at] : middle.ms[at + 1];
+  };
+  const bool oneInTheMiddle = (work_.size() - 1) % 2 == 1;
+  return oneInTheMiddle ? without(1) : (without(1) + without(0)) / 2;
+}
+
+std::vector<Excess> Excesses::of(int rank) const {
+  std::vector<Excess> all;
+  const auto own = std::ranges::find(work_, rank, &RankWork::rank);
+  for (const Part& part : parts_) {
+    Excess excess{part.part, {}, {}, 0};
+    for (std::size_t i = 0; own != work_.end() && i < part.steps.size(); ++i) {
+      const double ms = *own->ms(part.steps[i].step, part.part);
+      excess.steps.push_back(part.steps[i].step);
+      excess.ms.push_back(ms - middleOfOthers(part.steps[i], ms));
     }
-  });
-  std::erase_if(all, [](const Excess& excess) { return excess.ms.empty(); });
+    if (!excess.ms.empty()) {
+      excess.meanMs = std::accumulate(excess.ms.begin(), excess.ms.end(), 0.0) /
+                      static_cast<double>(excess.ms.size());
+      all.push_back(std::move(excess));
+    }
+  }
   std::stable_sort(all.begin(), all.end(),
                    [](const Excess& a, const Excess& b) { return a.meanMs > b.meanMs; });
   return all;

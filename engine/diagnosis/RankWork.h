@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -72,9 +73,32 @@ struct Excess {
   double meanMs = 0;
 };
 
-/// Returns the excess of each part of `rank`, over the steps that all ranks have, the largest mean
-/// first.
-std::vector<Excess> excessOf(const std::vector<RankWork>& work, int rank);
+/// What of each rank's work is an excess. What the middle is made of is found once for all ranks:
+/// of a thousand there may be a dozen to ask for. The work outlives it. [any-thread]
+class Excesses {
+ public:
+  explicit Excesses(const std::vector<RankWork>& work);
+  /// Returns the excess of each part of `rank`, over the steps that all ranks have, the largest
+  /// mean first.
+  [[nodiscard]] std::vector<Excess> of(int rank) const;
+
+ private:
+  /// What the ranks took for a part of one step: of the sorted list the place in the middle of one
+  /// that is shorter by one, with those before and after it.
+  struct Middle {
+    std::uint32_t step = 0;
+    std::array<double, 3> ms{};
+  };
+  struct Part {
+    WorkPart part;
+    std::vector<Middle> steps;  // that all ranks have with this part
+  };
+  static Middle middleOf(std::uint32_t step, std::vector<double>& ms);
+  [[nodiscard]] double middleOfOthers(const Middle& middle, double own) const;
+
+  const std::vector<RankWork>& work_;
+  std::vector<Part> parts_;  // of the first rank: none that it lacks is of all
+};
 
 /// How often something strikes: in every `every`-th step from `first` on.
 struct Period {

@@ -112,7 +112,7 @@ base::Status changeRank(int rank, const analysis::RecordedSteps& recorded,
     return base::Error{base::ExitCode::kBadInput, fmt::format("it has no rank {}", rank), ""};
   }
   const auto work = diagnosis::rankWork(data, recorded.layout.step + 1);
-  ready.change.without = diagnosis::rankExcess(rank, diagnosis::excessOf(work, rank));
+  ready.change.without = diagnosis::rankExcess(rank, diagnosis::Excesses(work).of(rank));
   ready.parts.push_back(fmt::format("rank {} like the others", rank));
   return {};
 }

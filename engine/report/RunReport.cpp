@@ -19,8 +19,8 @@ namespace {
 /// Gathers the report from what a run file holds, batch by batch.
 class Gathering {
  public:
-  /// `allSpans`: those that are not analysed, too.
-  explicit Gathering(bool allSpans) : allSpans_(allSpans) {}
+  /// `whole`: with the spans that are not analysed, and the delays of buckets, too.
+  explicit Gathering(bool whole) : whole_(whole) {}
 
   void take(trace::RunUpdate update) {
     data_.take(update);
@@ -44,7 +44,7 @@ class Gathering {
     }
     report_.events += update.spans.size();
     for (const trace::SpanRow& span : update.spans) {
-      if (allSpans_ && !run::has(span.kind, run::kAnalysed)) {
+      if (whole_ && !run::has(span.kind, run::kAnalysed)) {
         notAnalysed_.push_back(span);
       }
     }
@@ -62,8 +62,18 @@ class Gathering {
         return fact.first.starts_with(trace::kUserPhasePrefix);
       });
     }
+    analysis::BucketDelays delays;
+    diagnosis::BucketVerdict verdict;
+    const auto takeDelays = [&](analysis::BucketDelays of, const analysis::RunAnalysis& run) {
+      verdict = of.empty() ? diagnosis::BucketVerdict() : diagnosis::bucketVerdict(of, run);
+      for (analysis::BucketCell& cell : of.cells) {
+        cell.samples = {};
+      }
+      delays = std::move(of);
+    };
     diagnosis::Evidence evidence = diagnosis::evidenceOf(
-        {report_.info, report_.ranks, std::move(data_), std::nullopt, report_.hosts}, runFile);
+        {report_.info, report_.ranks, std::move(data_), std::nullopt, report_.hosts}, runFile,
+        whole_ ? diagnosis::TakeDelays(takeDelays) : diagnosis::TakeDelays());
     const analysis::RunAnalysis& analysed = evidence.run;
     // A trace begins in the middle of a job, and may be of another rank alone.
     const bool imported = !trace::wasRecorded(report_.info.kind);
@@ -92,7 +102,8 @@ class Gathering {
       report_.likeness = likeness.get();
     }
     report_.layouts = evidence.data.layouts;
-    return {std::move(report_), std::move(evidence), std::move(notAnalysed_)};
+    return {std::move(report_), std::move(evidence), std::move(delays), std::move(verdict),
+            std::move(notAnalysed_)};
   }
 
  private:
@@ -112,15 +123,15 @@ class Gathering {
     }
   }
 
-  const bool allSpans_;
+  const bool whole_;
   RunReport report_;
   DdpLogging logging_;
   analysis::RunData data_;
   run::Spans notAnalysed_;
 };
 
-base::Result<ReportedRun> readRun(const std::filesystem::path& runFile, bool allSpans) {
-  Gathering gathering(allSpans);
+base::Result<ReportedRun> readRun(const std::filesystem::path& runFile, bool whole) {
+  Gathering gathering(whole);
   LOCKSTEP_TRY(trace::readWholeRun(
       runFile, [&gathering](trace::RunUpdate& update) { gathering.take(std::move(update)); }));
   return gathering.finish(runFile);

@@ -13,6 +13,7 @@
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/analysis/Tail.h"
 #include "engine/base/Result.h"
+#include "engine/diagnosis/CostliestBucket.h"
 #include "engine/diagnosis/Diagnose.h"
 #include "engine/diagnosis/Evidence.h"
 #include "engine/diagnosis/UnlikeRanks.h"
@@ -58,6 +59,8 @@ base::Result<RunReport> readRunReport(const std::filesystem::path& runFile);
 struct ReportedRun {
   RunReport report;
   diagnosis::Evidence evidence;
+  analysis::BucketDelays delays;  ///< without their samples, which are more than all else
+  diagnosis::BucketVerdict bucketVerdict;
   run::Spans notAnalysed;  ///< the spans that the evidence has not: no figure is made of them
 };
 base::Result<ReportedRun> readReportedRun(const std::filesystem::path& runFile);

@@ -30,8 +30,9 @@ double sumOf(const std::vector<Excess>& parts) {
                          [](double sum, const Excess& of) { return sum + of.meanMs; });
 }
 
-Culprit culpritOf(const Evidence& evidence, const analysis::RankLateness& late) {
-  const std::vector<Excess> all = excessOf(evidence.work, late.rank);
+Culprit culpritOf(const Evidence& evidence, const Excesses& excesses,
+                  const analysis::RankLateness& late) {
+  const std::vector<Excess> all = excesses.of(late.rank);
   Culprit best;
   for (const WorkPart::Kind kind : {WorkPart::Kind::kData, WorkPart::Kind::kForward,
                                     WorkPart::Kind::kGradient, WorkPart::Kind::kOptimizer}) {
@@ -112,8 +113,9 @@ void saveAtMost(Finding& finding, const Evidence& evidence, const Culprit& culpr
   finding.atMost = true;
 }
 
-Finding ofRank(const Evidence& evidence, const analysis::RankLateness& late) {
-  const Culprit culprit = culpritOf(evidence, late);
+Finding ofRank(const Evidence& evidence, const Excesses& excesses,
+               const analysis::RankLateness& late) {
+  const Culprit culprit = culpritOf(evidence, excesses, late);
   Finding finding;
   finding.weight = Weight::kCost;
   finding.title = fmt::format("rank {} is late", late.rank);
@@ -148,7 +150,7 @@ Finding ofRank(const Evidence& evidence, const analysis::RankLateness& late) {
 
 /// What most ranks of a host have in common is the host's: one finding, and no replay, which leaves
 /// out what one rank loses.
-Finding ofHost(const Evidence& evidence, const StruckHost& host,
+Finding ofHost(const Evidence& evidence, const Excesses& excesses, const StruckHost& host,
                const std::map<int, const analysis::RankLateness*>& late) {
   const auto count = static_cast<double>(host.ranks.size());
   cost::MeanInterval common{0, late.at(host.ranks.front())->interval->low, 0};
@@ -160,7 +162,7 @@ Finding ofHost(const Evidence& evidence, const StruckHost& host,
     common.low = std::min(common.low, of.interval->low);
     common.high = std::max(common.high, of.interval->high);
     worst = of.meanMs > worst->meanMs ? &of : worst;
-    if (const Culprit culprit = culpritOf(evidence, of); !culprit.parts.empty()) {
+    if (const Culprit culprit = culpritOf(evidence, excesses, of); !culprit.parts.empty()) {
       auto& [ranks, ms] = parts[culprit.parts.front().part.kind];
       ranks += 1;
       ms += culprit.ms;
@@ -193,7 +195,7 @@ Finding ofHost(const Evidence& evidence, const StruckHost& host,
       "on its cores, its disk, its network.",
       host.name);
   finding.place.rank = worst->rank;
-  const Culprit culprit = culpritOf(evidence, *worst);
+  const Culprit culprit = culpritOf(evidence, excesses, *worst);
   if (!culprit.parts.empty()) {
     finding.place.step = worstOf(culprit.parts.front());
   }
@@ -212,19 +214,23 @@ std::vector<Finding> judgeLateRank(const Evidence& evidence) {
       ranks.push_back(of.rank);
     }
   }
+  if (late.empty()) {
+    return {};
+  }
+  const Excesses excesses(evidence.work);
   std::map<int, int> hostOf;
   for (const trace::RankInfo& rank : evidence.ranks) {
     hostOf[rank.rank] = rank.host;
   }
   std::vector<Finding> findings;
   for (const StruckHost& host : struckHosts(ranks, hostOf, evidence.hosts)) {
-    findings.push_back(ofHost(evidence, host, late));
+    findings.push_back(ofHost(evidence, excesses, host, late));
     for (const int rank : host.ranks) {
       late.erase(rank);
     }
   }
   for (const auto& [rank, of] : late) {
-    findings.push_back(ofRank(evidence, *of));
+    findings.push_back(ofRank(evidence, excesses, *of));
   }
   return findings;
 }

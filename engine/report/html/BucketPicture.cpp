@@ -115,7 +115,7 @@ std::string bucketPicture(const Figures& of) {
     }
   }
   std::string about =
-      diagnosis::textOf(diagnosis::bucketVerdict(delays, of.evidence.run)) +
+      diagnosis::textOf(of.bucketVerdict) +
       ". The cells: in ms a step, the mean of the measured ones, communication of the bucket in "
       "flight while the rank does not compute, each moment given to one bucket. ";
   if (buckets.size() < static_cast<std::size_t>(delays.buckets)) {

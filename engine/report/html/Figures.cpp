@@ -79,9 +79,10 @@ std::string definitions(const std::vector<Line>& lines) {
 Figures::Figures(const ReportedRun& run)
     : report(run.report),
       evidence(run.evidence),
+      delays(run.delays),
+      bucketVerdict(run.bucketVerdict),
       landscape(analysis::landscape(evidence.run, analysis::allSteps(evidence.run))),
-      hook(analysis::hookTimes(evidence.data, evidence.run)),
-      delays(analysis::bucketDelays(evidence.data, evidence.run)) {}
+      hook(analysis::hookTimes(evidence.data, evidence.run)) {}
 
 std::string Figures::nameOf(int rank) const {
   const auto info = std::ranges::find(report.ranks, rank, &trace::RankInfo::rank);

@@ -15,9 +15,10 @@ struct Figures {
 
   const RunReport& report;
   const diagnosis::Evidence& evidence;
+  const analysis::BucketDelays& delays;
+  const diagnosis::BucketVerdict& bucketVerdict;
   analysis::Landscape landscape;  ///< of all steps
-  analysis::HookCalls hook;  ///< before the delays: what it takes on the way is more than they hold
-  analysis::BucketDelays delays;
+  analysis::HookCalls hook;
 
   /// "rank 3", with its host where there are several.
   [[nodiscard]] std::string nameOf(int rank) const;

@@ -45,6 +45,29 @@ TEST(IntervalsTest, ClipsToAWindow) {
   EXPECT_THAT(clip(all, {60, 70}), IsEmpty());
 }
 
+TEST(IntervalsTest, MeasuresWhatIsInBoth) {
+  EXPECT_EQ(common({{0, 10}, {20, 30}}, {{5, 25}, {28, 40}}), 5 + 5 + 2);
+  EXPECT_EQ(common({{0, 10}}, {{10, 20}}), 0);
+  EXPECT_EQ(common({}, {{0, 1}}), 0);
+}
+
+TEST(IntervalsTest, TakesOutAPieceAndSaysHowMuchOfItWasThere) {
+  const Intervals all = {{0, 10}, {20, 30}, {40, 50}};
+  for (std::uint64_t begin = 0; begin < 55; begin += 5) {
+    for (std::uint64_t end = 0; end <= 60; end += 5) {
+      const Intervals piece = begin < end ? Intervals{{begin, end}} : Intervals();
+      Intervals left = all;
+      EXPECT_EQ(takeOut({begin, end}, left), length(intersect(all, piece)));
+      EXPECT_EQ(left, subtract(all, piece)) << begin << " to " << end;
+    }
+  }
+  Intervals one = {{0, 10}};
+  EXPECT_EQ(takeOut({4, 6}, one), 2);
+  EXPECT_THAT(one, ElementsAre(Interval{0, 4}, Interval{6, 10}));
+  Intervals none;
+  EXPECT_EQ(takeOut({4, 6}, none), 0);
+}
+
 TEST(IntervalsTest, AddsUpTheCoveredTime) {
   EXPECT_EQ(length({{0, 10}, {20, 21}}), 11);
 }

@@ -69,7 +69,7 @@ TEST(RankWorkTest, LeavesOutStepsBeforeTheFirstAndStepsThatGoOn) {
 }
 
 TEST(ExcessTest, NamesTheGradientThatOneRankTakesLongerFor) {
-  const auto excess = excessOf(rankWork(threeRanks(), 0), 2);
+  const auto excess = Excesses(rankWork(threeRanks(), 0)).of(2);
   ASSERT_FALSE(excess.empty());
   EXPECT_EQ(excess.front().part, (WorkPart{Kind::kGradient, 0}));
   EXPECT_EQ(excess.front().meanMs, 30);
@@ -80,10 +80,73 @@ TEST(ExcessTest, NamesTheGradientThatOneRankTakesLongerFor) {
 }
 
 TEST(ExcessTest, IsTakenFromTheMiddleOneOfTheOthers) {
-  const auto excess = excessOf(rankWork(threeRanks(), 0), 0);
+  const auto excess = Excesses(rankWork(threeRanks(), 0)).of(0);
   // Of ranks 1 and 2, which take 5 and 35 ms for it, the middle is 20.
   EXPECT_EQ(excess.back().part, (WorkPart{Kind::kGradient, 0}));
   EXPECT_EQ(excess.back().meanMs, 5 - 20);
+}
+
+/// The same by its words: every rank's, sorted anew.
+double meanExcess(const std::vector<RankWork>& work, std::size_t own, std::uint32_t steps) {
+  double sum = 0;
+  for (std::uint32_t step = 0; step < steps; ++step) {
+    std::vector<double> others;
+    for (const RankWork& of : work) {
+      if (&of != &work[own]) {
+        others.push_back(*of.ms(step, {Kind::kForward, 0}));
+      }
+    }
+    std::ranges::sort(others);
+    const std::size_t half = others.size() / 2;
+    const double middle =
+        others.size() % 2 == 1 ? others[half] : (others[half] + others[half - 1]) / 2;
+    sum += *work[own].ms(step, {Kind::kForward, 0}) - middle;
+  }
+  return sum / steps;
+}
+
+TEST(ExcessTest, OfEachRankIsTakenFromTheOthersWhereverItStandsAmongThem) {
+  for (const int ranks : {2, 3, 4, 5, 8, 9}) {
+    std::vector<RankWork> work;
+    for (int rank = 0; rank < ranks; ++rank) {
+      work.emplace_back(rank);
+      for (std::uint32_t step = 0; step < 6; ++step) {
+        // Some ranks take equally long.
+        work.back().set(step, {Kind::kForward, 0}, (rank * 5 + static_cast<int>(step) * 3) % 7);
+      }
+    }
+    const Excesses excesses(work);
+    for (int rank = 0; rank < ranks; ++rank) {
+      const auto excess = excesses.of(rank);
+      ASSERT_EQ(excess.size(), 1u);
+      EXPECT_EQ(excess.front().steps.size(), 6u);
+      EXPECT_DOUBLE_EQ(excess.front().meanMs, meanExcess(work, static_cast<std::size_t>(rank), 6))
+          << "rank " << rank << " of " << ranks;
+    }
+  }
+}
+
+TEST(ExcessTest, IsOfPartsAndStepsThatAllRanksHave) {
+  std::vector<RankWork> work;
+  for (int rank = 0; rank < 3; ++rank) {
+    work.emplace_back(rank);
+    for (std::uint32_t step = 0; step < 5; ++step) {
+      work.back().set(step, {Kind::kData, 0}, 1);
+      if (step != static_cast<std::uint32_t>(rank)) {  // each lacks it in another step
+        work.back().set(step, {Kind::kForward, 0}, 2);
+      }
+    }
+  }
+  work.back().set(5, {Kind::kData, 0}, 1);
+  work.back().set(4, {Kind::kOptimizer, 0}, 1);
+  const auto excess = Excesses(work).of(2);
+  ASSERT_EQ(excess.size(), 2u);
+  EXPECT_EQ(excess[0].part, (WorkPart{Kind::kData, 0}));
+  EXPECT_EQ(excess[0].steps, (std::vector<std::uint32_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(excess[1].part, (WorkPart{Kind::kForward, 0}));
+  EXPECT_EQ(excess[1].steps, (std::vector<std::uint32_t>{3, 4}));
+  EXPECT_TRUE(Excesses(work).of(7).empty());
+  EXPECT_TRUE(Excesses({work.front()}).of(0).empty()) << "there is nobody to compare it with";
 }
 
 TEST(PeriodTest, IsTheDistanceOfTheFewStepsThatAreFarAboveTheRest) {

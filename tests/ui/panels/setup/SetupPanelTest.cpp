@@ -188,6 +188,18 @@ TEST_F(SetupPanelTest, AWrongValueIsToldUnderItsFieldAndRunSaysWhyItIsDisabled) 
   EXPECT_EQ(panel_->draft().text().value("ddp.bucket_cap_mb"), "3");
 }
 
+TEST_F(SetupPanelTest, InTheNarrowestFormWhatAKeyMeansHasMostOfTheWidth) {
+  panel_->resize(300, 760);
+  openFile();
+  for (const char* key : {"data.batch_size", "model.layers"}) {
+    panel_->showKey(key);
+    const FieldEditor* editor = field(key);
+    const auto* help = editor->findChild<QLabel*>("help");
+    EXPECT_TRUE(waitUntil([&] { return help->width() > editor->width() * 0.7; })) << key;
+    EXPECT_FALSE(help->geometry().intersects(editor->focusProxy()->geometry())) << key;
+  }
+}
+
 TEST_F(SetupPanelTest, RunsTheFileAsItIsOrADraftOfItsOwnThatIsTheSameExperiment) {
   openFile();
   click(runButton());

@@ -183,9 +183,11 @@ struct StepShares {
   double other = 0;
 };
 
+// Work that waits for a core while nothing is in flight is part of what is neither.
 StepShares shareOf(const analysis::StepOverlap& step) {
-  return {step.aloneMs + step.times.overlapMs, step.noCoreMs, step.waitingMs,
-          step.transferMs + step.undividedMs, step.otherMs};
+  const double quietly = std::clamp(step.times.offCoreMs - step.noCoreMs, 0.0, step.otherMs);
+  return {step.aloneMs + step.times.overlapMs, step.noCoreMs + quietly, step.waitingMs,
+          step.transferMs + step.undividedMs, step.otherMs - quietly};
 }
 
 /// The rank that a rank waited for longest in a step; none: that is not known.
@@ -235,8 +237,8 @@ Reason reasonOf(const Evidence& evidence, const analysis::StepOverlap& slowest) 
       {&StepShares::waiting, "waited {} longer than usual", "waited {} longer"},
       {&StepShares::transfer, "took {} longer than usual for its transfers",
        "took {} longer to transfer"},
-      {&StepShares::other, "spent {} more than usual on neither computing nor communication",
-       "spent {} more on all else"}};
+      {&StepShares::other, "spent {} more than usual outside computing and communication",
+       "spent {} more outside computing and communication"}};
   const Kind* most = std::begin(kinds);
   double ms = 0;
   for (const Kind& kind : kinds) {
@@ -266,10 +268,29 @@ Reason reasonOf(const Evidence& evidence, const analysis::StepOverlap& slowest) 
   return {written(most->text), written(most->brief)};
 }
 
+/// By rank, the last step of those that ended badly: how long it took is how long they took to end.
+std::map<int, std::uint32_t> cutOffSteps(const Evidence& evidence) {
+  std::map<int, std::uint32_t> last;
+  for (const trace::RankInfo& rank : evidence.ranks) {
+    if (rank.state == "failed" || rank.state == "killed" || rank.state == "lost") {
+      last[rank.rank] = 0;
+    }
+  }
+  for (const analysis::StepOverlap& step : evidence.steps) {
+    if (const auto of = last.find(step.times.rank); of != last.end()) {
+      of->second = std::max(of->second, step.times.step);
+    }
+  }
+  return last;
+}
+
 std::optional<Remark> onSlowest(const Evidence& evidence) {
+  const std::map<int, std::uint32_t> cutOff = cutOffSteps(evidence);
   const analysis::StepOverlap* longest = nullptr;
   for (const analysis::StepOverlap& step : evidence.steps) {
-    if (evidence.isMeasured(step.times) &&
+    const auto last = cutOff.find(step.times.rank);
+    const bool whole = last == cutOff.end() || step.times.step < last->second;
+    if (whole && evidence.isMeasured(step.times) &&
         (longest == nullptr || step.times.stepMs > longest->times.stepMs)) {
       longest = &step;
     }

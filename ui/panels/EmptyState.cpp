@@ -34,15 +34,14 @@ QLayout* centred(QWidget* widget) {
 EmptyState::EmptyState(const QString& sentence, const QString& button, QWidget* parent)
     : QWidget(parent), heading_(inTheMiddle(bold())), more_(inTheMiddle(muted())) {
   heading_->setWordWrap(true);
-  QVBoxLayout* column =
-      inColumn({Part::rest(), centred(heading_), centred(more_)}, kSpace);
+  QVBoxLayout* column = inColumn({Part::rest(), centred(heading_), centred(more_)}, kSpace);
   if (!button.isEmpty()) {
-    auto* push = new QPushButton(button);
+    button_ = new QPushButton(button);
     // The one thing to do here: it looks so, and Enter presses it.
-    push->setAutoDefault(false);
-    push->setDefault(true);
-    connect(push, &QPushButton::clicked, this, &EmptyState::activated);
-    add(*column, {Part::gap(kHalfSpace), {push, 0, Qt::AlignHCenter}});
+    button_->setAutoDefault(false);
+    button_->setDefault(true);
+    connect(button_, &QPushButton::clicked, this, &EmptyState::activated);
+    add(*column, {Part::gap(kHalfSpace), {button_, 0, Qt::AlignHCenter}});
   }
   add(*column, {Part::rest()});
   fill(this, column, {kTwoSpaces, kSpace, kTwoSpaces, kSpace});
@@ -55,6 +54,10 @@ void EmptyState::setSentence(const QString& sentence) {
   heading_->setText(end < 0 ? sentence : sentence.left(end + 1));
   more_->setText(end < 0 ? QString() : sentence.mid(end + 2));
   more_->setVisible(!more_->text().isEmpty());
+}
+
+void EmptyState::setOffered(bool offered) {
+  button_->setVisible(offered);
 }
 
 ViewOrEmpty::ViewOrEmpty(QWidget* view, QWidget* empty, QWidget* parent)

@@ -160,6 +160,7 @@ void MainWindow::wireRuns() {
 /// A forecast that is run, and what comes of it.
 void MainWindow::wireForecasts() {
   WhatIfView* whatIf = frame_.views.whatIf;
+  connect(whatIf, &WhatIfView::runAgainRequested, commands_.runAgain, &QAction::trigger);
   ForecastHistory& history = whatIf->history();
   connect(whatIf, &WhatIfView::runRequested, &launcher_,
           [this, &history](const experiment::Experiment& experiment, PastForecast forecast) {

@@ -9,9 +9,14 @@
 namespace lockstep::ui {
 namespace {
 
+// A dock behind another one's tab counts as visible, and nothing of it is seen.
+bool isSeen(const TableView& table) {
+  return table.isVisible() && !table.visibleRegion().isEmpty();
+}
+
 TableView* firstWithRows(const QWidget* place) {
   for (TableView* table : place->findChildren<TableView*>()) {
-    if (table->isVisible() && table->model()->rowCount() > 0) {
+    if (isSeen(*table) && table->model()->rowCount() > 0) {
       return table;
     }
   }
@@ -22,7 +27,7 @@ TableView* firstWithRows(const QWidget* place) {
 
 TableView* tableInSight(const Frame& frame) {
   for (QWidget* at = frame.window.focusWidget(); at != nullptr; at = at->parentWidget()) {
-    if (auto* table = qobject_cast<TableView*>(at); table != nullptr && table->isVisible()) {
+    if (auto* table = qobject_cast<TableView*>(at); table != nullptr && isSeen(*table)) {
       return table;
     }
   }

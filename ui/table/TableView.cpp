@@ -3,7 +3,9 @@
 #include <QHeaderView>
 #include <QScopedValueRollback>
 #include <QScrollBar>
+#include <QStyleOptionHeader>
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -15,10 +17,35 @@ namespace {
 constexpr std::size_t kRowsMeasured = 40;
 constexpr int kWidestColumn = 460;
 
+/// Leaves away the title of a narrowed column that has no room for it: what is left of it would be
+/// no word.
+class TitlesThatFit : public QHeaderView {
+ public:
+  TitlesThatFit(QWidget* parent, std::function<bool(int column)> isNarrowed)
+      : QHeaderView(Qt::Horizontal, parent), isNarrowed_(std::move(isNarrowed)) {
+    setSectionsClickable(true);
+  }
+
+ protected:
+  void initStyleOptionForIndex(QStyleOptionHeader* option, int column) const override {
+    QHeaderView::initStyleOptionForIndex(option, column);
+    const QString title = model()->headerData(column, orientation()).toString();
+    const int margins = 2 * style()->pixelMetric(QStyle::PM_HeaderMargin, option, this);
+    if (isNarrowed_(column) &&
+        fontMetrics().horizontalAdvance(title) > sectionSize(column) - margins) {
+      option->text.clear();
+    }
+  }
+
+ private:
+  std::function<bool(int column)> isNarrowed_;
+};
+
 }  // namespace
 
 TableView::TableView(const QString& name, Copies copies, QWidget* parent) : QTableView(parent) {
   setAccessibleName(name);
+  setHorizontalHeader(new TitlesThatFit(this, [this](int column) { return givesWay(column); }));
   setModel(&model_);
   setSelectionMode(ExtendedSelection);
   setSelectionBehavior(SelectRows);
@@ -42,10 +69,7 @@ TableView::TableView(const QString& name, Copies copies, QWidget* parent) : QTab
     if (narrowing_) {
       return;
     }
-    const bool own = std::ranges::any_of(narrowings_, [column](const Narrowing& narrowing) {
-      return narrowing.way.column == column;
-    });
-    if (own) {
+    if (givesWay(column)) {
       narrowings_.clear();
     } else {
       narrow();
@@ -122,6 +146,11 @@ void TableView::keepInSight(int last, const std::vector<GivesWay>& columns) {
     narrowings_.push_back({way, columnWidth(way.column)});
   }
   narrow();
+}
+
+bool TableView::givesWay(int column) const {
+  return std::ranges::any_of(
+      narrowings_, [column](const Narrowing& narrowing) { return narrowing.way.column == column; });
 }
 
 void TableView::narrow() {

@@ -41,8 +41,8 @@ class TableView : public QTableView {
     int least = 0;
   };
   /// Has columns up to `last` be seen without scrolling: where their present widths do not fit, the
-  /// columns that give way are narrowed, the first of the list first. Holds at any width of the
-  /// table, until the user gives one of them another width.
+  /// columns that give way are narrowed, the first of the list first, and lose a title that no
+  /// longer fits. Holds at any width of the table, until the user gives one of them another width.
   void keepInSight(int last, const std::vector<GivesWay>& columns);
 
   /// The current row; nothing when there is none.
@@ -67,6 +67,7 @@ class TableView : public QTableView {
     int width = 0;  // where there is room
   };
 
+  [[nodiscard]] bool givesWay(int column) const;
   void narrow();
 
   RowsModel model_;

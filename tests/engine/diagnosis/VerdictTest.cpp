@@ -181,8 +181,8 @@ TEST(VerdictTest, NamesTheSlowestStepAndWhatItSpentMoreOfThanUsual) {
   slowest(&analysis::StepOverlap::transferMs, "took 40.0 ms longer than usual for its transfers",
           "took 40.0 ms longer to transfer");
   slowest(&analysis::StepOverlap::otherMs,
-          "spent 40.0 ms more than usual on neither computing nor communication",
-          "spent 40.0 ms more on all else");
+          "spent 40.0 ms more than usual outside computing and communication",
+          "spent 40.0 ms more outside computing and communication");
 }
 
 TEST(VerdictTest, WritesALongStepAsTheTimelineDoes) {
@@ -190,8 +190,29 @@ TEST(VerdictTest, WritesALongStepAsTheTimelineDoes) {
   evidence.steps[6].times.stepMs = 2618.3;
   evidence.steps[6].otherMs = 1066.4;
   EXPECT_EQ(textOn(evidence, Topic::kSlowest),
-            "step 7 was the slowest, 2.62 s: rank 0 spent 1.07 s more than usual on neither "
-            "computing nor communication");
+            "step 7 was the slowest, 2.62 s: rank 0 spent 1.07 s more than usual outside "
+            "computing and communication");
+}
+
+TEST(VerdictTest, AWaitForACoreIsTheReasonAlsoWhileNothingIsInFlight) {
+  Evidence evidence = healthy();
+  evidence.steps[6].times.stepMs = 140;
+  evidence.steps[6].otherMs = 40;
+  evidence.steps[6].times.offCoreMs = 35;
+  EXPECT_EQ(textOn(evidence, Topic::kSlowest),
+            "step 7 was the slowest, 140 ms: rank 0 had no core for 35.0 ms more than usual");
+}
+
+TEST(VerdictTest, AStepInWhichARankFailedIsNotTheSlowest) {
+  Evidence evidence = healthy();
+  evidence.steps[6].times.stepMs = 140;
+  evidence.steps[19].times.stepMs = 900;  // rank 0, its last
+  EXPECT_TRUE(textOn(evidence, Topic::kSlowest).starts_with("step 20"));
+  evidence.ranks.resize(1);
+  for (const char* state : {"failed", "killed", "lost"}) {
+    evidence.ranks.front().state = state;
+    EXPECT_TRUE(textOn(evidence, Topic::kSlowest).starts_with("step 7")) << state;
+  }
 }
 
 TEST(VerdictTest, NamesTheRankThatTheSlowestStepWaitedFor) {

@@ -92,6 +92,33 @@ TEST_F(TableColumns, AColumnKeepsTheWidthThatTheUserGaveIt) {
   EXPECT_EQ(table_.columnWidth(0), 220);
 }
 
+// The picture of a column's title, or of the place where it would be.
+TEST_F(TableColumns, ATitleThatNoLongerFitsIsLeftAwayAndNotCutOff) {
+  const auto inked = [this](int column) {
+    QHeaderView& header = *table_.horizontalHeader();
+    const QImage picture = header
+                               .grab({header.sectionViewportPosition(column) + 2, 2,
+                                      header.sectionSize(column) - 4, header.height() - 4})
+                               .toImage();
+    for (int y = 0; y < picture.height(); ++y) {
+      for (int x = 0; x < picture.width(); ++x) {
+        if (picture.pixel(x, y) != picture.pixel(0, y)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  };
+  table_.keepInSight(1, {{0, 16}});
+  EXPECT_TRUE(inked(0));
+  table_.resize(150, 200);
+  ASSERT_LT(table_.columnWidth(0), 30);
+  EXPECT_FALSE(inked(0));
+  EXPECT_TRUE(inked(1)) << "a column that does not give way keeps its title";
+  EXPECT_EQ(table_.model()->headerData(0, Qt::Horizontal).toString(), "Number")
+      << "for the clipboard";
+}
+
 TEST_F(TableColumns, AnotherColumnThatGetsWiderIsGivenWayTo) {
   table_.setColumnWidth(1, 250);
   EXPECT_EQ(table_.columnWidth(0) + table_.columnWidth(1), room());

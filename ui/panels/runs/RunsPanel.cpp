@@ -48,7 +48,7 @@ constexpr int kSettleMs = 100;  // a new file is created, then filled
 RunsPanel::RunsPanel(const QString& folder, QWidget* parent)
     : QWidget(parent),
       folder_(folder),
-      line_(filterLine("runsFilter", tr("Filter: mlp backend:gloo world>2"), tr("Filter runs"))),
+      line_(filterLine("runsFilter", tr("Filter: mlp world>2"), tr("Filter runs"))),
       groups_(named(new QComboBox, "runsGroupBy", tr("What runs are grouped by"),
                     tr("Runs that have this in common stand together; a click on its column sorts "
                        "them by it"))),

@@ -22,7 +22,7 @@ namespace {
 
 using experiment::FieldType;
 
-constexpr int kLabelCharacters = 17;
+constexpr int kLabelCharacters = 16;
 constexpr int kUnitCharacters = 10;
 
 QString text(const std::string& utf8) {
@@ -99,7 +99,7 @@ FieldEditor::FieldEditor(experiment::Field field, QWidget* parent)
 
   const QString range = rangeText(field_);
   const QString explained = (text(field_.help) + ' ' + range).trimmed();
-  help_ = muted(explained);
+  help_ = muted(explained, "help");
   help_->setFont(small);
   mistake_ = wrapped({}, "mistake");
   mistake_->hide();
@@ -114,17 +114,18 @@ FieldEditor::FieldEditor(experiment::Field field, QWidget* parent)
                     : combo_ != nullptr ? static_cast<QWidget*>(combo_)
                                         : line_;
   layout->addWidget(name, 0, 0, Qt::AlignVCenter);
-  layout->addWidget(editor, 0, 1);
+  layout->addWidget(editor, 0, 1, 1, field_.unit.empty() ? 2 : 1);
   layout->addWidget(unit_, 0, 2);
-  marks_ = new QWidget;  // as high whichever of the two is shown
+  marks_ = new QWidget;  // as large whichever of the two is shown
   auto* marks = new QGridLayout(marks_);
   marks->setContentsMargins(0, 0, 0, 0);
-  marks->addWidget(defaultMark_, 0, 0, Qt::AlignLeft | Qt::AlignTop);
-  marks->addWidget(reset_, 0, 0, Qt::AlignLeft | Qt::AlignTop);
-  marks_->setFixedHeight(std::max(reset_->sizeHint().height(), defaultMark_->sizeHint().height()));
-  layout->addWidget(marks_, 1, 0, Qt::AlignTop);
-  layout->addWidget(help_, 1, 1, 1, 2);
-  layout->addWidget(mistake_, 2, 1, 1, 2);
+  marks->addWidget(defaultMark_, 0, 0, Qt::AlignRight | Qt::AlignTop);
+  marks->addWidget(reset_, 0, 0, Qt::AlignRight | Qt::AlignTop);
+  marks_->setFixedSize(reset_->sizeHint().expandedTo(defaultMark_->sizeHint()));
+  // Under the name, too: under the editor alone it would be a column of a word or two.
+  layout->addWidget(help_, 1, 0, 1, 2);
+  layout->addWidget(marks_, 1, 2, Qt::AlignRight | Qt::AlignTop);
+  layout->addWidget(mistake_, 2, 0, 1, 3);
 
   QString tip = QStringLiteral("<b>%1</b><br>%2")
                     .arg(text(field_.key).toHtmlEscaped(), text(field_.help).toHtmlEscaped());
@@ -162,7 +163,7 @@ void FieldEditor::makeEditor() {
     return;
   }
   line_ = new QLineEdit;
-  line_->setMinimumWidth(fontMetrics().averageCharWidth() * 8);
+  line_->setMinimumWidth(fontMetrics().averageCharWidth() * 7);
   connect(line_, &QLineEdit::textEdited, this, &FieldEditor::typed);
   if (field_.type == FieldType::kPath) {
     auto* choose = line_->addAction(style()->standardIcon(QStyle::SP_DirOpenIcon),
@@ -311,6 +312,9 @@ void FieldEditor::setBrief() {
   help_->hide();
   marks_->hide();
   // One below the other, all editors are as wide, whatever the unit.
+  auto* grid = static_cast<QGridLayout*>(layout());
+  grid->removeWidget(focusProxy());
+  grid->addWidget(focusProxy(), 0, 1);
   unit_->setFixedWidth(fontMetrics().averageCharWidth() * kUnitCharacters);
 }
 

@@ -41,7 +41,7 @@ SetupPanel::SetupPanel(SetupPaths paths, QWidget* parent)
     : QWidget(parent),
       paths_(std::move(paths)),
       catalog_(paths_.hookscan),
-      describer_(paths_.rank) {
+      describer_(paths_.rank, this) {
   setAcceptDrops(true);
   draft_.setShipped(paths_.shipped);
   QWidget* top = makeTop();
@@ -53,8 +53,7 @@ SetupPanel::SetupPanel(SetupPaths paths, QWidget* parent)
       run();
     }
   });
-  connect(&describer_, &ModelDescriber::changed, this,
-          [this] { preview_->show(draft_.parsed().experiment); });
+  connect(&describer_, &ModelDescriber::changed, this, &SetupPanel::showBuckets);
   refresh();
 }
 
@@ -353,12 +352,19 @@ void SetupPanel::filter() {
 
 void SetupPanel::ask() {
   catalog_.ask(draft_);
-  if (!draft_.parsed().mistakes.empty()) {
-    preview_->showReason(tr("The buckets can be told once the mistakes are mended."));
-    return;
+  if (draft_.parsed().mistakes.empty()) {
+    describer_.ask(draft_.parsed().experiment);
   }
-  describer_.ask(draft_.parsed().experiment);
-  preview_->show(draft_.parsed().experiment);
+  showBuckets();
+}
+
+// An answer may come when what was asked about has been changed into a mistake.
+void SetupPanel::showBuckets() {
+  if (draft_.parsed().mistakes.empty()) {
+    preview_->show(draft_.parsed().experiment);
+  } else {
+    preview_->showReason(tr("The buckets can be told once the mistakes are mended."));
+  }
 }
 
 /// Mistakes that no field can show: unknown keys, what is no TOML.

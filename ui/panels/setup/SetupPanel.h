@@ -105,6 +105,7 @@ class SetupPanel : public QWidget {
   void refreshOthers();
   void refreshActions();
   void ask();
+  void showBuckets();
   void filter();
   void queueFiles(const QStringList& files);
   bool saveTo(const QString& path);

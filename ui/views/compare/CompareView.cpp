@@ -186,9 +186,13 @@ void CompareView::showResult() {
   const QString fewRuns = fewRunsNote(comparison, other_);
   fewRuns_->setText(fewRuns);
   fewRuns_->setVisible(!fewRuns.isEmpty());
-  counts_->setWords(tr("Means over ranks and iterations. A: %1. %2: %3.")
-                        .arg(QString::fromStdString(comparison.runs[0].counts), letterOf(other_),
-                             QString::fromStdString(comparison.runs[other_].counts)));
+  const QString ofA = QString::fromStdString(comparison.runs[0].counts);
+  const QString ofOther = QString::fromStdString(comparison.runs[other_].counts);
+  counts_->setWords(
+      ofA == ofOther
+          ? tr("Means over ranks and iterations. A and %1: %2 each.").arg(letterOf(other_), ofA)
+          : tr("Means over ranks and iterations. A: %1. %2: %3.")
+                .arg(ofA, letterOf(other_), ofOther));
   summary_->setText(QString::fromStdString(comparison.why[other_ - 1].summary));
   // Names give way to what is said of them.
   const int leastName = fontMetrics().averageCharWidth() * kLeastNameInLetters;
@@ -261,7 +265,7 @@ CompareView::CompareView(QWidget* parent)
       header_(new QWidget),
       same_(muted(tr("The experiments are the same."))),
       fewRuns_(wrapped({}, "compareFewRuns")),
-      counts_(new ElidedLabel),
+      counts_(named(new ElidedLabel, "compareCounts")),
       summary_(wrapped()),
       keysTable_(new TableView(tr("Keys that differ"))),
       metricsTable_(new TableView(tr("Figures of both runs"))),

@@ -9,6 +9,7 @@
 #include "ui/model/Format.h"
 #include "ui/model/StepSelection.h"
 #include "ui/panels/OwnKeys.h"
+#include "ui/panels/Spacing.h"
 #include "ui/table/TableText.h"
 #include "ui/table/TableView.h"
 #include "ui/table/WholeRows.h"
@@ -83,8 +84,9 @@ QLayout* BucketTab::makeBar() {
     selected_.reset();  // it was a row among others
     choiceChanged();
   });
-  QHBoxLayout* bar = inRow({labelOf(figure_, tr("Colour by")), figure_, scope_, rows_, Part::rest(),
-                            timeline_, toFile_});
+  QHBoxLayout* bar = inRow(
+      {labelOf(figure_, tr("Colour by")), figure_, scope_, rows_, Part::rest(), timeline_, toFile_},
+      kSpace);
   bar->setContentsMargins(8, 4, 8, 4);
   return bar;
 }

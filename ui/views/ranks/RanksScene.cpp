@@ -25,7 +25,7 @@ constexpr double kAxis = 22;
 // What can be seen of a cell, and what it costs to draw: a screen of them is drawn in some ms.
 constexpr double kLeastHeight = 2;
 constexpr double kLeastWidth = 3;
-constexpr double kMostHeight = 26;
+constexpr double kMostHeight = 56;
 constexpr double kMostWidth = 40;
 constexpr double kLabelled = 13;
 constexpr int kShades = 32;

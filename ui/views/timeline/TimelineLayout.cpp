@@ -33,26 +33,30 @@ bool isFirstRead(LaneRole role, int row) {
                                             : role == LaneRole::kHook && row == 0;
 }
 
+bool isNarrow(Density density) {
+  return density >= Density::kSnug;
+}
+
 double rowHeight(LaneRole role, int row, Density density) {
   constexpr double kDenseRow = 9;
+  constexpr double kTightRow = 6;
   constexpr double kThinRow = 5;
   constexpr double kMarks = 8;  // below it a bucket's mark is no triangle
   const double usual = usualHeight(role, row);
-  if (density == Density::kUsual || density == Density::kStrips) {
+  if (!isNarrow(density)) {
     return usual;
+  }
+  if (density == Density::kSnug) {
+    return std::min(usual, kWordsFrom);
   }
   const bool thin = density == Density::kThin;
   if (isFirstRead(role, row)) {
     return thin && role != LaneRole::kPhases ? kMarks : kWordsFrom;
   }
   if (role == LaneRole::kGradients && row == 1) {
-    return thin ? kMarks : usual;
+    return density == Density::kDense ? usual : kMarks;
   }
-  return std::min(usual, thin ? kThinRow : kDenseRow);
-}
-
-bool isNarrow(Density density) {
-  return density == Density::kDense || density == Density::kThin;
+  return std::min(usual, thin ? kThinRow : density == Density::kTight ? kTightRow : kDenseRow);
 }
 
 double rowGap(Density density) {

@@ -25,16 +25,18 @@ inline constexpr double kWorldRow = 20;
 inline constexpr double kCounterRow = 34;
 inline constexpr double kCounterStrip = 15;  ///< the same where room is short
 inline constexpr double kWordsFrom = 14;     ///< height of a bar that has words in it
-inline constexpr double kLinesRoom = 336;  ///< for the ranks of a run of many, a line each
+inline constexpr double kLinesRoom = 336;    ///< for the ranks of a run of many, a line each
 inline constexpr double kLeastLinesRoom = 120;
-inline constexpr double kOutside = 4;      ///< beyond the axis: a bar's edge there is not seen
+inline constexpr double kOutside = 4;  ///< beyond the axis: a bar's edge there is not seen
 }  // namespace timeline_metrics
 
 /// How much room rows take, from the most to the least.
 enum class Density : std::uint8_t {
   kUsual,
   kStrips,  ///< counters are low strips
+  kSnug,    ///< rows with words are no higher than these
   kDense,   ///< of each lane one row is high enough for words
+  kTight,   ///< the same, and the others are lower
   kThin,    ///< iterations and phases alone are
 };
 
@@ -105,7 +107,7 @@ class TimelineLayout {
     bool listed = false;           ///< lanes of all that are shown, however many they are
     double linesRoom = timeline_metrics::kLinesRoom;
     bool startUp = true;  ///< false: no room for groups that met only before the first iteration
-    std::size_t forecastRows = 0;  ///< of an iteration that is forecast; 0: none is
+    std::size_t forecastRows = 0;            ///< of an iteration that is forecast; 0: none is
     std::vector<std::string> counters = {};  ///< plotted under each rank that is not collapsed
     Density density = Density::kUsual;
   };

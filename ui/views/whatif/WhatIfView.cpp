@@ -54,7 +54,7 @@ WhatIfView::WhatIfView(const QString& history, QWidget* parent)
       ranks_(words("whatIfRankWords")),
       scaling_(words("whatIfScaling")),
       past_(words("whatIfPast")),
-      cannot_(named(new EmptyState({}, {}), "whatIfCannot")),
+      cannot_(named(new EmptyState({}, tr("Run again with…")), "whatIfCannot")),
       tabs_(named(new QTabWidget, "whatIfTabs")),
       buckets_(named(new TableView(tr("Buckets of the forecast")), "whatIfBuckets")),
       byRanks_(named(new TableView(tr("Forecasts by number of ranks")), "whatIfByRanks")),
@@ -88,6 +88,7 @@ WhatIfView::WhatIfView(const QString& history, QWidget* parent)
            tr("Run the 2-rank demo"), Offer::kDemo, {page});
   connect(controls_, &WhatIfControls::changed, this, &WhatIfView::chosen);
   connect(controls_, &WhatIfControls::runRequested, this, &WhatIfView::run);
+  connect(cannot_, &EmptyState::activated, this, &WhatIfView::runAgainRequested);
   connect(toFile, &QToolButton::clicked, this, &WhatIfView::exportShown);
   connect(&history_, &ForecastHistory::changed, this, &WhatIfView::showHistory);
   connect(&history_, &ForecastHistory::failed, this, &WhatIfView::failed);
@@ -281,6 +282,7 @@ void WhatIfView::showWhetherItCan() {
       all << beside_->text();
     }
     cannot_->setSentence(all.join(QLatin1Char(' ')));
+    cannot_->setOffered(!model_->isLive() && run_->refused.isEmpty());
   }
   const bool anyPast = !history_.forecasts().empty();
   tabs_->setVisible(!cannot || anyPast);

@@ -49,6 +49,8 @@ class WhatIfView : public RunView {
   /// What is chosen is to be run: this experiment, of which this is forecast.
   void runRequested(const lockstep::experiment::Experiment& experiment,
                     const lockstep::ui::PastForecast& forecast);
+  /// This run can tell nothing: another one is wanted, with settings of the user's.
+  void runAgainRequested();
   /// A history that cannot be written; a sentence.
   void failed(const QString& sentence);
 

@@ -122,6 +122,10 @@ TEST_F(RunsPanelTest, InTheNarrowestPanelStateFigureAndCourseAreSeen) {
     EXPECT_LE(cell.right(), view->viewport()->width()) << column;
   }
   EXPECT_FALSE(wordFits()) << "the mark stands alone";
+  const auto* filter = panel_->findChild<QLineEdit*>("runsFilter");
+  EXPECT_LT(filter->fontMetrics().horizontalAdvance(filter->placeholderText()),
+            filter->width() - 12)
+      << "what one may type is read whole";
   const QModelIndex state = view->model()->index(0, RunsTable::kState);
   EXPECT_EQ(state.data().toString(), "finished") << "for a screen reader and the clipboard";
   EXPECT_TRUE(state.data(Qt::ToolTipRole).toString().startsWith("finished\n"));

@@ -1,6 +1,7 @@
 #include "ui/panels/setup/SetupPanel.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <QApplication>
 #include <QCheckBox>
@@ -15,6 +16,7 @@
 #include <QScrollArea>
 #include <QTimer>
 #include <QToolButton>
+#include <fstream>
 
 #include "engine/plugin/HookInfo.h"
 #include "plugins/abi/include/lockstep/comm_hook.h"
@@ -22,6 +24,7 @@
 #include "tests/ui/shell/Screen.h"
 #include "ui/panels/setup/FieldEditor.h"
 #include "ui/panels/setup/FieldGroup.h"
+#include "ui/panels/setup/ModelDescriber.h"
 
 namespace lockstep::ui {
 namespace {
@@ -186,6 +189,39 @@ TEST_F(SetupPanelTest, AWrongValueIsToldUnderItsFieldAndRunSaysWhyItIsDisabled) 
   EXPECT_TRUE(field("ddp.bucket_cap_mb")->mistake().isEmpty());
   EXPECT_TRUE(runButton()->isEnabled());
   EXPECT_EQ(panel_->draft().text().value("ddp.bucket_cap_mb"), "3");
+}
+
+TEST_F(SetupPanelTest, InTheNarrowestFormWhatAKeyMeansHasMostOfTheWidth) {
+  panel_->resize(300, 760);
+  openFile();
+  for (const char* key : {"data.batch_size", "model.layers"}) {
+    panel_->showKey(key);
+    const FieldEditor* editor = field(key);
+    const auto* help = editor->findChild<QLabel*>("help");
+    EXPECT_TRUE(waitUntil([&] { return help->width() > editor->width() * 0.7; })) << key;
+    EXPECT_FALSE(help->geometry().intersects(editor->focusProxy()->geometry())) << key;
+  }
+}
+
+TEST_F(SetupPanelTest, AModelThatIsKnownLateTellsNoBucketsOfAFileWithAMistake) {
+  const std::string told = folder_ / "told";
+  ASSERT_EQ(mkfifo(told.c_str(), S_IRUSR | S_IWUSR), 0);
+  std::fstream tell(told);  // for both: neither it nor the script waits to open it
+  script("lockstep-rank", "read line < " + told + R"(
+echo '{"parameters":[{"name":"w","shape":[64],"dtype":"float32","bytes":256}]}')");
+  openFile();
+  type("ddp.bucket_cap_mb", "-3");
+  const auto* summary = find<QLabel>("bucketSummary");
+  const QString mistakes = "The buckets can be told once the mistakes are mended.";
+  EXPECT_EQ(summary->text(), mistakes);
+  bool known = false;
+  QObject::connect(find<ModelDescriber>({}), &ModelDescriber::changed, panel_.get(),
+                   [&known] { known = true; });
+  tell << "now" << std::endl;
+  ASSERT_TRUE(waitUntil([&known] { return known; }));
+  EXPECT_EQ(summary->text(), mistakes);
+  type("ddp.bucket_cap_mb", "3");
+  EXPECT_TRUE(summary->text().startsWith("1 bucket")) << summary->text().toStdString();
 }
 
 TEST_F(SetupPanelTest, RunsTheFileAsItIsOrADraftOfItsOwnThatIsTheSameExperiment) {

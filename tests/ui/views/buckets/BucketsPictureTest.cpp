@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <QRegularExpression>
 #include <algorithm>
 
 #include "tests/ui/model/DemoRun.h"
@@ -38,6 +39,21 @@ TEST(BucketsPicture, SaysWhatTheBarsMeanAlsoWhereItIsNarrow) {
     for (const char* bar : {"fills", "stalled", "queued", "waiting", "transfer", "exposed", "copy out"}) {
       EXPECT_TRUE(holds(picture, bar)) << bar << " at " << width;
     }
+  }
+}
+
+TEST(BucketsPicture, SaysTheUnitOfItsTimesAtAnyWidth) {
+  RunModel model;
+  model.applyUpdate(test::demoRun());
+  const QRegularExpression withUnit(QStringLiteral("^[0-9.]+ ms$"));
+  for (const int width : {760, 900, 1000, 1400, 2000}) {
+    const Picture picture = bucketsPicture(model, {width, 700}, Theme::kLight);
+    const bool inTheTitle =
+        holds(picture, ": ms since its start") || holds(picture, QStringLiteral(", ms"));
+    EXPECT_NE(inTheTitle, std::ranges::any_of(picture.list.texts(), [&](const QString& text) {
+                return withUnit.match(text).hasMatch();
+              }))
+        << width;
   }
 }
 

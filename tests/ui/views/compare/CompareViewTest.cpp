@@ -19,6 +19,7 @@
 
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/views/compare/AnalysedDemo.h"
+#include "ui/panels/ElidedLabel.h"
 #include "ui/views/compare/DistributionPanel.h"
 #include "ui/views/compare/TwinTimelines.h"
 
@@ -154,6 +155,20 @@ TEST_F(CompareViewTest, RunsThatTrainTheSameSaySo) {
   ASSERT_TRUE(compared());
   EXPECT_TRUE(says("The experiments are the same."));
   EXPECT_FALSE(view_->keysTable()->isVisible());
+}
+
+TEST_F(CompareViewTest, WhatItsMeansAreOfIsReadWholeInAUsualWindow) {
+  open();
+  addSlower();
+  ASSERT_TRUE(compared());
+  view_->resize(1130, 780);
+  const auto* counts = view_->findChild<ElidedLabel*>("compareCounts");
+  EXPECT_TRUE(counts->text().startsWith("Means over ranks and iterations. A and B: "));
+  EXPECT_TRUE(QTest::qWaitFor([&] {
+    return counts->width() < 660 &&
+           counts->fontMetrics().horizontalAdvance(counts->text()) <= counts->width();
+  })) << counts->text().toStdString()
+      << " in " << counts->width();
 }
 
 TEST_F(CompareViewTest, AFileThatIsNoRunIsToldInOneSentence) {

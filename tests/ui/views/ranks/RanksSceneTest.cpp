@@ -74,6 +74,11 @@ TEST_F(RanksSceneTest, FindsTheCellOfEachRankWhereThereIsRoom) {
 }
 
 // 64 ranks in a few pixels: a pixel stands for many, and shows and finds the worst of them.
+TEST_F(RanksSceneTest, AFewRowsHaveTheRoomThatThereIs) {
+  const QRectF plot = scene({900, 700}, RankFigure::kStep, RankOrder::kAlike).plot();
+  EXPECT_GT(plot.height(), 200) << "a row for all that are alike, and one for each other";
+}
+
 TEST_F(RanksSceneTest, KeepsTheOutlierWhereAPixelStandsForManyRanks) {
   const RanksScene now = scene({400, 180}, RankFigure::kComputing);
   ASSERT_FALSE(now.plot().isEmpty());

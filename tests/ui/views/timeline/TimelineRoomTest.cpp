@@ -73,7 +73,8 @@ TEST_F(TimelineRoom, BecomesLessUntilAllRanksAreInSight) {
   Options options = usual;
   EXPECT_EQ(fittedLayout(model_, {}, options, 0).height(), heightOf(usual)) << "no limit";
   double height = heightOf(usual);
-  for (const Density density : {Density::kStrips, Density::kDense, Density::kThin}) {
+  for (const Density density :
+       {Density::kStrips, Density::kSnug, Density::kDense, Density::kTight, Density::kThin}) {
     options = usual;
     const TimelineLayout fitted = fittedLayout(model_, {}, options, height - 1);
     EXPECT_EQ(options.density, density);
@@ -84,6 +85,18 @@ TEST_F(TimelineRoom, BecomesLessUntilAllRanksAreInSight) {
   options = usual;
   EXPECT_GT(fittedLayout(model_, {}, options, height - 1).height(), height);
   EXPECT_EQ(options.density, Density::kStrips);
+}
+
+// No step from one density to the next leaves much of the screen empty.
+TEST_F(TimelineRoom, IsLeftEmptyByLessThanAFifth) {
+  Options options{.counters = {"resident_bytes"}, .density = Density::kStrips};
+  double height = heightOf(options);
+  for (const Density density : {Density::kSnug, Density::kDense, Density::kTight, Density::kThin}) {
+    options.density = density;
+    const double denser = heightOf(options);
+    EXPECT_GT(denser, height * 4 / 5) << "density " << static_cast<int>(density);
+    height = denser;
+  }
 }
 
 TEST_F(TimelineRoom, IsNotTakenFromRowsWhoseHeightSomebodyChose) {

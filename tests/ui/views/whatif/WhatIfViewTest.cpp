@@ -235,6 +235,11 @@ TEST_F(WhatIfViewTest, ARunThatCannotTellSaysSoOverTheWholeViewAndWhatToDo) {
   EXPECT_TRUE(test::says(*cannot,
                          "Run it again, for more iterations and with nothing else on the machine, "
                          "and ask that run what if."));
+  const QSignalSpy again(&view_, &WhatIfView::runAgainRequested);
+  auto* button = cannot->findChild<QPushButton*>();
+  ASSERT_TRUE(button->isVisible());
+  button->click();
+  EXPECT_EQ(again.size(), 1);
   EXPECT_FALSE(controls().isVisible());
   EXPECT_FALSE(view_.canvas()->isVisible());
   EXPECT_FALSE(tabs->isVisible());
@@ -257,6 +262,7 @@ TEST_F(WhatIfViewTest, OfALiveRunItIsAskedAgain) {
   auto* cannot = view_.findChild<QWidget*>("whatIfCannot");
   ASSERT_TRUE(wait([&] { return cannot->isVisible(); }));
   EXPECT_TRUE(test::says(*cannot, "It is asked again as the run goes on."));
+  EXPECT_FALSE(cannot->findChild<QPushButton*>()->isVisible());
 }
 
 TEST_F(WhatIfViewTest, WithoutProgramsTheReasonStandsAtTheButton) {

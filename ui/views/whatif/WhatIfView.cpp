@@ -67,6 +67,7 @@ WhatIfView::WhatIfView(const QString& history, QWidget* parent)
   setHeading(QStringLiteral("forecast"));
   setFocusProxy(page);
   tabs_->setDocumentMode(true);
+  byRanks_->fitOtherColumns();
   tabs_->addTab(buckets_, tr("Buckets"));
   tabs_->addTab(byRanks_, tr("Ranks"));
   tabs_->addTab(pastForecasts_, tr("Forecasts that were run"));
@@ -328,6 +329,7 @@ void WhatIfView::showHistory() {
       model_ == nullptr ? nullptr : history_.of(QString::fromStdString(model_->path().string()));
   say(beside_, own == nullptr ? QString() : besideWords(*own));
   pastForecasts_->setRows(historyRows(history_.forecasts()));
+  pastForecasts_->fitColumns();
   showWhetherItCan();
 }
 

@@ -178,7 +178,15 @@ TEST_F(WhatIfViewTest, WhatRunsIsAskedForWithItsForecastAndEndsBesideIt) {
   EXPECT_TRUE(said("whatIfPast").startsWith("Forecasts that were tried: 1. The step was "))
       << said("whatIfPast").toStdString();
   auto* past = view_.findChild<TableView*>("whatIfPastForecasts");
-  EXPECT_EQ(past->model()->rowCount(), 1);
+  ASSERT_EQ(past->model()->rowCount(), 1);
+  const QAbstractItemModel& rows = *past->model();
+  for (int column = 0; column < rows.columnCount(); ++column) {
+    for (const QString& text : {rows.headerData(column, Qt::Horizontal).toString(),
+                                rows.index(0, column).data().toString()}) {
+      EXPECT_GT(past->columnWidth(column), past->fontMetrics().horizontalAdvance(text))
+          << "cuts off " << text.toStdString();
+    }
+  }
 }
 
 TEST_F(WhatIfViewTest, MoreRanksArePlottedAndSayThatTheyAreExtrapolated) {

@@ -149,18 +149,23 @@ def observer(check):
                                BUILD / "bin", "--world", world, case], 120, tells=True)
 
 
+def measure(check, name, least_s, measured, *arguments):
+    """A measurement that is left out where less time is left, and whose contestants may fail."""
+    if check.left() < least_s:
+        check.leave_out(name)
+        return
+    try:
+        measured(check, name, *arguments)
+    except SystemExit as error:
+        check.add(name, False, 0, why=str(error))
+
+
 def observer_steps(check):
     """What the observer takes of a step of such a job: of one whose GPU waits for Python, and of one
     whose GPU is never idle."""
     for ranks, batch, most in ((1, 512, 1.02), (2, 128, 1.02), (1, 128, None)):
         name = f"step of resnet18, batch {batch}, {ranks} ranks, observed"
-        if check.left() < 45:
-            check.leave_out(name)
-            continue
-        try:
-            observed_step(check, name, ranks, batch, most)
-        except SystemExit as error:
-            check.add(name, False, 0, why=str(error))
+        measure(check, name, 45, observed_step, ranks, batch, most)
 
 
 def observed_step(check, name, ranks, batch, most, starts=3, rounds=6, steps=8):
@@ -269,17 +274,11 @@ def bench(check):
     for ranks, model, batch in ((1, "mlp", 256), (2, "mlp", 256), (1, "resnet18", 128),
                                 (2, "resnet18", 128)):
         name = f"step of {model}, batch {batch}, {ranks} ranks"
-        if check.left() < 30:
-            check.leave_out(name)
-            continue
-        try:
-            figures(check, name, ranks, model, batch)
-        except SystemExit as error:
-            check.add(name, False, 0, why=str(error))
+        measure(check, name, 30, figures, ranks, model, batch)
 
 
-PARTS = {part.__name__: part for part in (suite, observer, runs, conformance,
-                                             observer_steps, bench)}
+PARTS = {part.__name__: part
+         for part in (suite, observer, runs, conformance, observer_steps, bench)}
 
 
 def main():

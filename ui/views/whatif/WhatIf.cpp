@@ -1,5 +1,7 @@
 #include "ui/views/whatif/WhatIf.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -223,8 +225,10 @@ QString assumptions(const WhatIf& told) {
           "how far to trust the third.")
           .arg(told.steps)
           .arg(told.ofCap ? said("cap") : said("change"),
-               QString::fromStdString(cost::costText(told.fit) +
-                                      (told.otherLine ? " " + cost::lineText(told.line) : "")));
+               QString::fromStdString(told.otherLine
+                                          ? fmt::format("{} {}", cost::costText(told.fit),
+                                                        cost::lineText(told.line))
+                                          : cost::costText(told.fit)));
   for (const QString& more : {told.ofHook, told.ofCores}) {
     text += more.isEmpty() ? more : QLatin1Char(' ') + more;
   }

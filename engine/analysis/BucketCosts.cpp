@@ -1,6 +1,7 @@
 #include "engine/analysis/BucketCosts.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "engine/analysis/Lateness.h"
@@ -76,10 +77,23 @@ std::optional<BucketCost> BucketCosts::most() const {
     const std::uint32_t steps = steps_.at(place.first);
     const double ms = sum.ms / steps;
     if (ms > (most ? most->ms : 0)) {
-      const auto largest = std::ranges::max_element(
-          sum.causes, {}, [](const auto& cause) { return cause.second.ms; });
-      const Part& part = largest->second;
-      most = {place.first, place.second, ms, part.worst, part.ms / sum.ms, part.struck, steps};
+      std::vector<const Part*> parts;
+      for (const auto& [cause, part] : sum.causes) {
+        parts.push_back(&part);
+      }
+      std::ranges::stable_sort(parts, std::ranges::greater(), &Part::ms);
+      const Part& part = *parts.front();
+      most = {.rank = place.first,
+              .bucket = place.second,
+              .ms = ms,
+              .worst = part.worst,
+              .share = part.ms / sum.ms,
+              .struck = part.struck,
+              .steps = steps};
+      if (parts.size() > 1) {
+        most->next = parts[1]->worst;
+        most->nextShare = parts[1]->ms / sum.ms;
+      }
     }
   }
   return most;

@@ -21,7 +21,8 @@ namespace lockstep::analysis {
 // Whoever names the bucket that costs most, names BucketCosts::most(), and why as
 // BucketCost::explained says: the verdict (diagnosis/Verdict.h), and the headline over rank by
 // bucket (diagnosis/CostliestBucket.h). A reason is that cause of Note [Tail] which has at least
-// half of the cost; of late ranks each is a cause of its own.
+// half of the cost; where none has, the two largest are named with their shares. Of late ranks each
+// is a cause of its own.
 
 /// Of a cost, what a cause must have to be named as the reason.
 inline constexpr double kMostOfCost = 0.5;
@@ -33,7 +34,10 @@ struct BucketCost {
   double ms = 0;  ///< a step, the mean over all measured steps of the rank
   /// The part that has most of one cause, where it was largest.
   TailItem worst;
-  double share = 0;          ///< of the cost, that cause's, 0..1
+  double share = 0;  ///< of the cost, that cause's, 0..1
+  /// Likewise of the cause that has the most after it; no share: it is the only one.
+  TailItem next = {};
+  double nextShare = 0;
   std::uint32_t struck = 0;  ///< steps in which that cause had kLateMs or more of it
   std::uint32_t steps = 0;   ///< all measured ones of the rank
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "engine/base/NumberText.h"
@@ -19,6 +20,9 @@ using analysis::BucketSample;
 using analysis::RunAnalysis;
 using analysis::TailCause;
 
+// Of a cost, what one of several reasons must have to be worth a word.
+constexpr double kWorthAReason = 0.1;
+
 /// What it cost in each step that counts (BucketCosts::counts).
 std::vector<double> costsOf(const BucketCell& cell) {
   std::vector<double> costs;
@@ -33,6 +37,32 @@ std::vector<double> costsOf(const BucketCell& cell) {
 std::optional<double> stepMsOf(const RunAnalysis& run, int rank) {
   const auto of = std::ranges::find(run.ranks, rank, &analysis::RankAnalysis::rank);
   return of == run.ranks.end() ? std::nullopt : of->stepMs;
+}
+
+/// What a cause is, as a clause; empty: it is unknown.
+std::string clauseOf(const analysis::TailItem& item) {
+  switch (item.cause) {
+    case TailCause::kLateBucket:
+      return "it is ready late";
+    case TailCause::kInOrderStall:
+      return fmt::format("bucket {} ahead of it is not ready", item.ahead);
+    case TailCause::kMuchTransfer:
+      return "more is sent than the backward can hide";
+    case TailCause::kSlowLink:
+      return "the link is slow";
+    case TailCause::kLateRank:
+      return fmt::format("rank {} is late", item.peer);
+    case TailCause::kUnevenRanks:
+      return item.judged && item.peer != analysis::kUnclearRank ? "ranks take turns being last"
+                                                                : "it waits for other ranks";
+    case TailCause::kNoCore:
+      return "a thread has no core";
+    case TailCause::kOutsideBuckets:
+    case TailCause::kCopies:
+    case TailCause::kUnknown:
+      break;
+  }
+  return "";
 }
 
 }  // namespace
@@ -69,33 +99,20 @@ BucketVerdict bucketVerdict(const BucketDelays& delays, const RunAnalysis& run) 
 }
 
 std::string reasonText(const analysis::BucketCost& cost) {
-  const analysis::TailItem& item = cost.worst;
-  if (!cost.explained()) {
-    return "";
+  const std::string most = clauseOf(cost.worst);
+  if (cost.explained()) {
+    return most.empty() ? "" : ", because " + most;
   }
-  switch (item.cause) {
-    case TailCause::kLateBucket:
-      return ", because it is ready late";
-    case TailCause::kInOrderStall:
-      return fmt::format(", because bucket {} ahead of it is not ready", item.ahead);
-    case TailCause::kMuchTransfer:
-      return ", because more is sent than the backward can hide";
-    case TailCause::kSlowLink:
-      return ", because the link is slow";
-    case TailCause::kLateRank:
-      return fmt::format(", because rank {} is late", item.peer);
-    case TailCause::kUnevenRanks:
-      return item.judged && item.peer != analysis::kUnclearRank
-                 ? ", because ranks take turns being last"
-                 : ", because it waits for other ranks";
-    case TailCause::kNoCore:
-      return ", because a thread has no core";
-    case TailCause::kOutsideBuckets:
-    case TailCause::kCopies:
-    case TailCause::kUnknown:
-      break;
+  std::string reasons;
+  for (const auto& [item, share] :
+       {std::pair(&cost.worst, cost.share), std::pair(&cost.next, cost.nextShare)}) {
+    const std::string clause = clauseOf(*item);
+    if (share >= kWorthAReason && !clause.empty()) {
+      reasons += fmt::format("{}{} ({})", reasons.empty() ? "" : ", ", clause,
+                             base::percentText(100 * share, 0));
+    }
   }
-  return "";
+  return reasons.empty() ? "" : ", for several reasons: " + reasons;
 }
 
 std::string textOf(const BucketVerdict& verdict) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/analysis/Compare.h"
+#include "engine/analysis/LastRanks.h"
 #include "engine/base/NumberText.h"
 #include "engine/diagnosis/CostliestBucket.h"
 #include "engine/experiment/FieldText.h"
@@ -94,41 +95,6 @@ std::optional<Remark> onCost(const Evidence& evidence) {
   return remark;
 }
 
-/// Of the measured steps in which it is known who came last to the collective that was waited for
-/// longest: how many there are, and in how many it was this rank.
-struct LastIn {
-  std::size_t steps = 0;
-  std::size_t ofRank = 0;
-  std::optional<std::uint32_t> worst;  ///< the one in which that was waited for longest
-};
-
-LastIn lastIn(const Evidence& evidence, int rank) {
-  std::map<std::uint32_t, std::pair<std::uint64_t, int>> longest;  // by step: ticks and last rank
-  for (const auto& [group, collectives] : evidence.run.collectives.lists()) {
-    for (const analysis::CollectiveTimes& collective : collectives) {
-      if (collective.lastRank && collective.step >= evidence.run.warmUp.firstMeasured) {
-        auto& [ticks, last] = longest[collective.step];
-        if (collective.skewTicks >= ticks) {
-          ticks = collective.skewTicks;
-          last = *collective.lastRank;
-        }
-      }
-    }
-  }
-  LastIn count{longest.size(), 0, std::nullopt};
-  std::uint64_t most = 0;
-  for (const auto& [step, of] : longest) {
-    if (of.second == rank) {
-      count.ofRank += 1;
-      if (of.first >= most) {
-        most = of.first;
-        count.worst = step;
-      }
-    }
-  }
-  return count;
-}
-
 std::optional<Remark> onLateness(const Evidence& evidence) {
   const analysis::RunAnalysis& run = evidence.run;
   if (run.ranks.size() < 2 || evidence.measuredSteps == 0) {
@@ -140,13 +106,21 @@ std::optional<Remark> onLateness(const Evidence& evidence) {
                   "who is late cannot be told",
                   {}};
   }
+  const analysis::LastRanks all = analysis::lastRanks(run);
   if (!run.lateRank) {
-    return Remark{Topic::kLate, "no rank is late beyond chance", "no rank is late", {}};
+    Remark nobody{Topic::kLate, "no rank is late beyond chance", "no rank is late", {}};
+    if (const auto most = all.mostOften()) {
+      nobody.text +=
+          fmt::format("; rank {} was the last most often, in {} of {} steps", *most,
+                      base::countText(all.ranks.at(*most).steps), base::countText(all.steps));
+    }
+    return nobody;
   }
-  const LastIn last = lastIn(evidence, *run.lateRank);
+  const auto last = all.ranks.find(*run.lateRank);
   Remark remark{Topic::kLate, {}, {}, {}};
   remark.brief = fmt::format("rank {} is late in {} of {} steps", *run.lateRank,
-                             base::countText(last.ofRank), base::countText(last.steps));
+                             base::countText(last == all.ranks.end() ? 0 : last->second.steps),
+                             base::countText(all.steps));
   const auto others =
       std::ranges::count_if(run.lateness, [](const auto& rank) { return rank.late; }) - 1;
   remark.text = others > 0 ? fmt::format("{}, and {} late, too", remark.brief,
@@ -154,7 +128,9 @@ std::optional<Remark> onLateness(const Evidence& evidence) {
                                                      : fmt::format("{} more ranks are", others))
                            : remark.brief;
   remark.place.rank = run.lateRank;
-  remark.place.step = last.worst;
+  if (last != all.ranks.end()) {
+    remark.place.step = last->second.worst;
+  }
   return remark;
 }
 

@@ -65,9 +65,9 @@ std::string tailText(const Scaling& scaling, const std::vector<RanksForecast>& r
   return fmt::format(
       "From {} ranks on a step has more ranks than the recording has steps of ranks, {}: how late "
       "its last rank comes is extrapolated by a tail that was fitted to the {} latest of them "
-      "(generalised Pareto, scale {}, shape {:.2f}).",
+      "(generalised Pareto, scale {}, shape {}{:.2f}).",
       aboutRanks(beyond->ranks), sample, tail->excesses, base::durationText(tail->scale),
-      tail->shape);
+      tail->shape < 0 ? "\u2212" : "", std::abs(tail->shape));
 }
 
 }  // namespace lockstep::simulate

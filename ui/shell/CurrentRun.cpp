@@ -146,8 +146,10 @@ void CurrentRun::followNews() {
           [this, run] { emit repeatRequested(run->path()); });
   connect(ending, &RunEnding::problemsRequested, this,
           [this] { frame_.docks.bring(frame_.panels.problems); });
-  connect(ending, &RunEnding::compareRequested, this,
-          [this] { frame_.pages->showView(QStringLiteral("compare")); });
+  connect(ending, &RunEnding::compareRequested, this, [this] {
+    ending_->withdraw();  // the comparison has its room
+    frame_.pages->showView(QStringLiteral("compare"));
+  });
   connect(run, &RunSession::stateChanged, this, [this] {
     frame_.panels.runs->refresh();
     emit changed();

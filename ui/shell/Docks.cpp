@@ -104,6 +104,10 @@ void Docks::restore() {
     layout_ = kAnalyse;
   }
   arrange();
+  // Nothing is selected yet, and with the first selection it opens by itself.
+  if (settings_.inspectorOpens()) {
+    of(panels_.inspector)->hide();
+  }
   // All docks side by side may have needed more; now that those are closed which have no room, less
   // is enough.
   window_.layout()->activate();

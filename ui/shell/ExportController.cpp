@@ -316,13 +316,14 @@ base::Status ExportController::savePicture(const QString& path,
   std::vector<PicturedRun> runs{{session.model(), session.analyser()->latest()}};
   const CompareView& compare = *frame_.views.compare;
   if (frame_.stages->currentView() == &compare && compare.runs().count() > 0) {
-    const std::size_t other = compare.other() - 1;
-    runs.push_back({compare.runs().other(other), compare.runs().analysed(other)});
+    const ComparedRuns& compared = compare.runs();
+    runs = {{compared.model(0), compared.analysed(0)},
+            {compared.model(compare.other()), compared.analysed(compare.other())}};
   }
-  const auto picture = viewPicture(frame_.stages->current(), runs, QSize(frame_.stages->width(), 0),
-                                   appearance_.theme(), range.value_or(session.state()->range()),
-                                   session.state()->iteration(),
-                                   {.ranks = session.state()->shownRanks()});
+  const auto picture =
+      viewPicture(frame_.stages->current(), runs, QSize(frame_.stages->width(), 0),
+                  appearance_.theme(), range.value_or(session.state()->range()),
+                  session.state()->iteration(), {.ranks = session.state()->shownRanks()});
   return picture.ok() ? ui::savePicture(picture.value(), path) : base::Status(picture.error());
 }
 

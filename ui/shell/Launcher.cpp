@@ -113,8 +113,8 @@ void Launcher::startWith(const std::vector<diagnosis::Setting>& settings) {
 
 void Launcher::startExperiment(const experiment::Experiment& experiment,
                                std::function<void(const QString& run)> begun) {
-  const QString file = writeExperiment(experiment, drafts(),
-                                       [this](const QString& sentence) { refuse(sentence); });
+  const QString file =
+      writeExperiment(experiment, drafts(), [this](const QString& sentence) { refuse(sentence); });
   begun_[file] = std::move(begun);
   startBeside(file, run_.session() == nullptr ? QString() : run_.session()->path());
 }
@@ -195,8 +195,7 @@ void Launcher::appeared(const QString& run) {
     frame_.pages->endComingUp();
     run_.take(run);
     if (!comparedWith_.isEmpty()) {
-      frame_.views.compare->clearOthers();
-      frame_.views.compare->addRun(comparedWith_);
+      frame_.views.compare->setBaseline(comparedWith_);
       run_.offerComparison(comparedWith_);
     }
     if (frame_.pages->page() == Pages::Page::kComingUp) {  // not gone back to the start page

@@ -1,6 +1,8 @@
 #include "ui/shell/Links.h"
 
 #include <QDockWidget>
+#include <QGuiApplication>
+#include <QMainWindow>
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -199,6 +201,13 @@ void linkForecasts(Frame& frame, CurrentRun& run) {
 void linkSetup(Frame& frame) {
   SetupPanel* setup = frame.panels.setup;
   HookManagerPanel* hooks = frame.panels.hooks;
+  // Who comes by the tab looks for a key; who is brought there, as by a problem, has one already.
+  QObject::connect(&frame.window, &QMainWindow::tabifiedDockWidgetActivated, setup,
+                   [setup](const QDockWidget* dock) {
+                     if (dock == Docks::of(setup) && QGuiApplication::mouseButtons()) {
+                       setup->find();
+                     }
+                   });
   QObject::connect(&setup->draft(), &SetupDraft::changed, hooks,
                    [setup, hooks] { hooks->setExperiment(setup->draft().path()); });
   QObject::connect(

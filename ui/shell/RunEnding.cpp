@@ -49,6 +49,10 @@ RunEnding::RunEnding(RunSession& session, MessageBar& messages, ProblemsPanel& p
 }
 
 RunEnding::~RunEnding() {
+  withdraw();
+}
+
+void RunEnding::withdraw() {
   messages_.dismiss(kEndMessage);
 }
 

@@ -26,6 +26,8 @@ class RunEnding : public QObject {
 
   /// Offers to compare with a run of this name when it has ended well or was stopped.
   void offerComparison(const QString& with) { comparedWith_ = with; }
+  /// Takes back what it says.
+  void withdraw();
 
  signals:
   void compareRequested();

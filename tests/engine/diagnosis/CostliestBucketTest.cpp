@@ -100,7 +100,7 @@ TEST(CostliestBucketTest, GivesNoReasonOfATransferOfWhichNothingElseIsKnown) {
   }
 }
 
-TEST(CostliestBucketTest, GivesNoReasonWhereNoCauseIsHalfOfTheCost) {
+TEST(CostliestBucketTest, NamesTheTwoLargestReasonsWhereNoneIsHalfOfTheCost) {
   // Of 20 ms a step 8 are for rank 1, 6 for rank 2 and 6 unknown.
   std::vector<analysis::StepOverlap> steps(4);
   for (std::uint32_t step = 0; step < steps.size(); ++step) {
@@ -123,7 +123,8 @@ TEST(CostliestBucketTest, GivesNoReasonWhereNoCauseIsHalfOfTheCost) {
   EXPECT_EQ(most->ms, 20);
   EXPECT_EQ(most->worst.peer, 1);
   EXPECT_EQ(most->share, 0.4);
-  EXPECT_EQ(reasonText(*most), "");
+  EXPECT_EQ(reasonText(*most),
+            ", for several reasons: rank 1 is late (40 %), rank 2 is late (30 %)");
 }
 
 TEST(CostliestBucketTest, NamesNoBucketWithinChance) {

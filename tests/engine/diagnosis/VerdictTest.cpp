@@ -147,6 +147,9 @@ TEST(VerdictTest, SaysWhomTheOthersWaitForAndInHowManySteps) {
   evidence.run.lateness.push_back({3, 4, std::nullopt, true});
   EXPECT_EQ(textOn(evidence, Topic::kLate),
             "rank 1 is late in 15 of 20 steps, and 2 more ranks are late, too");
+  evidence.run.lateRank.reset();
+  EXPECT_EQ(textOn(evidence, Topic::kLate),
+            "no rank is late beyond chance; rank 1 was the last most often, in 15 of 20 steps");
 }
 
 TEST(VerdictTest, SaysHowMuchIsHidden) {

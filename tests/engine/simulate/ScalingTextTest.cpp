@@ -7,6 +7,7 @@
 namespace lockstep::simulate {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -61,6 +62,7 @@ TEST(ScalingText, SaysWhatIsBehindTheLatestOfMoreRanksThanWereSeen) {
                                    "steps of ranks, 120: how late its last rank comes is "
                                    "extrapolated by a tail that was fitted to the 18 latest of "
                                    "them (generalised Pareto, scale "));
+  EXPECT_THAT(tail(60), ContainsRegex("shape (\u2212)?[0-9]\\.[0-9][0-9]\\)")) << "no hyphen";
   EXPECT_THAT(tail(10), HasSubstr("20: too few for a tail, so that no rank is simulated later than "
                                   "the latest that was recorded."));
 }

@@ -275,6 +275,21 @@ TEST_F(MainWindowTest, DocksComeBackAsTheyWereLeft) {
   EXPECT_TRUE(find<QDockWidget>("logDock")->isVisible());
 }
 
+TEST_F(MainWindowTest, AnInspectorThatWasLeftOpenComesBackWithTheFirstSelection) {
+  const QString run = finishedRun();
+  window().openRun(run);
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  find<QDockWidget>("inspectorDock")->show();
+  closeWindow();
+  window().openRun(run);
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  EXPECT_FALSE(find<QDockWidget>("inspectorDock")->isVisible()) << "it would be empty";
+  const auto screen = collectiveOnScreen(20, 2);
+  ASSERT_TRUE(screen.has_value());
+  input_.click(screen->x(), screen->y());
+  EXPECT_TRUE(waitUntil([&] { return find<QDockWidget>("inspectorDock")->isVisible(); }));
+}
+
 TEST_F(MainWindowTest, TheSetupFormFitsIntoTheNarrowestPanel) {
   window().resize(1280, 800);
   auto* dock = find<QDockWidget>("setupDock");

@@ -11,6 +11,7 @@
 #include "engine/experiment/Parse.h"
 #include "tests/ui/shell/MainWindowFixture.h"
 #include "ui/panels/setup/SetupPanel.h"
+#include "ui/shell/MessageBar.h"
 #include "ui/shell/Stages.h"
 #include "ui/views/compare/CompareView.h"
 
@@ -57,7 +58,12 @@ TEST_F(RunAgainTest, AnotherCapIsTypedRunAndCompared) {
   EXPECT_EQ(file.experiment.ddp.bucketCapMb, 50);
   clickMessage("Compare with demo");
   EXPECT_TRUE(waitUntil([&] { return find<ui::Stages>("stages")->current() == "compare"; }));
-  EXPECT_EQ(window().findChild<ui::CompareView*>()->otherTabs()->count(), 1);
+  const auto* compare = window().findChild<ui::CompareView*>();
+  EXPECT_EQ(compare->otherTabs()->count(), 1);
+  EXPECT_EQ(QString::fromStdString(compare->runs().model(0)->path().string()), before_)
+      << "A is what was there before";
+  EXPECT_EQ(compare->runs().model(1), window().session()->model());
+  EXPECT_FALSE(find<ui::MessageBar>("messageBar")->shows("end")) << "the timelines have its room";
 }
 
 TEST_F(RunAgainTest, WhatWaitsInTheQueueIsComparedWithItsRunToo) {
@@ -78,7 +84,8 @@ TEST_F(RunAgainTest, WhatWaitsInTheQueueIsComparedWithItsRunToo) {
   }));
   ASSERT_TRUE(waitForState(RunState::kFinished));
   clickMessage("Compare with demo");
-  EXPECT_EQ(window().findChild<ui::CompareView*>()->otherTabs()->tabToolTip(0), first);
+  const auto* compare = window().findChild<ui::CompareView*>();
+  EXPECT_EQ(QString::fromStdString(compare->runs().model(0)->path().string()), first);
 }
 
 TEST_F(RunAgainTest, ACopyOfItsExperimentIsEditedInSetup) {

@@ -1,5 +1,6 @@
 #include <QApplication>
 #include <QDockWidget>
+#include <QLineEdit>
 #include <QStyle>
 #include <QStyleOptionDockWidget>
 #include <QTabBar>
@@ -115,6 +116,16 @@ TEST_P(DocksXTest, PanelsThatShareAPlaceTakeTurnsByTheirTabs) {
   clickTab(bar, tabOf("Runs").second);
   EXPECT_TRUE(waitUntil([&] { return !runs->visibleRegion().isEmpty(); }));
   EXPECT_TRUE(draws());
+}
+
+TEST_P(DocksXTest, WhoComesToSetupByItsTabTypesIntoItsFilter) {
+  openTimeline();
+  const QString title = find<QDockWidget>("setupDock")->windowTitle();
+  ASSERT_TRUE(waitUntil([&] { return tabOf(title).first != nullptr; }));
+  const auto [bar, setup] = tabOf(title);
+  clickTab(bar, setup);
+  auto* filter = find<QLineEdit>("setupSearch");
+  EXPECT_TRUE(waitUntil([&] { return filter->hasFocus(); }));
 }
 
 TEST_P(DocksXTest, EveryStageGoesOnDrawingWhilePanelsComeAndGo) {

@@ -62,10 +62,10 @@ RunsPanel::RunsPanel(const QString& folder, QWidget* parent)
          "likewise: bucket_cap_mb<=5 hook.rank=2"));
   buildTable();
   buildActions();
-  auto* empty = new EmptyState(tr("No runs yet. The demo trains two ranks on this machine."),
-                               tr("Run the 2-rank demo"));
-  connect(empty, &EmptyState::activated, this, &RunsPanel::demoRequested);
-  page_ = new ViewOrEmpty(view_, empty);
+  empty_ = new EmptyState({}, tr("Run the 2-rank demo"));
+  connect(empty_, &EmptyState::activated, this, &RunsPanel::demoRequested);
+  page_ = new ViewOrEmpty(view_, empty_);
+  sayWhyEmpty();
   groups_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   groups_->setMinimumContentsLength(7);
   fill(this, inColumn({inRow({{line_, 1}, groups_}), {page_, 1}, labels_}, 6), {6, 6, 6, 6});
@@ -276,9 +276,22 @@ void RunsPanel::keepLabel(const QString& run, const RunLabel& label) {
   }
 }
 
+// A run that was opened from another folder is not in the list.
+void RunsPanel::sayWhyEmpty() {
+  const QString demo = tr("The demo trains two ranks on this machine.");
+  const bool elsewhere = !currentRun_.isEmpty() && QFileInfo(currentRun_).absolutePath() !=
+                                                       QFileInfo(folder_).absoluteFilePath();
+  empty_->setSentence((elsewhere ? tr("No runs in this folder. The list is of %1, and the run that "
+                                      "was opened is in another folder.")
+                                       .arg(folder_)
+                                 : tr("No runs yet.")) +
+                      QLatin1Char(' ') + demo);
+}
+
 void RunsPanel::setCurrentRun(const QString& path) {
   if (currentRun_ != path) {
     currentRun_ = path;
+    sayWhyEmpty();
     markCurrent_ = true;
     emit runShown(path);
   }

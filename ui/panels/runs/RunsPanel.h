@@ -20,6 +20,7 @@ class QMenu;
 
 namespace lockstep::ui {
 
+class EmptyState;
 class ViewOrEmpty;
 
 /// Lists the runs of a folder and keeps the list true: it watches the folder, and looks again
@@ -83,6 +84,7 @@ class RunsPanel : public QWidget {
   void wireScanner();
   void takeEntries(std::vector<RunEntry> entries);
   void showRows(std::vector<RunEntry> entries);
+  void sayWhyEmpty();
   void offerGroups();
   void showGroupBy();
   void editLabels(RunLabelForm::Field field);
@@ -102,6 +104,7 @@ class RunsPanel : public QWidget {
   QComboBox* groups_ = nullptr;
   RunLabelForm* labels_ = nullptr;
   TableView* view_ = nullptr;
+  EmptyState* empty_ = nullptr;
   ViewOrEmpty* page_ = nullptr;
   QFileSystemWatcher watcher_;
   QTimer again_;

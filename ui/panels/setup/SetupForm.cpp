@@ -162,6 +162,19 @@ void SetupForm::filter(const QString& needle, bool advanced) {
   nothingFound_->setVisible(searching && all == 0);
 }
 
+void SetupForm::focusFirst() {
+  FieldEditor* first = nullptr;
+  for (const auto& [editor, group] : allEditors()) {
+    const auto top = [this](const FieldEditor* of) { return of->mapTo(widget(), QPoint()).y(); };
+    if (editor->isVisible() && (first == nullptr || top(editor) < top(first))) {
+      first = editor;
+    }
+  }
+  if (first != nullptr) {
+    bringUp(first);
+  }
+}
+
 // What a group says of itself while it is closed.
 void SetupForm::summarize() {
   std::map<FieldGroup*, int> wrong;

@@ -37,6 +37,8 @@ class SetupForm : public QScrollArea {
   /// Shows the keys that hold every word of `needle`; without one those that are written, wrong or
   /// not `advanced`, or all.
   void filter(const QString& needle, bool advanced);
+  /// Puts the cursor into the first field that is shown; none is: nothing happens.
+  void focusFirst();
   void offerHooks(const QStringList& hooks);
 
   /// The editor of a key; null when it has none.

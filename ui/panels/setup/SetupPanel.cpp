@@ -286,9 +286,11 @@ QWidget* SetupPanel::makeTop() {
                  &SetupPanel::undo);
   redo_ = button(tr("Redo"), tr("Makes the change again"), "setupRedo", &SetupPanel::redo);
   search_ = filterLine("setupSearch", tr("Filter keys, as in \"bucket cap\""), tr("Filter keys"));
+  search_->setToolTip(tr("Shows the keys that have all of these words; Enter goes to the first"));
   advanced_ = named(new QCheckBox(tr("Advanced")), "setupAdvanced", {},
                     tr("Shows keys that are seldom needed, too"));
   connect(search_, &QLineEdit::textChanged, this, &SetupPanel::filter);
+  connect(search_, &QLineEdit::returnPressed, this, [this] { form_->focusFirst(); });
   connect(advanced_, &QCheckBox::toggled, this, &SetupPanel::filter);
   others_ = wrapped({}, "otherMistakes");
   others_->setTextFormat(Qt::RichText);

@@ -11,6 +11,7 @@
 #include <QTabBar>
 #include <QTabWidget>
 #include <QTimer>
+#include <QToolButton>
 #include <algorithm>
 
 #include "ui/panels/ElidedLabel.h"
@@ -38,7 +39,10 @@ QString titleOf(std::size_t run, const RunModel& model) {
 }
 
 constexpr int kLeastNameInLetters = 14;
-constexpr int kRowsInSight = 3;    // of the figures, in the lowest window
+constexpr int kRowsInSight = 3;  // of the figures, in the lowest window
+// Of the window of a laptop, whose timelines would else show no lane of a rank.
+constexpr int kTablesHeight = 250;
+constexpr int kPicturesHeight = 430;
 constexpr int kAskAgainMs = 2000;  // for the analysis of a live run
 
 }  // namespace
@@ -48,7 +52,7 @@ CompareView::~CompareView() = default;
 void CompareView::runChanged() {
   refusal_.clear();
   // The others stay: they are compared with the new run, too.
-  runs_.setFirst({model_, state_, analyser_});
+  runs_.setOpen({model_, state_, analyser_});
   showRecent();
 }
 
@@ -62,6 +66,11 @@ void CompareView::themeChanged() {
 void CompareView::addRun(const QString& path) {
   refusal_.clear();
   runs_.add(path);
+}
+
+void CompareView::setBaseline(const QString& path) {
+  refusal_.clear();
+  runs_.setBaseline(path);
 }
 
 void CompareView::clearOthers() {
@@ -122,7 +131,8 @@ void CompareView::showRuns() {
                           : tr("Pick two runs: open the first, then add the one to compare it "
                                "with."));
   header_->setVisible(model_ != nullptr);
-  a_->setText(model_ != nullptr ? titleOf(0, *model_) : QString());
+  const RunModel* first = runs_.model(0);
+  a_->setText(first != nullptr ? titleOf(0, *first) : QString());
   {
     // Without signals: tabs follow the runs here, and showOther() would show a result of before.
     const QSignalBlocker quiet(tabs_);
@@ -130,11 +140,11 @@ void CompareView::showRuns() {
     // where they are, these leave the tab that is chosen.
     int tab = 0;
     for (std::size_t i = 0; i < runs_.count(); ++i, ++tab) {
-      const QString path = QString::fromStdString(runs_.other(i)->path().string());
+      const QString path = QString::fromStdString(runs_.model(i + 1)->path().string());
       while (tab < tabs_->count() && tabs_->tabToolTip(tab) != path) {
         tabs_->removeTab(tab);
       }
-      const QString title = titleOf(i + 1, *runs_.other(i));
+      const QString title = titleOf(i + 1, *runs_.model(i + 1));
       tab < tabs_->count() ? tabs_->setTabText(tab, title)
                            : static_cast<void>(tabs_->addTab(title));
       tabs_->setTabToolTip(tab, path);
@@ -148,11 +158,8 @@ void CompareView::showRuns() {
   // A refusal stays until the next try; else what is waited for.
   say(refusal_.isEmpty() ? runs_.waiting() : refusal_);
   QStringList paths;
-  if (runs_.first() != nullptr && runs_.count() > 0) {
-    paths << QString::fromStdString(runs_.first()->path().string());
-    for (std::size_t i = 0; i < runs_.count(); ++i) {
-      paths << QString::fromStdString(runs_.other(i)->path().string());
-    }
+  for (std::size_t run = 0; first != nullptr && runs_.count() > 0 && run <= runs_.count(); ++run) {
+    paths << QString::fromStdString(runs_.model(run)->path().string());
   }
   emit comparedChanged(paths);
 }
@@ -202,7 +209,7 @@ void CompareView::showResult() {
   metricsTable_->keepInSight(MetricRows::kVerdict, {{MetricRows::kMetric, leastName}});
   whyTable_->resizeColumnToContents(WhyRows::kDelta);
   whyTable_->resizeRowsToContents();
-  twins_->showRuns(runs_.first(), result->typicalIterations[0], runs_.other(other_ - 1), other_,
+  twins_->showRuns(runs_.model(0), result->typicalIterations[0], runs_.model(other_), other_,
                    result->typicalIterations[other_]);
 }
 
@@ -281,8 +288,17 @@ CompareView::CompareView(QWidget* parent)
   pictures_->setDocumentMode(true);
   pictures_->addTab(twins_, tr("Timelines"));
   pictures_->addTab(distribution_, tr("Distribution"));
-  QSplitter* halves = split(Qt::Vertical, {{makeTop(), 5}, {pictures_, 6}});
+  QWidget* top = makeTop();
+  QSplitter* halves = split(Qt::Vertical, {{top, 1}, {pictures_, 1}});
+  halves->setSizes({kTablesHeight, kPicturesHeight});
   halves->setChildrenCollapsible(false);
+  auto* alone = named(new QToolButton, "comparePicturesAlone", {},
+                      tr("Hides the tables, so that the pictures have the whole height"));
+  alone->setText(tr("Hide tables"));
+  alone->setAutoRaise(true);
+  alone->setCheckable(true);
+  pictures_->setCornerWidget(alone);
+  connect(alone, &QToolButton::toggled, top, &QWidget::setHidden);
   stack_->addWidget(empty_);
   stack_->addWidget(fill(new QWidget, inColumn({message_, forecastWords_, {halves, 1}})));
   forecastWords_->hide();

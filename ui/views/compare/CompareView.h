@@ -22,10 +22,10 @@ class ElidedLabel;
 class EmptyState;
 class TwinTimelines;
 
-/// Sets the open run, A, against others: what differs in their experiments, the delta table with
-/// significance, why the step is longer or shorter, the distribution of durations, and an
-/// iteration of each under the other. Other runs are read and analysed off the UI thread; run
-/// files may be dropped on it. [ui-thread]
+/// Sets the open run, A, against others, or against the one that it was made from: what differs in
+/// their experiments, the delta table with significance, why the step is longer or shorter, the
+/// distribution of durations, and an iteration of each under the other. Other runs are read and
+/// analysed off the UI thread; run files may be dropped on it. [ui-thread]
 class CompareView : public RunView {
   Q_OBJECT
 
@@ -35,8 +35,11 @@ class CompareView : public RunView {
 
   /// Reads a run file and sets it against the open run. The view says what cannot be read.
   void addRun(const QString& path);
+  /// Reads the run that the open one was made from, and sets the open one, as B, against it alone.
+  void setBaseline(const QString& path);
   void clearOthers();
-  /// What was forecast of a step of A, and in words how that came out; none: it tried no forecast.
+  /// What was forecast of a step of the open run, and in words how that came out; none: it tried
+  /// none.
   struct Forecast {
     QString words;
     HistogramForecast step;

@@ -24,21 +24,22 @@ ComparedRuns::ComparedRuns(QObject* parent) : QObject(parent) {}
 
 ComparedRuns::~ComparedRuns() = default;
 
-void ComparedRuns::setFirst(const OpenRun& run) {
+void ComparedRuns::setOpen(const OpenRun& run) {
   // Signals of the run before must not come after this.
-  follow(firstModel_, run.model, this);
-  follow(firstAnalyser_, run.analyser, this);
-  if (firstModel_ != nullptr) {
+  follow(openModel_, run.model, this);
+  follow(openAnalyser_, run.analyser, this);
+  if (openModel_ != nullptr) {
     // The owner may end the model at any time; the comparison with it goes, too.
-    connect(firstModel_, &QObject::destroyed, this, &ComparedRuns::forget);
-    connect(firstModel_, &RunModel::loaded, this, &ComparedRuns::reconsider);
+    connect(openModel_, &QObject::destroyed, this, &ComparedRuns::forget);
+    connect(openModel_, &RunModel::loaded, this, &ComparedRuns::reconsider);
   }
-  if (firstAnalyser_ != nullptr) {
-    connect(firstAnalyser_, &RunAnalyser::ready, this, &ComparedRuns::reconsider);
+  if (openAnalyser_ != nullptr) {
+    connect(openAnalyser_, &RunAnalyser::ready, this, &ComparedRuns::reconsider);
   }
+  hasBaseline_ = false;
   // A run is not compared with itself.
   std::erase_if(others_, [&](const auto& other) {
-    return firstModel_ != nullptr && isSameFile(firstModel_, other->model->path());
+    return openModel_ != nullptr && isSameFile(openModel_, other->model->path());
   });
   // What was compared is of another A.
   forget();
@@ -47,7 +48,7 @@ void ComparedRuns::setFirst(const OpenRun& run) {
 
 void ComparedRuns::add(const QString& path) {
   const std::filesystem::path file = path.toStdString();
-  if (isSameFile(firstModel_, file)) {
+  if (isSameFile(openModel_, file)) {
     emit refused(tr("%1 is the open run already; add another to compare it with.").arg(path));
     return;
   }
@@ -70,6 +71,32 @@ void ComparedRuns::add(const QString& path) {
   want();
 }
 
+void ComparedRuns::setBaseline(const QString& path) {
+  clear();
+  add(path);
+  hasBaseline_ = !others_.empty();
+  emit runsChanged();
+}
+
+std::size_t ComparedRuns::openPlace() const {
+  return hasBaseline_ && !others_.empty() && openModel_ != nullptr ? 1 : 0;
+}
+
+const ComparedRuns::Other& ComparedRuns::otherOf(std::size_t run) const {
+  return *others_[run < openPlace() ? run : run - 1];
+}
+
+RunModel* ComparedRuns::model(std::size_t run) const {
+  return run == openPlace() ? openModel_.get() : otherOf(run).model.get();
+}
+
+std::shared_ptr<const AnalysedRun> ComparedRuns::analysed(std::size_t run) const {
+  if (run != openPlace()) {
+    return otherOf(run).analyser->latest();
+  }
+  return openAnalyser_ == nullptr ? nullptr : openAnalyser_->latest();
+}
+
 void ComparedRuns::drop(RunModel* model, const QString& sentence) {
   for (std::size_t i = 0; i < others_.size(); ++i) {
     if (others_[i]->model.get() == model) {
@@ -78,6 +105,7 @@ void ComparedRuns::drop(RunModel* model, const QString& sentence) {
       others_[i]->model.release()->deleteLater();
       model->disconnect(this);
       others_.erase(others_.begin() + static_cast<std::ptrdiff_t>(i));
+      hasBaseline_ = hasBaseline_ && i > 0;
       forget();
       reconsider();
       emit refused(sentence);
@@ -88,6 +116,8 @@ void ComparedRuns::drop(RunModel* model, const QString& sentence) {
 
 void ComparedRuns::remove(std::size_t other) {
   if (other < others_.size()) {
+    // With a baseline the first beside A is the open run, and A the first of the others.
+    hasBaseline_ = hasBaseline_ && other > 0;
     // Ends after the signals: until then the panes still show its model.
     const auto gone = std::move(others_[other]);
     others_.erase(others_.begin() + static_cast<std::ptrdiff_t>(other));
@@ -99,6 +129,7 @@ void ComparedRuns::remove(std::size_t other) {
 void ComparedRuns::clear() {
   if (!others_.empty()) {
     const auto gone = std::exchange(others_, {});
+    hasBaseline_ = false;
     forget();
   }
 }
@@ -107,8 +138,8 @@ void ComparedRuns::want() {
   if (others_.empty()) {
     return;
   }
-  if (firstAnalyser_ != nullptr) {
-    firstAnalyser_->want();
+  if (openAnalyser_ != nullptr) {
+    openAnalyser_->want();
   }
   for (const auto& other : others_) {
     other->analyser->want();
@@ -117,31 +148,27 @@ void ComparedRuns::want() {
 }
 
 QString ComparedRuns::waiting() const {
-  if (firstModel_ == nullptr || others_.empty() || result_ != nullptr) {
+  if (openModel_ == nullptr || others_.empty() || result_ != nullptr) {
     return {};
   }
-  if (firstAnalyser_ == nullptr || firstAnalyser_->latest() == nullptr) {
-    return tr("Run A is read…");
-  }
-  for (std::size_t i = 0; i < others_.size(); ++i) {
-    if (others_[i]->analyser->latest() == nullptr) {
-      return tr("Run %1 is read…").arg(letterOf(i + 1));
+  for (std::size_t run = 0; run <= others_.size(); ++run) {
+    if (analysed(run) == nullptr) {
+      return tr("Run %1 is read…").arg(letterOf(run));
     }
   }
   return tr("The runs are compared…");
 }
 
 std::vector<std::shared_ptr<const AnalysedRun>> ComparedRuns::analyses() const {
+  if (others_.empty()) {
+    return {};
+  }
   std::vector<std::shared_ptr<const AnalysedRun>> all;
-  // Where A is not there the list is one too short, which `complete` sees.
-  if (firstModel_ != nullptr && firstAnalyser_ != nullptr && firstModel_->isLoaded()) {
-    all.push_back(firstAnalyser_->latest());
+  for (std::size_t run = 0; run <= others_.size(); ++run) {
+    const RunModel* of = model(run);
+    all.push_back(of != nullptr && of->isLoaded() ? analysed(run) : nullptr);
   }
-  for (const auto& other : others_) {
-    all.push_back(other->model->isLoaded() ? other->analyser->latest() : nullptr);
-  }
-  const bool complete = all.size() == others_.size() + 1 && all.size() > 1 &&
-                        std::find(all.begin(), all.end(), nullptr) == all.end();
+  const bool complete = std::ranges::find(all, nullptr) == all.end();
   return complete ? all : std::vector<std::shared_ptr<const AnalysedRun>>{};
 }
 
@@ -152,9 +179,9 @@ void ComparedRuns::reconsider() {
     return;
   }
   comparedFrom_ = all;
-  std::vector<CompareInput> inputs{compareInput(*firstModel_, all[0])};
-  for (std::size_t i = 0; i < others_.size(); ++i) {
-    inputs.push_back(compareInput(*others_[i]->model, all[i + 1]));
+  std::vector<CompareInput> inputs;
+  for (std::size_t run = 0; run < all.size(); ++run) {
+    inputs.push_back(compareInput(*model(run), all[run]));
   }
   job_.start([inputs = std::move(inputs)]() mutable { return compareRuns(std::move(inputs)); },
              [this](std::shared_ptr<const CompareResult> result) {

@@ -14,8 +14,8 @@
 
 namespace lockstep::ui {
 
-/// The open run and those set against it, each read and analysed off the UI thread; compares them
-/// on a thread of the pool whenever all are there and one is new. [ui-thread]
+/// The open run and those that it is compared with, each read and analysed off the UI thread;
+/// compares them on a thread of the pool whenever all are there and one is new. [ui-thread]
 class ComparedRuns : public QObject {
   Q_OBJECT
 
@@ -23,22 +23,24 @@ class ComparedRuns : public QObject {
   explicit ComparedRuns(QObject* parent = nullptr);
   ~ComparedRuns() override;
 
-  /// The run that the others are set against; its owner keeps it. Null: none.
-  void setFirst(const OpenRun& run);
+  /// The open run; its owner keeps it. Null: none. It is A, which the others are set against.
+  void setOpen(const OpenRun& run);
   /// Reads another run; one that is there already, or is the first, is not read again.
   void add(const QString& path);
+  /// Reads a run that the open one was made from: alone with it, that is A, and the open run B.
+  void setBaseline(const QString& path);
+  /// Where that is the open run, which stays, the one that it is set against goes.
   void remove(std::size_t other);
   void clear();
   /// Asks for analyses while somebody looks: a live run's grows old. Cheap.
   void want();
 
-  [[nodiscard]] RunModel* first() const { return firstModel_; }
+  /// How many there are beside A.
   [[nodiscard]] std::size_t count() const { return others_.size(); }
-  [[nodiscard]] RunModel* other(std::size_t index) const { return others_[index]->model.get(); }
+  /// Run 0 is A; null where no run is open.
+  [[nodiscard]] RunModel* model(std::size_t run) const;
   /// Null before its first analysis.
-  [[nodiscard]] std::shared_ptr<const AnalysedRun> analysed(std::size_t index) const {
-    return others_[index]->analyser->latest();
-  }
+  [[nodiscard]] std::shared_ptr<const AnalysedRun> analysed(std::size_t run) const;
   /// The latest comparison of the runs that are there now; null while there is none.
   [[nodiscard]] std::shared_ptr<const CompareResult> result() const { return result_; }
   /// What is waited for: "Run B is read…"; empty when the comparison stands.
@@ -62,11 +64,15 @@ class ComparedRuns : public QObject {
   void reconsider();
   void forget();
   [[nodiscard]] std::vector<std::shared_ptr<const AnalysedRun>> analyses() const;
+  /// Which run is the open one.
+  [[nodiscard]] std::size_t openPlace() const;
+  [[nodiscard]] const Other& otherOf(std::size_t run) const;
 
   // Whoever owns them may end them in any order.
-  QPointer<RunModel> firstModel_;
-  QPointer<RunAnalyser> firstAnalyser_;
+  QPointer<RunModel> openModel_;
+  QPointer<RunAnalyser> openAnalyser_;
   std::vector<std::unique_ptr<Other>> others_;
+  bool hasBaseline_ = false;  // the first of the others
   std::vector<std::shared_ptr<const AnalysedRun>> comparedFrom_;
   std::shared_ptr<const CompareResult> result_;
   BackgroundJob job_{this};

@@ -115,6 +115,19 @@ QString textOf(RankFigure figure, double value) {
   }
 }
 
+QString lastMostOften(const analysis::LastRanks& last) {
+  if (last.steps == 0) {
+    return {};
+  }
+  const auto most = last.mostOften();
+  return most ? QStringLiteral("Rank %1 was the last most often: in %2 of %3")
+                    .arg(*most)
+                    .arg(formatCount(last.ranks.at(*most).steps),
+                         formatCounted(last.steps, "iteration"))
+              : QStringLiteral("No rank was the last more often than all others, in %1")
+                    .arg(formatCounted(last.steps, "iteration"));
+}
+
 RankFigure figureOf(diagnosis::Unlikeness kind) {
   return kind == diagnosis::Unlikeness::kComputing  ? RankFigure::kComputing
          : kind == diagnosis::Unlikeness::kTransfer ? RankFigure::kTransfer
@@ -159,6 +172,7 @@ std::shared_ptr<const RanksContent> ranksContent(const AnalysedRun& run, const R
     }
   }
   content->likeness = run.likeness();
+  content->last = analysis::lastRanks(run.analysis);
   content->hostNumbers = content->likeness.hosts;
   for (const int host : content->hostNumbers) {
     content->hosts.push_back(hostName(ranks.hosts, host));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/analysis/Landscape.h"
+#include "engine/analysis/LastRanks.h"
 #include "engine/diagnosis/UnlikeRanks.h"
 #include "ui/model/RunAnalyser.h"
 #include "ui/model/RunModel.h"
@@ -35,6 +36,7 @@ struct RanksContent {
 
   analysis::Landscape table;
   diagnosis::RankLikeness likeness;
+  analysis::LastRanks last;
   std::vector<QString> hosts;     ///< names, by rank index
   std::vector<int> hostNumbers;   ///< likewise
   std::size_t firstMeasured = 0;  ///< column
@@ -46,6 +48,9 @@ struct RanksContent {
   /// The column in which a rank has most of a figure, warm-up left out; 0 where it has none.
   [[nodiscard]] std::size_t worstColumn(RankFigure figure, std::size_t rank) const;
 };
+
+/// Says which rank was the last most often, and how often; empty where that is not known.
+QString lastMostOften(const analysis::LastRanks& last);
 
 /// What a run says of itself that the analysis does not hold.
 struct RanksOfRun {

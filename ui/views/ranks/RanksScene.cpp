@@ -52,7 +52,7 @@ QString headlineOf(const diagnosis::RankLikeness& likeness) {
 RanksScene::RanksScene(RanksMap& map, const Palette& palette, const RanksFrame& frame)
     : map_(map), content_(map.content()), palette_(palette), frame_(frame) {
   const std::size_t unlike = content_.likeness.unlike.size();
-  top_ = kHeadline + 6;
+  top_ = kHeadline + 6 + (lastMostOften(content_.last).isEmpty() ? 0 : kName);
   for (std::size_t i = 0; i < std::min(unlike, kMostNames); ++i) {
     names_.emplace_back(kEdge, top_, frame_.size.width() - 2 * kEdge, kName);
     top_ += kName;
@@ -95,6 +95,7 @@ void RanksScene::draw(DisplayList& list) const {
 void RanksScene::drawHeader(DisplayList& list) const {
   const double width = frame_.size.width() - 2 * kEdge;
   list.title(QRectF(kEdge, 4, width, kHeadline - 4), headlineOf(content_.likeness), palette_);
+  list.label(QRectF(kEdge, kHeadline, width, kName), lastMostOften(content_.last), palette_);
   for (std::size_t i = 0; i < names_.size(); ++i) {
     if (frame_.pointer && names_[i].contains(*frame_.pointer)) {
       list.fill(names_[i], palette_.raised, 3);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "ui/model/Format.h"
 #include "ui/table/ColumnRows.h"
 
 namespace lockstep::ui {
@@ -24,6 +25,19 @@ class RankTable : public ColumnRows {
     figures(
         tr("Alike"), tr("How many ranks look the same, this one included"),
         [this](std::size_t row) { return std::optional<double>(alikeOf(row)); }, inCount);
+    if (content_ != nullptr && content_->last.steps > 0) {
+      figures(
+          tr("Last in"),
+          tr("Iterations in which the rank came last to the collective that was waited for "
+             "longest, of %1 in which that is known. One rank is always last: it is late only "
+             "where it stands out.")
+              .arg(formatCount(content_->last.steps)),
+          [this](std::size_t row) {
+            const auto of = content_->last.ranks.find(content_->table.ranks[row]);
+            return std::optional<double>(of == content_->last.ranks.end() ? 0 : of->second.steps);
+          },
+          inCount);
+    }
     for (std::size_t i = 0; i < analysis::kRankFigures; ++i) {
       const auto figure = static_cast<RankFigure>(i);
       if (content_ == nullptr || !content_->table.has(figure)) {

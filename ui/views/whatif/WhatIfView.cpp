@@ -54,6 +54,8 @@ WhatIfView::WhatIfView(const QString& history, QWidget* parent)
       ranks_(words("whatIfRankWords")),
       scaling_(words("whatIfScaling")),
       past_(words("whatIfPast")),
+      showBasis_(barButton(tr("What it rests on"))),
+      basis_(named(new QWidget, "whatIfBasis")),
       cannot_(named(new EmptyState({}, tr("Run again with…")), "whatIfCannot")),
       tabs_(named(new QTabWidget, "whatIfTabs")),
       buckets_(named(new TableView(tr("Buckets of the forecast")), "whatIfBuckets")),
@@ -74,19 +76,34 @@ WhatIfView::WhatIfView(const QString& history, QWidget* parent)
   QToolButton* toFile =
       named(barButton(tr("Export CSV…")), "whatIfExport", {}, tr("Write this table into a file"));
   tabs_->setCornerWidget(toFile);
-  QWidget* said = scrolled(fill(new QWidget, inColumn({beside_, outcomes_, verdict_, ranks_,
-                                                       assumptions_, scaling_, past_, Part::rest()},
+  fill(basis_, inColumn({assumptions_, scaling_, past_}, 2));
+  QWidget* said = scrolled(fill(new QWidget, inColumn({beside_,
+                                                       outcomes_,
+                                                       verdict_,
+                                                       ranks_,
+                                                       {showBasis_, 0, Qt::AlignLeft},
+                                                       basis_,
+                                                       Part::rest()},
                                                       2)));
-  QSplitter* upper = split(Qt::Horizontal, {{said, 2}, {canvas_, 3}});
+  QSplitter* upper = split(Qt::Horizontal, {{canvas_, 3}, {said, 2}});
   forecast_ = new ViewOrEmpty(upper, cannot_);
   forecast_->setEmpty(false);
   QSplitter* content = split(Qt::Vertical, {{forecast_, 3}, {tabs_, 1}});
-  upper->setSizes({480, 720});
+  upper->setSizes({720, 480});
   content->setSizes({600, 180});
   fill(page, inColumn({controls_, {content, 1}}, 2));
   setPages(tr("No run is open. What if forecasts a run with another cap, link, hook or number of "
               "ranks, and tries what it forecasts."),
            tr("Run the 2-rank demo"), Offer::kDemo, {page});
+  showBasis_->setObjectName(QStringLiteral("whatIfShowBasis"));
+  showBasis_->setToolTip(tr("Shows what is assumed, how it was fitted and how forecasts held"));
+  showBasis_->setCheckable(true);
+  showBasis_->setArrowType(Qt::RightArrow);
+  showBasis_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+  connect(showBasis_, &QToolButton::toggled, this, [this](bool shown) {
+    showBasis_->setArrowType(shown ? Qt::DownArrow : Qt::RightArrow);
+    foldBasis();
+  });
   connect(controls_, &WhatIfControls::changed, this, &WhatIfView::chosen);
   connect(controls_, &WhatIfControls::runRequested, this, &WhatIfView::run);
   connect(cannot_, &EmptyState::activated, this, &WhatIfView::runAgainRequested);
@@ -237,6 +254,7 @@ void WhatIfView::showTold() {
                     : told_ == nullptr  ? tr("The iterations of this run are being read.")
                                         : assumptions(*told_));
   buckets_->setRows(whatIfRows(told_));
+  foldBasis();
   sayScaling();
   sayPast();
   showWhetherItCan();
@@ -244,6 +262,13 @@ void WhatIfView::showTold() {
   canvas_->setAccessibleDescription(told_ == nullptr ? QString() : spokenSummary(*told_));
   controls_->blockRun(reasonAgainstRun());
   repaintSoon();
+}
+
+// While nothing is forecast it says why, and so is in sight.
+void WhatIfView::foldBasis() {
+  const bool known = failure_.isEmpty() && told_ != nullptr && told_->known();
+  showBasis_->setVisible(known);
+  basis_->setVisible(!known || showBasis_->isChecked());
 }
 
 /// Under the measured iteration, wherever all ranks are drawn over time.

@@ -13,6 +13,7 @@
 
 class QLabel;
 class QTabWidget;
+class QToolButton;
 
 namespace lockstep::ui {
 
@@ -64,6 +65,7 @@ class WhatIfView : public RunView {
   void ask();
   void askScaling();
   void showTold();
+  void foldBasis();
   void showInTimeline();
   void showCurve();
   void sayScaling();
@@ -87,6 +89,8 @@ class WhatIfView : public RunView {
   QLabel* ranks_;
   QLabel* scaling_;
   QLabel* past_;
+  QToolButton* showBasis_;
+  QWidget* basis_;  // has assumptions_, scaling_ and past_
   EmptyState* cannot_;
   ViewOrEmpty* forecast_;  // or why there can be none
   QTabWidget* tabs_;

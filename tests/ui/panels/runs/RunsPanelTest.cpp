@@ -7,6 +7,7 @@
 #include <QFile>
 #include <QHeaderView>
 #include <QImage>
+#include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QPainter>
@@ -98,6 +99,22 @@ class RunsPanelTest : public testing::Test {
   support::TemporaryFolder folder_;
   std::unique_ptr<RunsPanel> panel_;
 };
+
+TEST_F(RunsPanelTest, AnEmptyFolderIsToldFromAStudioThatHasNoRunOpen) {
+  const support::TemporaryFolder none;
+  RunsPanel panel(QString::fromStdString(none.path().string()));
+  const auto said = [&] {
+    QString all;
+    for (const QLabel* label : panel.findChildren<QLabel*>()) {
+      all += label->text() + '\n';
+    }
+    return all.toStdString();
+  };
+  EXPECT_NE(said().find("No runs yet."), std::string::npos) << said();
+  panel.setCurrentRun(path("a"));
+  EXPECT_EQ(said().find("No runs yet."), std::string::npos) << said();
+  EXPECT_NE(said().find("No runs in this folder."), std::string::npos) << said();
+}
 
 TEST_F(RunsPanelTest, BesideTheCourseThereIsRoomForAStepOfAFewHundredMs) {
   const TableView* view = panel_->view();

@@ -283,6 +283,22 @@ TEST_F(SetupPanelTest, TheFilterShowsMatchingKeysOfEveryGroupAndSaysWhenThereAre
   EXPECT_FALSE(field("capture.ring_events")->isVisible());
 }
 
+TEST_F(SetupPanelTest, EnterInTheFilterGoesToTheFirstKeyThatIsLeft) {
+  openFile();
+  panel_->find();
+  for (const char letter : std::string("batch")) {
+    input_.key(static_cast<xcb_keysym_t>(letter));
+  }
+  ASSERT_TRUE(waitUntil([&] { return !field("ddp.bucket_cap_mb")->isVisible(); }));
+  input_.key(tests::kKeyReturn);
+  ASSERT_TRUE(waitUntil(
+      [&] { return field("data.batch_size")->isAncestorOf(QApplication::focusWidget()); }));
+  input_.key('a', {tests::kKeyControl});
+  input_.key('-');
+  input_.key('1');
+  EXPECT_TRUE(waitUntil([&] { return !field("data.batch_size")->mistake().isEmpty(); }));
+}
+
 TEST_F(SetupPanelTest, WhatTheRunFileKeepsIsChosenAmongTheKeysThatAreShownToAll) {
   openFile();
   panel_->findChild<FieldGroup*>("group:Capture")->setOpen(true);

@@ -14,6 +14,7 @@
 #include <QTabBar>
 #include <QTableView>
 #include <QTest>
+#include <QToolButton>
 #include <QUrl>
 #include <memory>
 
@@ -107,6 +108,40 @@ TEST_F(CompareViewTest, AForecastOfTheOpenRunStandsBesideWhatWasMeasured) {
   EXPECT_FALSE(words->isVisible());
 }
 
+// So that signs say what became of the step.
+TEST_F(CompareViewTest, TheOpenRunIsSetAgainstTheOneThatItWasMadeFrom) {
+  open();
+  const QString before = write("before.lockstep", test::slower());
+  view_->setBaseline(before);
+  ASSERT_TRUE(compared());
+  EXPECT_EQ(QString::fromStdString(view_->runs().model(0)->path().string()), before);
+  EXPECT_EQ(view_->runs().model(1), model_.get());
+  EXPECT_EQ(view_->otherTabs()->tabToolTip(0), a_);
+  EXPECT_EQ(view_->timelines()->paneB()->model(), model_.get());
+  const std::string& summary = view_->runs().result()->comparison.why[0].summary;
+  EXPECT_TRUE(summary.starts_with("B's mean step takes 4.10 ms less than A's")) << summary;
+  // The open run stays when its tab is closed.
+  Q_EMIT view_->otherTabs()->tabCloseRequested(0);
+  EXPECT_EQ(view_->runs().count(), 0u);
+  EXPECT_EQ(view_->runs().model(0), model_.get());
+}
+
+TEST_F(CompareViewTest, TimelinesHaveMostOfALowWindowAndAllOfItOnRequest) {
+  open();
+  view_->resize(1100, 740);
+  addSlower();
+  ASSERT_TRUE(compared());
+  const auto paneHeight = [&] { return view_->timelines()->paneB()->height(); };
+  EXPECT_TRUE(QTest::qWaitFor([&] { return paneHeight() > 165; }, kPatienceMs)) << paneHeight();
+  const int before = paneHeight();
+  auto* alone = view_->findChild<QToolButton*>("comparePicturesAlone");
+  alone->click();
+  EXPECT_FALSE(view_->metricsTable()->isVisible());
+  EXPECT_TRUE(QTest::qWaitFor([&] { return paneHeight() > before + 90; }, kPatienceMs));
+  alone->click();
+  EXPECT_TRUE(view_->metricsTable()->isVisible());
+}
+
 TEST_F(CompareViewTest, WithoutARunItAsksForTwo) {
   EXPECT_TRUE(says("Pick two runs: open the first"));
   int asked = 0;
@@ -145,7 +180,7 @@ TEST_F(CompareViewTest, AnAddedRunIsReadAnalysedAndComparedWithTheOpenOne) {
   EXPECT_EQ(view_->message(), "");
   EXPECT_TRUE(view_->otherTabs()->tabText(0).startsWith("B  "));
   EXPECT_EQ(view_->timelines()->paneA()->model(), model_.get());
-  EXPECT_EQ(view_->timelines()->paneB()->model(), view_->runs().other(0));
+  EXPECT_EQ(view_->timelines()->paneB()->model(), view_->runs().model(1));
   EXPECT_TRUE(view_->timelines()->paneB()->iteration().has_value());
 }
 
@@ -214,7 +249,7 @@ TEST_F(CompareViewTest, ATabChoosesWhichRunStandsAgainstA) {
   EXPECT_EQ(view_->other(), 2u);
   EXPECT_GT(difference(), ofB);
   EXPECT_TRUE(says("C's mean step takes"));
-  EXPECT_EQ(view_->timelines()->paneB()->model(), view_->runs().other(1));
+  EXPECT_EQ(view_->timelines()->paneB()->model(), view_->runs().model(2));
   EXPECT_EQ(view_->distribution()->table()->model()->rowCount(), 3);
 }
 
@@ -390,8 +425,7 @@ TEST_F(CompareViewTest, BothThemesAreDrawn) {
   for (const Theme theme : {Theme::kLight, Theme::kDark}) {
     view_->setTheme(theme);
     const QImage drawn = view_->timelines()->paneA()->canvas()->grabImage();
-    EXPECT_EQ(drawn.pixelColor(drawn.width() - 2, drawn.height() - 2).lightness() > 128,
-              theme == Theme::kLight);
+    EXPECT_EQ(drawn.pixelColor(2, drawn.height() - 2).lightness() > 128, theme == Theme::kLight);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/support/TemporaryFolder.h"
@@ -65,6 +66,21 @@ TEST_F(RanksSceneTest, NamesThoseThatStandOutAtTheTop) {
   EXPECT_EQ(now.unlikeAt(now.plot().center()), std::nullopt);
 }
 
+TEST_F(RanksSceneTest, SaysWhichRankIsLastMostOftenAndHowOften) {
+  const auto most = content_->last.mostOften();
+  ASSERT_TRUE(most.has_value());
+  const QString sentence = QString("Rank %1 was the last most often: in %2 of 39 iterations")
+                               .arg(*most)
+                               .arg(content_->last.ranks.at(*most).steps);
+  EXPECT_TRUE(textsOf(scene({900, 600})).contains(sentence)) << sentence.toStdString();
+  const auto table = rankTable(content_);
+  const auto column =
+      std::ranges::find(table->columns(), QString("Last in"), &TableRows::Column::title);
+  ASSERT_NE(column, table->columns().end());
+  EXPECT_EQ(table->text(at(*most), static_cast<std::size_t>(column - table->columns().begin())),
+            QString::number(content_->last.ranks.at(*most).steps));
+}
+
 TEST_F(RanksSceneTest, FindsTheCellOfEachRankWhereThereIsRoom) {
   const RanksScene now = scene({900, 700});
   for (const RankPlace place : {RankPlace{0, 0}, RankPlace{at(41), 12}, RankPlace{at(63), 39}}) {
@@ -80,7 +96,7 @@ TEST_F(RanksSceneTest, AFewRowsHaveTheRoomThatThereIs) {
 }
 
 TEST_F(RanksSceneTest, KeepsTheOutlierWhereAPixelStandsForManyRanks) {
-  const RanksScene now = scene({400, 180}, RankFigure::kComputing);
+  const RanksScene now = scene({400, 200}, RankFigure::kComputing);
   ASSERT_FALSE(now.plot().isEmpty());
   ASSERT_LT(map_.height(), 30u);
   const auto found = now.placeAt(*now.positionOf({at(41), 20}));

@@ -219,6 +219,22 @@ TEST_F(WhatIfViewTest, MoreRanksArePlottedAndSayThatTheyAreExtrapolated) {
   EXPECT_TRUE(refuses("A modelled link carries a ring: choose that to run it"));
 }
 
+// The picture and what came out stand first; three paragraphs of how wait behind a button.
+TEST_F(WhatIfViewTest, WhatAForecastRestsOnIsFoldedUntilItIsAskedFor) {
+  open();
+  auto* basis = view_.findChild<QWidget*>("whatIfBasis");
+  auto* button = view_.findChild<QToolButton*>("whatIfShowBasis");
+  EXPECT_FALSE(basis->isVisible());
+  EXPECT_TRUE(view_.findChild<QWidget*>("whatIfVerdict")->isVisible());
+  EXPECT_LT(view_.canvas()->mapTo(&view_, QPoint()).x(),
+            view_.findChild<QWidget*>("whatIfVerdict")->mapTo(&view_, QPoint()).x());
+  button->click();
+  EXPECT_TRUE(basis->isVisible());
+  show(5, "short.lockstep");
+  ASSERT_TRUE(wait([&] { return view_.told() != nullptr && !view_.told()->known(); }));
+  EXPECT_FALSE(button->isVisibleTo(&view_)) << "why nothing is forecast is said as it is";
+}
+
 // The forecast and the simulation of more ranks lack the same.
 TEST_F(WhatIfViewTest, WhatARunCannotTellIsSaidOnce) {
   show(5);

@@ -56,7 +56,7 @@ TEST_F(WhatIfTest, AForecastIsRunMeasuredAndKept) {
       [&] { return window().session() != nullptr && window().session()->path() != before; }));
   ASSERT_TRUE(waitForState(RunState::kFinished));
   ASSERT_TRUE(
-      waitUntil([&] { return said("whatIfBeside").startsWith("This run tried a forecast"); }));
+      waitUntil([&] { return said("whatIfBeside").startsWith("The open run tried a forecast"); }));
   EXPECT_TRUE(view().history().forecasts().back().measured);
   clickMessage("Compare with demo");
   EXPECT_TRUE(waitUntil([&] { return find<ui::Stages>("stages")->current() == "compare"; }));
@@ -64,7 +64,7 @@ TEST_F(WhatIfTest, AForecastIsRunMeasuredAndKept) {
   EXPECT_EQ(compare->otherTabs()->count(), 1);
   EXPECT_TRUE(waitUntil([&] { return compare->distribution()->isVisible(); }))
       << "where the forecast is drawn beside what was measured";
-  EXPECT_TRUE(said("compareForecast").startsWith("This run tried a forecast"))
+  EXPECT_TRUE(said("compareForecast").startsWith("The open run tried a forecast"))
       << said("compareForecast").toStdString();
 }
 

@@ -41,8 +41,8 @@ QString besideWords(const PastForecast& forecast) {
                             ? said("in the mean of its ranks")
                             : said("on %1").arg(formatRanks({forecast.rank}));
   return said(
-             "This run tried a forecast, %1: %2 a step of %3 was forecast and %4 measured, %5 the "
-             "interval; of exposed time %6 and %7.")
+             "The open run tried a forecast, %1: %2 a step of %3 was forecast and %4 measured, %5 "
+             "the interval; of exposed time %6 and %7.")
       .arg(forecast.change, whose, shown(forecast.stepNs),
            formatDuration(forecast.measured->stepNs),
            forecast.stepHeld() ? said("within") : said("beyond"), shown(forecast.exposedNs),

@@ -60,7 +60,7 @@ TEST_F(ForecastHistoryTest, SaysHowGoodForecastsHaveBeenAlsoAfterAnotherStart) {
             "exposed time in 2; the median error of the step is 11.0 %.");
   const QString beside = besideWords(history.forecasts()[0]);
   EXPECT_TRUE(
-      beside.startsWith("This run tried a forecast, cap 4 MiB: on rank 0 a step of 1.02 ms "))
+      beside.startsWith("The open run tried a forecast, cap 4 MiB: on rank 0 a step of 1.02 ms "))
       << beside.toStdString();
   EXPECT_TRUE(
       beside.contains("was forecast and 1.00 ms measured, within the interval; of exposed "

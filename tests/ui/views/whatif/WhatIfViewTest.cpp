@@ -174,7 +174,7 @@ TEST_F(WhatIfViewTest, WhatRunsIsAskedForWithItsForecastAndEndsBesideIt) {
   view_.history().begin(forecast);
   open(9, "tried.lockstep");
   ASSERT_TRUE(
-      wait([this] { return said("whatIfBeside").startsWith("This run tried a forecast"); }));
+      wait([this] { return said("whatIfBeside").startsWith("The open run tried a forecast"); }));
   EXPECT_TRUE(said("whatIfPast").startsWith("Forecasts that were tried: 1. The step was "))
       << said("whatIfPast").toStdString();
   auto* past = view_.findChild<TableView*>("whatIfPastForecasts");

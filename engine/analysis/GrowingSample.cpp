@@ -1,6 +1,7 @@
 #include "engine/analysis/GrowingSample.h"
 
 #include <utility>
+#include <vector>
 
 namespace lockstep::analysis {
 
@@ -9,7 +10,9 @@ void GrowingSample::add(double value) {
   sum_ += value;
   const std::size_t together = cost::takenTogether(values_.size());
   if (together == together_) {
-    gather(value);
+    if (together > 1) {
+      gather(value);
+    }
     return;
   }
   together_ = together;
@@ -33,7 +36,9 @@ void GrowingSample::gather(double value) {
 std::optional<cost::MeanInterval> GrowingSample::interval(double tail,
                                                           cost::MeanIntervals& intervals) const {
   return values_.empty() ? std::nullopt
-                         : intervals.of({{means_.begin(), means_.end()},
+                         : intervals.of({together_ == 1
+                                             ? std::vector<double>(values_.begin(), values_.end())
+                                             : std::vector<double>(means_.begin(), means_.end()),
                                          values_.size(),
                                          sum_ / static_cast<double>(values_.size())},
                                         tail);

@@ -27,7 +27,7 @@ class GrowingSample {
   run::Grown<double> values_;
   double sum_ = 0;
   std::size_t together_ = 1;
-  run::Grown<double> means_;  // of so many neighbours
+  run::Grown<double> means_;  // of so many neighbours; of one, the values are their own
   double next_ = 0;           // the sum of those that are no mean yet
   std::size_t ofNext_ = 0;    // how many these are
 };

@@ -83,8 +83,8 @@ typedef struct {
   int hooking; /* place of the call that runs now; -1: none */
 } lk_board;
 
-/* `name`: of the backend. `ranks`: of the group. `own_lane`: the one lane that all flights of a subgroup are told in,
- * however many fly at a time; NULL: as many lanes as run at a time. */
+/* `name`: of the backend. `ranks`: how many the group has. `own_lane`: the one lane that all
+ * flights of a subgroup are told in, however many fly at a time; NULL: as many lanes as run at a time. */
 void lk_board_make(lk_board* board, lk_observer* observer, const char* name, int lanes,
                    unsigned group, unsigned ranks, const char* own_lane);
 

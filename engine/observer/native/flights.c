@@ -362,7 +362,8 @@ static PyObject* flights_busy(PyObject* object, PyObject* unused) {
   return PyBool_FromLong(self->board.open_count > 0 || self->held > 0);
 }
 
-/* Flights(memory, backend's name, lanes, group, its ranks, operations, add_done_callback, subgroup's lane) */
+/* Flights(memory, backend's name, lanes, group, its ranks, operations, add_done_callback,
+ * subgroup's lane) */
 static PyObject* flights_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   (void)kwargs;
   PyObject* memory = NULL;

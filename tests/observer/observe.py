@@ -139,8 +139,14 @@ def case_nccl(options):
                       in zip(calls, kernels)), f"rank {rank}, step {step}: {calls}, {kernels}")
     told = dict(run_.rows("SELECT rank, value FROM environment WHERE key = 'nccl.communicator.0'"))
     check(told == {0: "rank 0 of 2", 1: "rank 1 of 2"}, str(told))
-    late = run_.rows("SELECT value FROM metrics WHERE name = 'nccl.0.late_by_at_most_ns'")
-    check(late and all(0 <= value < 1e6 for value, in late), str(late))
+    late = run_.rows("SELECT rank, step, value FROM metrics WHERE name = "
+                     "'nccl.0.late_by_at_most_ns'")
+    check({rank for rank, _, _ in late} == {0, 1}, str(late))
+    for rank, step, value in late:  # no later than a kernel of that time stands after its call
+        calls = starts(run_, rank, "nccl_call", step)
+        kernels = starts(run_, rank, "nccl_kernel", step)
+        most = max(kernel[0] - call[0] for call, kernel in zip(calls, kernels))
+        check(0 <= value <= most + 20_000, f"rank {rank}, step {step}: {value} ns, {most} at most")
 
 
 def case_leave(options):

@@ -73,8 +73,9 @@ double worldRow(Density density) {
 
 constexpr double kCollapsedRow = 12;
 
+// Phases, and all that is under way at any time: it lies in one strip.
 bool shownCollapsed(LaneRole role, int row) {
-  return row == 1 && (role == LaneRole::kPhases || role == LaneRole::kCommunication);
+  return role == LaneRole::kPhases ? row == 1 : role == LaneRole::kCommunication && row >= 1;
 }
 
 // The one of boxes below each other that a height lies in; null: none.
@@ -151,7 +152,8 @@ int rowsWithin(const RunModel& model, const MeetingTable& table,
 //   y = 0   World             a row for each group, and more where collectives overlap
 //           Forecast          where somebody asked What if: rows of buckets
 //           All 64 ranks      of more than kFewRanks: a line each, or one for several
-//           Rank 0            header; a click folds the rank to a strip of two rows
+//           Rank 0            header; a click folds the rank to phases and one strip of all
+//                             communication
 //             phases          0 iterations, 1 phases, 2 what happens in them, 4 faults, core waits
 //             gradients       0 ready, 1 buckets ready, launched, 2 copies in, 3 waits, copies out
 //             hook            encode, communicate, decode
@@ -233,13 +235,14 @@ void TimelineLayout::placeLane(const RunModel& model, const Options& options, Ra
     }
     const double height = std::round(
         (box.collapsed ? kCollapsedRow : rowHeight(role, row, options.density)) * options.scale);
-    laneBox.rows.push_back({row, y, height});
-    y += height + (box.collapsed ? 0 : rowGap(options.density));
+    laneBox.rows.push_back({row, y, height, box.collapsed && role == LaneRole::kCommunication});
+    y += box.collapsed ? 0 : height + rowGap(options.density);
   }
   if (laneBox.rows.empty()) {
     return;
   }
-  height_ = y + (box.collapsed ? 1 : lanePadding(options.density) - rowGap(options.density));
+  height_ = y + (box.collapsed ? laneBox.rows.back().height + 1
+                               : lanePadding(options.density) - rowGap(options.density));
   laneBox.height = height_ - laneBox.top;
   box.lanes.push_back(std::move(laneBox));
 }
@@ -324,14 +327,9 @@ std::optional<int> TimelineLayout::headerAt(double y) const {
   return rank != nullptr && y < rank->top + kRankHeader ? std::optional(rank->rank) : std::nullopt;
 }
 
-std::optional<TimelineLayout::Hit> TimelineLayout::hit(double y) const {
+const TimelineLayout::LaneBox* TimelineLayout::laneAt(double y) const {
   const RankBox* rank = boxAt(ranks_, y);
-  const LaneBox* lane = rank != nullptr ? boxAt(rank->lanes, y) : nullptr;
-  if (lane == nullptr) {
-    return std::nullopt;
-  }
-  const Row* row = boxAt(lane->rows, y);
-  return Hit{lane->lane, row != nullptr ? row->row : -1};
+  return rank != nullptr ? boxAt(rank->lanes, y) : nullptr;
 }
 
 std::optional<TimelineLayout::Row> TimelineLayout::find(int lane, int row) const {

@@ -48,6 +48,7 @@ class TimelineLayout {
     int row = 0;  ///< of the lane
     double top = 0;
     double height = 0;
+    bool shared = false;  ///< with other rows of a folded lane, of which the later ones lie on top
   };
   struct LaneBox {
     int lane = 0;
@@ -91,10 +92,6 @@ class TimelineLayout {
     int rank = 0;
     CounterBox box;
   };
-  struct Hit {
-    int lane = 0;
-    int row = -1;  ///< -1: beside the rows of the lane
-  };
 
   struct Options {
     std::optional<TimeRange> within =
@@ -131,7 +128,7 @@ class TimelineLayout {
   [[nodiscard]] double height() const { return height_; }
 
   [[nodiscard]] std::optional<int> headerAt(double y) const;
-  [[nodiscard]] std::optional<Hit> hit(double y) const;
+  [[nodiscard]] const LaneBox* laneAt(double y) const;  ///< null: there is none
   [[nodiscard]] std::optional<WorldRow> worldHit(double y) const;
   [[nodiscard]] std::optional<CounterHit> counterHit(double y) const;
   [[nodiscard]] std::optional<Row> find(int lane, int row) const;

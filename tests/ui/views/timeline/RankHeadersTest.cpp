@@ -4,10 +4,12 @@
 #include <QStringList>
 #include <algorithm>
 
+#include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 #include "tests/ui/model/Feed.h"
 #include "tests/ui/views/timeline/TimelineSceneFixture.h"
 #include "ui/canvas/TextMetrics.h"
+#include "ui/views/timeline/layers/LanesLayer.h"
 
 namespace lockstep::ui {
 namespace {
@@ -74,6 +76,39 @@ TEST_F(RankHeaders, KeepsAThinStripOfACollapsedRank) {
   EXPECT_TRUE(scene().rectOf(first(EventKind::kForward, 20)).has_value());
   EXPECT_FALSE(scene().rectOf(first(EventKind::kWait, 20)).has_value());
   EXPECT_TRUE(scene().rectOf(first(EventKind::kWait, 20, 1)).has_value());
+}
+
+// On a modelled link, as on a GPU, most of the time of a collective is not its call's.
+TEST_F(RankHeaders, AFoldedRankHasItsLinksInTheStripOfItsCollectives) {
+  test::Feed feed;
+  for (const int track : {2, 4}) {
+    feed.span(track - 1, EventKind::kStep, 0, 1000)
+        .span(track, EventKind::kCollective, 100, 120, 0, test::sequence(1), test::kAllreduce)
+        .span(track, EventKind::kShaped, 120, 500, 0, test::sequence(1), test::kAllreduce)
+        .span(track, EventKind::kCollective, 300, 320, 0, test::sequence(2), test::kAllreduce)
+        .span(track, EventKind::kShaped, 500, 800, 0, test::sequence(2), test::kAllreduce);
+  }
+  model_.applyUpdate(feed.take());
+  layout_ = TimelineLayout(model_, {0});
+  frame_.size = QSizeF(1400, layout_.height() + 60);
+  showStep(0);
+  const auto at = [&](int row, double ns) {
+    return scene().rectOf(*model_.findSpan(laneId(0, LaneRole::kCommunication), row, ns));
+  };
+  const auto call = at(1, 110);
+  const auto second = at(1, 310);
+  const auto link = at(run::factsOf(EventKind::kShaped).row, 400);
+  ASSERT_TRUE(call && second && link);
+  EXPECT_EQ(link->top(), call->top());
+  EXPECT_EQ(link->height(), call->height());
+  EXPECT_GT(link->width(), 10 * call->width());
+  const auto kindUnder = [&](const QPointF& pointer) {
+    const auto span = LanesLayer::spanAt(TimelineSight(model_, layout_, frame_), pointer);
+    return span ? span->kind : EventKind::kGap;
+  };
+  EXPECT_EQ(kindUnder(call->center()), EventKind::kCollective);
+  EXPECT_EQ(kindUnder(link->center() + QPointF(100, 0)), EventKind::kShaped);
+  EXPECT_EQ(kindUnder(second->center()), EventKind::kShaped) << "which lies on top";
 }
 
 // What a rank died of is a long sentence: nothing of it is cut before other facts are left out, and

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -23,11 +24,22 @@ using trace::EventKind;
 }  // namespace
 
 std::optional<Span> LanesLayer::spanAt(const TimelineSight& sight, QPointF position) {
-  const auto hit = sight.layout.hit(sight.layoutY(position));
-  return !hit || hit->row < 0
-             ? std::nullopt
-             : sight.model.findSpan(hit->lane, hit->row, sight.axis.toNs(position.x()),
-                                    sight.axis.nsPerPixel() * kPointerSlack);
+  const double y = sight.layoutY(position);
+  const TimelineLayout::LaneBox* lane = sight.layout.laneAt(y);
+  if (lane == nullptr) {
+    return std::nullopt;
+  }
+  for (const TimelineLayout::Row& row : lane->rows | std::views::reverse) {
+    const bool there = y >= row.top && y < row.top + row.height;
+    const auto span = !there ? std::nullopt
+                             : sight.model.findSpan(lane->lane, row.row,
+                                                    sight.axis.toNs(position.x()),
+                                                    sight.axis.nsPerPixel() * kPointerSlack);
+    if (span) {
+      return span;
+    }
+  }
+  return std::nullopt;
 }
 
 void LanesLayer::draw(DisplayList& list) const {
@@ -79,7 +91,7 @@ void LanesLayer::drawRow(DisplayList& list, const Lane& lane,
   std::optional<std::pair<Span, double>> mark;  // waits to learn how much room it has
   std::optional<std::pair<Span, QRectF>> untold;
   const auto flush = [&](double nextLeft) {
-    if (untold) {
+    if (untold && !row.shared) {
       bars.drawBeside(list, untold->first, untold->second, nextLeft);
       untold.reset();
     }

@@ -32,6 +32,7 @@ constexpr Tones kLightTones{
     0xffd6b48a,  // undivided
     0xff8298bd,  // shadow
     0xffffd21f,  // fault
+    0xffc48438,  // link
 };
 constexpr Tones kDarkTones{
     0xff4a5364,  // step
@@ -55,6 +56,7 @@ constexpr Tones kDarkTones{
     0xffa8834f,  // undivided
     0xff5f77a3,  // shadow
     0xffffd21f,  // fault
+    0xffbe8030,  // link
 };
 
 // Okabe and Ito's order, the black replaced; lightness alternates.

@@ -32,8 +32,9 @@ enum class Tone : std::uint8_t {
   kUndivided,
   kShadow,
   kFault,
+  kLink,
 };
-inline constexpr int kTones = 21;
+inline constexpr int kTones = 22;
 
 /// Colours of one theme. Text on the surfaces named beside it keeps a contrast of at least
 /// 4.5 : 1 (WCAG AA).

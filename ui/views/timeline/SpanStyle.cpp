@@ -59,8 +59,8 @@ Tone toneOf(const Span& span) {
     case EventKind::kCollectiveQueued:
     case EventKind::kNcclCall:
     case EventKind::kNcclKernel:
-    case EventKind::kShaped:
     case EventKind::kCollective: return Tone::kTransfer;
+    case EventKind::kShaped: return Tone::kLink;
     default: return Tone::kNeutral;
   }
 }
@@ -74,7 +74,8 @@ QColor colourOf(const Span& span, ColourBy by, const Palette& palette) {
     case ColourBy::kHook:
       return span.role() == LaneRole::kHook ? palette.tone(tone) : palette.tone(Tone::kNeutral);
     case ColourBy::kWait:
-      return tone == Tone::kWait || tone == Tone::kTransfer || tone == Tone::kCheck || tone == Tone::kFault
+      return tone == Tone::kWait || tone == Tone::kTransfer || tone == Tone::kLink ||
+                     tone == Tone::kCheck || tone == Tone::kFault
                  ? palette.tone(tone)
                  : palette.tone(Tone::kNeutral);
   }

@@ -38,8 +38,9 @@ const std::vector<Entry>& entries() {
       {Tone::kTransfer,
        "transfer",
        false,
-       {EventKind::kCollective, EventKind::kShaped, EventKind::kReplicate, EventKind::kNcclKernel},
+       {EventKind::kCollective, EventKind::kReplicate, EventKind::kNcclKernel},
        {kPhase, kWait}},
+      {Tone::kLink, "modelled link", false, {EventKind::kShaped}, {kPhase, kWait}},
       {Tone::kTransfer,
        "waiting",
        true,
@@ -63,12 +64,7 @@ std::vector<LegendEntry> tones(const Palette& palette, const RunModel& model, Co
     const bool held =
         std::ranges::any_of(entry.kinds, [&](EventKind kind) { return model.holds(kind); });
     if (held && std::find(entry.by.begin(), entry.by.end(), by) != entry.by.end()) {
-      QString text = QString::fromLatin1(entry.text);
-      // A modelled link goes on with the transfer, in a bar of its own.
-      if (entry.tone == Tone::kTransfer && !entry.hatched && model.holds(EventKind::kShaped)) {
-        text += QStringLiteral(", modelled link too");
-      }
-      chips.push_back({swatchOf(entry, palette), text});
+      chips.push_back({swatchOf(entry, palette), QString::fromLatin1(entry.text)});
     }
   }
   return chips;

@@ -56,7 +56,8 @@ Twin twinOf(const RunModel& model, const CompareResult& result, std::size_t run,
   const auto within = step ? std::optional(rangeOf(*step, lengthNs)) : std::nullopt;
   Twin twin{model, titleOfRun(result, run), step,
             TimelineLayout(model, ranks, {.within = within, .startUp = false})};
-  twin.title += twin.step ? QStringLiteral("   iteration %1, %2")
+  // The ruler below has the first rank's own.
+  twin.title += twin.step ? QStringLiteral("   iteration %1, %2 from first start to last end")
                                 .arg(iteration)
                                 .arg(formatDuration(twin.step->endNs - twin.step->startNs))
                           : QStringLiteral("   no measured iteration");

@@ -24,6 +24,7 @@ constexpr double kLine = 16;
 struct Figure {
   QString title;
   cost::Estimate simulate::RanksForecast::*of;
+  double least = 0;  ///< that the axis goes up to
   std::function<QString(double value, double step)> label;
   QColor colour;
 };
@@ -43,7 +44,7 @@ class ScalingPlot {
         curve_(curve),
         figure_(figure),
         palette_(palette) {
-    double most = 0;
+    double most = figure.least;
     for (const auto& row : curve.rows) {
       most = std::max(most, (row.*figure.of).high);
     }
@@ -170,11 +171,11 @@ void drawScaling(DisplayList& list, const ScalingFrame& frame, const ScalingCurv
   for (const auto& row : curve.rows) {
     most = std::max(most, row.stepNs.high);
   }
-  const Figure step{QStringLiteral("Step time by ranks"), &simulate::RanksForecast::stepNs,
+  const Figure step{QStringLiteral("Step time by ranks"), &simulate::RanksForecast::stepNs, 0,
                     [most](double ns, double apart) { return formatTime(ns, apart, most); },
                     palette.rank(0)};
   const Figure efficiency{
-      QStringLiteral("Efficiency by ranks"), &simulate::RanksForecast::efficiency,
+      QStringLiteral("Efficiency by ranks"), &simulate::RanksForecast::efficiency, 1,
       [](double part, double) { return formatPercent(100 * part, 0); }, palette.rank(1)};
   const QSizeF half(frame.rect.width() / 2, frame.rect.height());
   const ScalingPlot left(list, QRectF(frame.rect.topLeft(), half), curve, step, palette);

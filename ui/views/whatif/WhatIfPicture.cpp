@@ -1,8 +1,10 @@
 #include "ui/views/whatif/WhatIfPicture.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "ui/chart/Card.h"
+#include "ui/model/Format.h"
 #include "ui/model/RunTitle.h"
 #include "ui/views/whatif/ScalingScene.h"
 #include "ui/views/whatif/WhatIf.h"
@@ -13,6 +15,17 @@ namespace {
 
 constexpr double kScalingHeight = 360;
 constexpr double kRefusalHeight = 60;
+constexpr double kMargin = 12;
+
+QString subtitle(const RunModel& model, const WhatIf& told) {
+  const QString ranks =
+      formatCounted(static_cast<std::uint64_t>(std::max(model.rankCount(), 0)), "rank");
+  return !told.known() ? ranks
+                       : QStringLiteral("%1  ·  iteration %2, of %3 that were replayed")
+                             .arg(ranks)
+                             .arg(told.step)
+                             .arg(formatCount(told.steps));
+}
 
 }  // namespace
 
@@ -26,10 +39,10 @@ Picture whatIfPicture(const RunModel& model, std::shared_ptr<const AnalysedRun> 
   const double strips = told.known() ? whatIfHeight(told) : kRefusalHeight;
   Picture picture;
   picture.title = titleOfRun(model);
-  picture.size = QSizeF(
-      size.width(), size.height() > 0 ? size.height() : strips + (hasCurve ? kScalingHeight : 0));
-  picture.list.fill(QRectF(QPointF(0, 0), picture.size), palette.background);
-  const QRectF upper(0, 0, picture.size.width(), strips);
+  const double wanted = kPictureHead + strips + (hasCurve ? kMargin + kScalingHeight : 0) + kMargin;
+  picture.size = QSizeF(size.width(), size.height() > 0 ? size.height() : wanted);
+  drawPictureHead(picture, subtitle(model, told), palette);
+  const QRectF upper(0, kPictureHead, picture.size.width(), strips);
   if (told.known()) {
     drawWhatIf(picture.list, upper, told, palette);
   } else {
@@ -37,7 +50,8 @@ Picture whatIfPicture(const RunModel& model, std::shared_ptr<const AnalysedRun> 
                 palette);
   }
   if (hasCurve) {
-    const QRectF lower(0, strips, picture.size.width(), picture.size.height() - strips);
+    const QRectF lower = QRectF(QPointF(0, upper.bottom()), picture.size - QSizeF(0, upper.bottom()))
+                             .adjusted(kMargin, kMargin, 0, -kMargin);
     drawScaling(picture.list, {lower, 0, std::nullopt}, curve, palette);
   }
   return picture;

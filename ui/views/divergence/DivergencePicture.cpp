@@ -42,8 +42,13 @@ void drawCalls(DisplayList& list, const DivergenceFacts& facts, const QRectF& ar
     // Whole lines.
     frame.scroll -= std::fmod(frame.scroll, SequenceScene::kRow);
   }
-  heading(list, QRectF(area.topLeft(), QSizeF(area.width(), kHeading)),
-          QStringLiteral("Calls of %1. %2").arg(nameOf(sequence), summaryOf(sequence)), palette);
+  QString text = QStringLiteral("Calls of %1. %2").arg(nameOf(sequence), summaryOf(sequence));
+  const auto room =
+      static_cast<std::size_t>((body.height() - SequenceScene::kHeader) / SequenceScene::kRow);
+  if (sequence.rows.size() > room) {
+    text += QStringLiteral(" (%1 shown)").arg(formatCount(room));
+  }
+  heading(list, QRectF(area.topLeft(), QSizeF(area.width(), kHeading)), text, palette);
   list.clip(body);
   list.append(drawn(SequenceScene(facts, palette, frame)), body.topLeft());
   list.unclip();

@@ -12,6 +12,7 @@ namespace lockstep::ui {
 namespace {
 
 constexpr double kLogarithmicFrom = 100;  // the largest value over the smallest
+constexpr double kApart = 8;              // px between points that have a dot each
 
 /// What of a strip is in sight, and how a value becomes a height.
 class StripScale {
@@ -101,6 +102,15 @@ void drawSeries(DisplayList& list, const StepSeries& series, const TimeAxis& axi
     i = behind;
   }
   drawCurve(list, line, colour);
+  // What was sampled now and then is known at these points, and nowhere between them.
+  const auto isApart = [&line](std::size_t a, std::size_t b) {
+    return b >= line.size() || line[b].x() - line[a].x() >= kApart;
+  };
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (isApart(i, i + 1) && (i == 0 || isApart(i - 1, i))) {
+      list.fill(QRectF(line[i] - QPointF(2, 2), QSizeF(4, 4)), colour, 2);
+    }
+  }
 }
 
 void drawNotFinite(DisplayList& list, const StripData& strip, const TimeAxis& axis,

@@ -157,6 +157,23 @@ TEST(ParameterSceneTest, ALossThatIsNoNumberIsMarked) {
   EXPECT_EQ(verdictOf(*facts).kind, Verdict::Kind::kUnsound);
 }
 
+TEST(ParameterSceneTest, ValuesOfFewStepsHaveADotEachAsNothingIsKnownBetweenThem) {
+  const auto dotsOf = [](std::uint32_t apart) {
+    analysis::RunData data = test::replicas(41, 1, 99, 0);  // 400 steps
+    for (std::uint32_t step = 0; step <= 400; step += apart) {
+      data.losses.push_back({0, 0, "loss", step, 0, 1.0 + step});
+    }
+    const auto facts = test::factsOfRun(std::move(data));
+    const DisplayList list = drawn(*facts, whole(*facts));
+    return std::ranges::count_if(list.commands(), [](const DisplayList::Command& command) {
+      return command.op == DisplayList::Op::kFill && command.rect.size() == QSizeF(4, 4) &&
+             command.colour == light().rank(0).rgba();
+    });
+  };
+  EXPECT_EQ(dotsOf(40), 11);
+  EXPECT_EQ(dotsOf(1), 0) << "a line, whose points touch";
+}
+
 TEST(ParameterSceneTest, ParametersThatAreNotFiniteAreNotDrawnAsEqual) {
   analysis::RunData data = test::replicas(4, 2, 9, 0);
   run::changeEach(data.fingerprints, [](trace::FingerprintRow& row) {

@@ -67,6 +67,10 @@ void BucketScene::layOut() {
       : many                        ? QStringLiteral(
                                           " At the edges: a rank's buckets together, a bucket's mean over the ranks.")
              : QStringLiteral(" At the edges: the sums.");
+  const QString beside =
+      frame_.choice.figure == CellFigure::kCost
+          ? QStringLiteral(" Exposed time without a core, or outside of buckets, is in none.")
+          : QString();
   const QString folded =
       rows_.size() < content_.delays.ranks.size()
           ? QStringLiteral(" Of ranks that look the same a row shows the middle one.")
@@ -74,7 +78,7 @@ void BucketScene::layOut() {
   notes_ = brokenInto(
       titleOf(frame_.choice.figure) + QStringLiteral(" by rank and bucket, in ms a step. ") +
           scopeOf(frame_.choice, content_.firstMeasured) + QStringLiteral(". ") +
-          meaningOf(frame_.choice.figure) + edges + folded +
+          meaningOf(frame_.choice.figure) + edges + beside + folded +
           (content_.note.isEmpty() ? QString() : QStringLiteral(" ") + content_.note),
       room, FontRole::kSmall);
   gutter_ = many ? kGutterOfMany : kGutter;

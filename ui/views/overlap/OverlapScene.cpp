@@ -151,7 +151,7 @@ void OverlapScene::layOutReasons(const QRectF& list) {
   const std::size_t count = reasons.size();
   double top = list.top() + kReasonTitle;
   for (std::size_t i = 0; i < count; ++i) {
-    // The last needs no room for the line "n more in the table below".
+    // The last needs no room for the line "and n more with less effect".
     const bool last = i + 1 == count;
     const double room = list.bottom() - top - (last ? 0 : 16);
     const double whole = reasonHeight(reasons[i], list.width());

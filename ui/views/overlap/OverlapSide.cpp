@@ -77,7 +77,7 @@ void OverlapScene::drawSide(DisplayList& list) const {
   if (reasonsLeftOut_ > 0) {
     const double y = reasons_.empty() ? side_.top() + 34 : reasons_.back().rect.bottom();
     list.note(QRectF(side_.left() + 14, y, side_.width() - 28, 16),
-              QStringLiteral("%1 more in the table below").arg(reasonsLeftOut_), palette_);
+              QStringLiteral("and %1 more with less effect").arg(reasonsLeftOut_), palette_);
   }
   drawLadder(list);
 }

@@ -51,7 +51,7 @@ QString headline(const analysis::RunAnalysis& run) {
                              .arg(high)
                              .arg(most->rank);
   };
-  return QStringLiteral("Overlap %1 of the time in flight  ·  %2 of communication exposed a step")
+  return QStringLiteral("Overlap %1 of the time in flight  ·  %2 of communication exposed a step (medians)")
       .arg(spread(&RankAnalysis::overlapPercent,
                   [](double percent) { return formatPercent(percent); }),
            spread(&RankAnalysis::exposedMs, formatMs));
@@ -107,7 +107,7 @@ QString verdict(const analysis::RankOverlap& of) {
   }
   constexpr double kWorthASentence = 0.05;
   const QString faster = formatPercent(of.noopFasterPercent);
-  QString text = QStringLiteral("Without any transfer a step would be %1 %2 faster: ")
+  QString text = QStringLiteral("Without any transfer there would be %1 %2 more steps a second: ")
                      .arg(!of.bottleneck   ? QStringLiteral("about")
                           : *of.bottleneck ? QStringLiteral("up to")
                                            : QStringLiteral("at most"),

@@ -133,7 +133,9 @@ TEST(BucketSceneTest, TheEdgesAreSumsAndOfLatenessTheMost) {
   const auto content = cellsOf(lateRun({0, 3, 3}));
   // It costs rank 0 6 ms, rank 1 3 ms.
   EXPECT_TRUE(cellsSay(cellsDrawn(*content, cellFrame()), "9.00 ms"));
-  EXPECT_TRUE(cellsSay(cellsDrawn(*content, cellFrame()), "At the edges: the sums."));
+  EXPECT_TRUE(cellsSay(cellsDrawn(*content, cellFrame()),
+                       "At the edges: the sums. Exposed time without a core, or outside of buckets, "
+                       "is in none."));
   EXPECT_FALSE(cellsSay(cellsDrawn(*content, cellFrame(CellFigure::kLateness)), "9.00 ms"));
   EXPECT_TRUE(
       cellsSay(cellsDrawn(*content, cellFrame(CellFigure::kLateness)), "At the edges: the most."));

@@ -56,19 +56,19 @@ analysis::RankOverlap rankThatLoses(double transferMs, std::optional<bool> bottl
 
 TEST(OverlapWords, CallTransferABottleneckFromTenPerCentOn) {
   EXPECT_EQ(overlap_words::verdict(rankThatLoses(0.5, false)),
-            "Without any transfer a step would be at most 5.3 % faster: below 10 % transfer is not "
-            "the bottleneck. The backward can hide at most 3.00 ms (30.0 % of forward, backward "
+            "Without any transfer there would be at most 5.3 % more steps a second: below 10 % "
+            "transfer is not the bottleneck. The backward can hide at most 3.00 ms (30.0 % of forward, backward "
             "and transfer); 1.00 ms of transfer is hidden now, under whatever phase.");
   EXPECT_TRUE(overlap_words::verdict(rankThatLoses(2, true))
-                  .startsWith("Without any transfer a step would be up to 25.0 % faster: transfer "
-                              "is a bottleneck."));
+                  .startsWith("Without any transfer there would be up to 25.0 % more steps a "
+                              "second: transfer is a bottleneck."));
 }
 
 TEST(OverlapWords, SayWhereNobodyCanTellWhetherTransferIsABottleneck) {
   analysis::RankOverlap rank = rankThatLoses(2);
   EXPECT_TRUE(overlap_words::verdict(rank).startsWith(
-      "Without any transfer a step would be about 25.0 % faster: whether that is 10 % or more, "
-      "from where transfer counts as a bottleneck, cannot be told from this run."));
+      "Without any transfer there would be about 25.0 % more steps a second: whether that is 10 % "
+      "or more, from where transfer counts as a bottleneck, cannot be told from this run."));
   rank.coreWaitMs = 0.6;
   EXPECT_TRUE(
       overlap_words::verdict(rank).contains("whether that is 10 % or more, from where transfer "
@@ -104,7 +104,7 @@ TEST(OverlapWords, GiveTheRangeOverTheRanksAndWhatItIsTheMedianOf) {
   const auto content = test::handMadeContent(12);
   EXPECT_EQ(content->headline,
             "Overlap 0.0 % (rank 1) to 25.0 % (rank 0) of the time in flight  ·  1.00 ms (rank 1) "
-            "to 3.00 ms (rank 0) of communication exposed a step");
+            "to 3.00 ms (rank 0) of communication exposed a step (medians)");
   EXPECT_EQ(overlap_words::medians(*content, false),
             "2 ranks, each its median over 11 iterations; step 0 is left out as warm-up.");
   const QString spoken = overlap_words::description(*content);
@@ -187,7 +187,7 @@ TEST(OverlapWords, SayHowManyCausesHaveNoRoom) {
   OverlapContent content = *test::handMadeContent(12);
   const auto reason = content.reasons.front();
   content.reasons.insert(content.reasons.end(), 30, reason);
-  EXPECT_TRUE(drawn(content, {1200, 500}).contains("more in the table below"));
+  EXPECT_TRUE(drawn(content, {1200, 500}).contains("more with less effect"));
 }
 
 }  // namespace

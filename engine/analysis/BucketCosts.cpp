@@ -96,6 +96,11 @@ std::optional<BucketCost> BucketCosts::most() const {
       }
     }
   }
+  if (most && steps_.size() > 1) {
+    most->everywhere = std::ranges::all_of(steps_, [&](const auto& of) {
+      return meanMs(of.first, most->bucket).value_or(0) >= kAsMuch * most->ms;
+    });
+  }
   return most;
 }
 

@@ -26,6 +26,8 @@ namespace lockstep::analysis {
 
 /// Of a cost, what a cause must have to be named as the reason.
 inline constexpr double kMostOfCost = 0.5;
+/// Of the cost of the rank that has most, what is as much to the reader: no rank is singled out.
+inline constexpr double kAsMuch = 0.95;
 
 /// What the communication of a bucket costs a rank, over its measured steps.
 struct BucketCost {
@@ -40,6 +42,7 @@ struct BucketCost {
   double nextShare = 0;
   std::uint32_t struck = 0;  ///< steps in which that cause had kLateMs or more of it
   std::uint32_t steps = 0;   ///< all measured ones of the rank
+  bool everywhere = false;   ///< it costs each rank of several at least kAsMuch of that
 
   /// Whether the cause of `worst` is the reason of the cost.
   [[nodiscard]] bool explained() const { return share >= kMostOfCost; }

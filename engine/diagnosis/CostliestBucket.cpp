@@ -127,8 +127,9 @@ std::string textOf(const BucketVerdict& verdict) {
                        base::percentText(100 * kWorthSpeakingOf, 0));
   }
   const analysis::BucketCost& of = *verdict.costliest;
-  return fmt::format("Bucket {} costs most, {} ms a step (mean) on rank {}", of.bucket,
-                     base::msText(of.ms), of.rank) +
+  return fmt::format("Bucket {} costs most, {}{} ms a step (mean) on {}", of.bucket,
+                     of.everywhere ? "up to " : "", base::msText(of.ms),
+                     of.everywhere ? "each rank" : fmt::format("rank {}", of.rank)) +
          reasonText(of) +
          (of.lateRank() ? fmt::format(", in {} of {} iterations", base::countText(of.struck),
                                       base::countText(of.steps))

@@ -85,8 +85,11 @@ std::optional<Remark> onCost(const Evidence& evidence) {
     return std::nullopt;
   }
   Remark remark{Topic::kCost, {}, {}, {}};
-  remark.brief = fmt::format("bucket {} costs rank {} {} a step (mean)", most->bucket, most->rank,
-                             msWords(most->ms));
+  remark.brief = most->everywhere
+                     ? fmt::format("bucket {} costs each rank up to {} a step (mean)", most->bucket,
+                                   msWords(most->ms))
+                     : fmt::format("bucket {} costs rank {} {} a step (mean)", most->bucket,
+                                   most->rank, msWords(most->ms));
   remark.text = remark.brief + reasonText(*most);
   remark.place.rank = most->rank;
   remark.place.bucket = most->bucket;

@@ -100,6 +100,24 @@ TEST(CostliestBucketTest, GivesNoReasonOfATransferOfWhichNothingElseIsKnown) {
   }
 }
 
+TEST(CostliestBucketTest, SinglesNoRankOutWhereItCostsEachAboutAsMuch) {
+  const auto costing = [](double first, double second) {
+    std::vector<analysis::StepOverlap> steps(2);
+    for (int rank = 0; rank < 2; ++rank) {
+      analysis::TailItem item;
+      item.bucket = 0;
+      item.ms = rank == 0 ? first : second;
+      steps[static_cast<std::size_t>(rank)].times.rank = rank;
+      steps[static_cast<std::size_t>(rank)].tail = {item};
+    }
+    analysis::BucketCosts costs;
+    costs.add(steps, 0);
+    return textOf({.costliest = costs.most(), .steps = 40, .canTell = true});
+  };
+  EXPECT_EQ(costing(19.5, 20), "Bucket 0 costs most, up to 20.00 ms a step (mean) on each rank");
+  EXPECT_EQ(costing(15, 20), "Bucket 0 costs most, 20.00 ms a step (mean) on rank 1");
+}
+
 TEST(CostliestBucketTest, NamesTheTwoLargestReasonsWhereNoneIsHalfOfTheCost) {
   // Of 20 ms a step 8 are for rank 1, 6 for rank 2 and 6 unknown.
   std::vector<analysis::StepOverlap> steps(4);

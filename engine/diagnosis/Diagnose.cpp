@@ -72,9 +72,8 @@ std::string nothingOf(const Evidence& evidence) {
                         static_cast<double>(std::max<std::size_t>(waits.size(), 1));
   if (waitMs > kWorthSpeakingOf * evidence.stepMs) {
     text += fmt::format(
-        " Threads had no core for {:.2f} ms a step: a rank that is late by less than {:.2f} ms "
-        "this "
-        "run cannot tell.",
+        " Threads had no core for {:.2f} ms a step: this run cannot tell a rank that is late by "
+        "less than {:.2f} ms.",
         waitMs, analysis::kCoreWaits * waitMs);
   }
   if (!evidence.forecaster.ok()) {

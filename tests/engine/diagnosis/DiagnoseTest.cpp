@@ -120,7 +120,7 @@ TEST(DiagnoseTest, OfARunWithoutCoresSaysWhatItsWaitsHide) {
   EXPECT_EQ(
       diagnose(evidence).nothing,
       "Nothing stands out in 20 measured steps of 12.50 ms. Threads had no core for 1.20 ms a "
-      "step: a rank that is late by less than 3.60 ms this run cannot tell. Whether other "
+      "step: this run cannot tell a rank that is late by less than 3.60 ms. Whether other "
       "buckets would be faster this run cannot tell, because it is short.");
 }
 

@@ -51,20 +51,151 @@ bool maySizesDiffer(Operation operation) {
          operation == Operation::kAlltoall;
 }
 
+/// What a rank did in a row, as far as a mismatch of this kind looks at it.
+std::string deed(const SpanRow* call, CallMismatch kind) {
+  if (call == nullptr) {
+    return kind == CallMismatch::kUnknown ? "left no record" : "made no such call";
+  }
+  const SpanRow& span = *call;
+  if (kind == CallMismatch::kState) {
+    return span.kind == EventKind::kCollectiveQueued ? "began it and never ended it"
+                                                     : "went through it";
+  }
+  std::string text = "called " + std::string(trace::name(trace::operationOf(span.detail)));
+  if (kind != CallMismatch::kMissing && kind != CallMismatch::kUnknown) {
+    text += " of " + std::to_string(trace::collectiveBytes(span.value)) + " bytes";
+  }
+  if (kind == CallMismatch::kBucket) {
+    text += span.bucket == trace::kNoBucket ? " for no bucket"
+                                            : " for bucket " + std::to_string(span.bucket);
+  }
+  return text;
+}
+
+/// The ranks of a row by what they did, the most numerous deed first.
+std::vector<std::pair<std::string, std::vector<int>>> camps(const CallSequence& sequence,
+                                                            std::size_t row) {
+  std::vector<std::pair<std::string, std::vector<int>>> all;
+  for (std::size_t column = 0; column < sequence.ranks.size(); ++column) {
+    const std::string text = deed(sequence.callAt(row, column), sequence.rows[row].mismatch);
+    const auto at = std::find_if(all.begin(), all.end(),
+                                 [&text](const auto& camp) { return camp.first == text; });
+    auto& camp = at != all.end() ? *at : all.emplace_back(text, std::vector<int>());
+    camp.second.push_back(sequence.ranks[column]);
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+  return all;
+}
+
+/// The ranks that did not make a call, or did not end it.
+std::vector<int> failing(const CallSequence& sequence, std::size_t row) {
+  std::vector<int> ranks;
+  for (std::size_t column = 0; column < sequence.ranks.size(); ++column) {
+    const SpanRow* call = sequence.callAt(row, column);
+    if (call == nullptr || call->kind == EventKind::kCollectiveQueued) {
+      ranks.push_back(sequence.ranks[column]);
+    }
+  }
+  return ranks;
+}
+
+}  // namespace
+
+const char* name(CallMismatch mismatch) {
+  switch (mismatch) {
+    case CallMismatch::kNone:
+      return "match";
+    case CallMismatch::kUnknown:
+      return "undecided";
+    case CallMismatch::kState:
+      return "state mismatch";
+    case CallMismatch::kMissing:
+      return "missing rank";
+    case CallMismatch::kBucket:
+      return "bucket mismatch";
+    case CallMismatch::kSize:
+      return "size mismatch";
+    case CallMismatch::kOperation:
+      return "operation mismatch";
+  }
+  return "";
+}
+
+const SpanRow& CallSequence::anyCallAt(std::size_t row) const {
+  std::size_t column = 0;
+  while (callAt(row, column) == nullptr) {
+    ++column;
+  }
+  return *callAt(row, column);
+}
+
+bool recordedToItsEnd(const trace::RunInfo& info) {
+  return trace::hasEnded(info.state) && trace::wasRecorded(info.kind);
+}
+
+std::vector<CallSequence> callSequences(const RunData& data, bool complete) {
+  return GrowingCallSequences().refresh(data, {}, complete);
+}
+
+std::vector<CallSequence> GrowingCallSequences::refresh(const RunData& data, const RunAnalysis& run,
+                                                        bool complete) {
+  if (!run.closed.more) {
+    // All is made anew once it has ended (Note [Figures of closed steps]), and nothing is kept.
+    *this = GrowingCallSequences();
+    GrowingCallSequences once;
+    data.eachSpanOf([](EventKind kind) { return kind == EventKind::kGap || isKindOfCall(kind); }, 0,
+                    [&once](int rank, const SpanRow& span) { once.add(rank, span); });
+    return *once.sequences(data, complete, std::nullopt);
+  }
+  const auto look = [&] {
+    const bool goesOn =
+        goOn(data, run, [this](int rank, const SpanRow& span) { return add(rank, span); });
+    return !goesOn || (next_ > 0 && complete != complete_)
+               ? std::nullopt
+               : sequences(data, complete, run.closed.next);
+  };
+  std::optional<std::vector<CallSequence>> all = look();
+  if (!all) {
+    *this = GrowingCallSequences();
+    all = look();
+  }
+  return *std::move(all);
+}
+
+bool GrowingCallSequences::add(int rank, const SpanRow& span) {
+  if (span.kind == EventKind::kGap) {
+    // One tick more, so that a gap without a duration is not empty.
+    lost_[rank].push_back({span.startTicks, endOf(span) + 1});
+  } else if (isCall(span)) {
+    Stream& stream = streams_[{trace::groupOf(span.detail), span.kind == EventKind::kChecked}];
+    stream.open[rank].push_back({span});
+    return span.step >= next_;
+  }
+  return true;
+}
+
 /// Lays the records of one stream side by side, after the rows that are closed.
-class Table {
+class GrowingCallSequences::Table {
  public:
   Table(CallSequence& sequence, const std::map<int, Intervals>& gaps, bool complete)
       : sequence_(sequence), gaps_(gaps), complete_(complete), closed_(sequence.rows.size()) {}
 
-  /// `records`: of each column, by number, what was carried out before what was only queued.
-  template <typename Record>
-  void lay(const std::vector<const std::vector<Record>*>& records) {
+  /// `records`: of each column, by number, what was carried out before what was only queued. Of a
+  /// run that has ended they are as large as the table, and go as their calls come into it.
+  void lay(const std::vector<Records*>& records, bool keep) {
     std::vector<std::size_t> next(records.size());
     const auto numberAt = [&](std::size_t column) {
       return next[column] < records[column]->size()
                  ? std::optional((*records[column])[next[column]].sequence)
                  : std::nullopt;
+    };
+    const auto pass = [&](std::size_t column) {
+      if (keep) {
+        ++next[column];
+      } else {
+        records[column]->pop_front();
+      }
     };
     hasHoles_.assign(records.size(), false);
     for (;;) {
@@ -87,7 +218,7 @@ class Table {
         // The first record of a cell stays: the one that was carried out.
         sequence_.calls.push_back((*records[column])[next[column]].span);
         while (numberAt(column) == number) {
-          ++next[column];
+          pass(column);
         }
       }
     }
@@ -226,130 +357,6 @@ class Table {
   std::vector<bool> hasHoles_;  // of the columns: some of these rows has no record
 };
 
-/// What a rank did in a row, as far as a mismatch of this kind looks at it.
-std::string deed(const SpanRow* call, CallMismatch kind) {
-  if (call == nullptr) {
-    return kind == CallMismatch::kUnknown ? "left no record" : "made no such call";
-  }
-  const SpanRow& span = *call;
-  if (kind == CallMismatch::kState) {
-    return span.kind == EventKind::kCollectiveQueued ? "began it and never ended it"
-                                                     : "went through it";
-  }
-  std::string text = "called " + std::string(trace::name(trace::operationOf(span.detail)));
-  if (kind != CallMismatch::kMissing && kind != CallMismatch::kUnknown) {
-    text += " of " + std::to_string(trace::collectiveBytes(span.value)) + " bytes";
-  }
-  if (kind == CallMismatch::kBucket) {
-    text += span.bucket == trace::kNoBucket ? " for no bucket"
-                                            : " for bucket " + std::to_string(span.bucket);
-  }
-  return text;
-}
-
-/// The ranks of a row by what they did, the most numerous deed first.
-std::vector<std::pair<std::string, std::vector<int>>> camps(const CallSequence& sequence,
-                                                            std::size_t row) {
-  std::vector<std::pair<std::string, std::vector<int>>> all;
-  for (std::size_t column = 0; column < sequence.ranks.size(); ++column) {
-    const std::string text = deed(sequence.callAt(row, column), sequence.rows[row].mismatch);
-    const auto at = std::find_if(all.begin(), all.end(),
-                                 [&text](const auto& camp) { return camp.first == text; });
-    auto& camp = at != all.end() ? *at : all.emplace_back(text, std::vector<int>());
-    camp.second.push_back(sequence.ranks[column]);
-  }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
-  return all;
-}
-
-/// The ranks that did not make a call, or did not end it.
-std::vector<int> failing(const CallSequence& sequence, std::size_t row) {
-  std::vector<int> ranks;
-  for (std::size_t column = 0; column < sequence.ranks.size(); ++column) {
-    const SpanRow* call = sequence.callAt(row, column);
-    if (call == nullptr || call->kind == EventKind::kCollectiveQueued) {
-      ranks.push_back(sequence.ranks[column]);
-    }
-  }
-  return ranks;
-}
-
-}  // namespace
-
-const char* name(CallMismatch mismatch) {
-  switch (mismatch) {
-    case CallMismatch::kNone:
-      return "match";
-    case CallMismatch::kUnknown:
-      return "undecided";
-    case CallMismatch::kState:
-      return "state mismatch";
-    case CallMismatch::kMissing:
-      return "missing rank";
-    case CallMismatch::kBucket:
-      return "bucket mismatch";
-    case CallMismatch::kSize:
-      return "size mismatch";
-    case CallMismatch::kOperation:
-      return "operation mismatch";
-  }
-  return "";
-}
-
-const SpanRow& CallSequence::anyCallAt(std::size_t row) const {
-  std::size_t column = 0;
-  while (callAt(row, column) == nullptr) {
-    ++column;
-  }
-  return *callAt(row, column);
-}
-
-bool recordedToItsEnd(const trace::RunInfo& info) {
-  return trace::hasEnded(info.state) && trace::wasRecorded(info.kind);
-}
-
-std::vector<CallSequence> callSequences(const RunData& data, bool complete) {
-  return GrowingCallSequences().refresh(data, {}, complete);
-}
-
-std::vector<CallSequence> GrowingCallSequences::refresh(const RunData& data, const RunAnalysis& run,
-                                                        bool complete) {
-  if (!run.closed.more) {
-    // All is made anew once it has ended (Note [Figures of closed steps]), and nothing is kept.
-    *this = GrowingCallSequences();
-    GrowingCallSequences once;
-    data.eachSpanOf([](EventKind kind) { return kind == EventKind::kGap || isKindOfCall(kind); }, 0,
-                    [&once](int rank, const SpanRow& span) { once.add(rank, span); });
-    return *once.sequences(data, complete, std::nullopt);
-  }
-  const auto look = [&] {
-    const bool goesOn =
-        goOn(data, run, [this](int rank, const SpanRow& span) { return add(rank, span); });
-    return !goesOn || (next_ > 0 && complete != complete_)
-               ? std::nullopt
-               : sequences(data, complete, run.closed.next);
-  };
-  std::optional<std::vector<CallSequence>> all = look();
-  if (!all) {
-    *this = GrowingCallSequences();
-    all = look();
-  }
-  return *std::move(all);
-}
-
-bool GrowingCallSequences::add(int rank, const SpanRow& span) {
-  if (span.kind == EventKind::kGap) {
-    // One tick more, so that a gap without a duration is not empty.
-    lost_[rank].push_back({span.startTicks, endOf(span) + 1});
-  } else if (isCall(span)) {
-    Stream& stream = streams_[{trace::groupOf(span.detail), span.kind == EventKind::kChecked}];
-    stream.open[rank].push_back({span});
-    return span.step >= next_;
-  }
-  return true;
-}
-
 /// Nothing where what is closed is not right any more. `next`: steps below it are closed; none: no
 /// other look follows, and nothing is.
 std::optional<std::vector<CallSequence>> GrowingCallSequences::sequences(
@@ -377,8 +384,8 @@ std::optional<std::vector<CallSequence>> GrowingCallSequences::sequences(
     std::tie(closed.group, closed.checks) = key;
     const auto columns = std::views::keys(stream.open);
     const bool otherColumns = !std::ranges::equal(closed.ranks, columns);
-    std::vector<const std::vector<Record>*> records;
-    for (const auto& [rank, of] : stream.open) {
+    std::vector<Records*> records;
+    for (auto& [rank, of] : stream.open) {
       const bool before =
           !closed.rows.empty() && !of.empty() && of.front().sequence <= closed.rows.back().sequence;
       if (before || (otherColumns && !closed.rows.empty())) {
@@ -389,7 +396,7 @@ std::optional<std::vector<CallSequence>> GrowingCallSequences::sequences(
     closed.ranks.assign(columns.begin(), columns.end());
     CallSequence& sequence = all.emplace_back(closed);
     Table table(sequence, gaps, complete);
-    table.lay(records);
+    table.lay(records, next.has_value());
     table.judge();
     if (next) {
       close(stream, sequence, table.settled(*next));
@@ -433,7 +440,9 @@ void GrowingCallSequences::number(Stream& stream) {
                       of.span.id);
   };
   for (auto& [rank, records] : stream.open) {
-    std::ranges::sort(records, {}, orderOf);
+    if (!std::ranges::is_sorted(records, {}, orderOf)) {
+      std::ranges::sort(records, {}, orderOf);
+    }
   }
 }
 

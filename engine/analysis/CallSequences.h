@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -96,9 +97,11 @@ class GrowingCallSequences : private GrowingFigure {
     trace::SpanRow span;
     std::uint64_t sequence = 0;
   };
+  using Records = std::deque<Record>;  // which has no room to spare, as a vector that has grown
+  class Table;
   /// The calls of a group, or its checks.
   struct Stream {
-    std::map<int, std::vector<Record>> open;  // by rank: of each that made one
+    std::map<int, Records> open;              // by rank: of each that made one
     run::SequenceNumbers numbers;             // after those that are closed
     CallSequence closed;
   };

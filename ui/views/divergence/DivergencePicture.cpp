@@ -14,7 +14,7 @@ namespace lockstep::ui {
 namespace {
 
 constexpr double kHeading = 28;
-constexpr double kCalls = 10 * SequenceScene::kRow;
+constexpr double kCalls = SequenceScene::kHeader + 9 * SequenceScene::kRow;
 constexpr double kGap = 12;
 
 void heading(DisplayList& list, const QRectF& area, const QString& text, const Palette& palette) {

@@ -12,7 +12,7 @@ namespace lockstep::ui {
 namespace {
 
 constexpr double kLogarithmicFrom = 100;  // the largest value over the smallest
-constexpr double kApart = 8;              // px between points that have a dot each
+constexpr double kApart = 16;             // px between points that have a dot each
 
 /// What of a strip is in sight, and how a value becomes a height.
 class StripScale {

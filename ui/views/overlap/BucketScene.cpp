@@ -69,7 +69,8 @@ void BucketScene::layOut() {
              : QStringLiteral(" At the edges: the sums.");
   const QString beside =
       frame_.choice.figure == CellFigure::kCost
-          ? QStringLiteral(" Exposed time without a core, or outside of buckets, is in none.")
+          ? QStringLiteral(
+                " Exposed time in which it had no core, or outside of buckets, is in none.")
           : QString();
   const QString folded =
       rows_.size() < content_.delays.ranks.size()

@@ -134,8 +134,8 @@ TEST(BucketSceneTest, TheEdgesAreSumsAndOfLatenessTheMost) {
   // It costs rank 0 6 ms, rank 1 3 ms.
   EXPECT_TRUE(cellsSay(cellsDrawn(*content, cellFrame()), "9.00 ms"));
   EXPECT_TRUE(cellsSay(cellsDrawn(*content, cellFrame()),
-                       "At the edges: the sums. Exposed time without a core, or outside of buckets, "
-                       "is in none."));
+                       "At the edges: the sums. Exposed time in which it had no core, or outside of "
+                       "buckets, is in none."));
   EXPECT_FALSE(cellsSay(cellsDrawn(*content, cellFrame(CellFigure::kLateness)), "9.00 ms"));
   EXPECT_TRUE(
       cellsSay(cellsDrawn(*content, cellFrame(CellFigure::kLateness)), "At the edges: the most."));
@@ -183,8 +183,9 @@ TEST(BucketSceneTest, TheDarkestCellTheHeadlineAndTheVerdictNameOneBucket) {
     const QString figure =
         QString::fromStdString(base::msText(*content->valueOf(row, 3, {})) + " ms a step (mean)");
     EXPECT_TRUE(QString::fromStdString(cost->brief).endsWith(figure)) << cost->brief;
+    const char* upTo = content->verdict.costliest->everywhere ? "up to " : "";
     EXPECT_TRUE(cellsSay(cellsDrawn(*content, cellFrame()),
-                         QStringLiteral("Bucket 3 costs most, ") + figure));
+                         QStringLiteral("Bucket 3 costs most, ") + upTo + figure));
   }
 }
 

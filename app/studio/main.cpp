@@ -102,6 +102,7 @@ int main(int argc, char** argv) {
   const bool pictures = !options.pictures.empty();
   if (pictures) {
     qputenv("QT_QPA_PLATFORM", "offscreen");
+    qunsetenv("DISPLAY");  // on which that platform would look for OpenGL: 60 MB for nothing
   } else if (!hasDisplay() && qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) {
     std::fprintf(stderr,
                  "lockstep-studio: there is no display (DISPLAY and WAYLAND_DISPLAY are not set); "

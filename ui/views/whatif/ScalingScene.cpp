@@ -58,8 +58,8 @@ class ScalingPlot {
   [[nodiscard]] const QRectF& plot() const { return plot_; }
 
   void draw(int chosen) const {
-    list_.title(QRectF(rect_.left(), rect_.top(), rect_.width(), kAround.top()), figure_.title,
-                palette_);
+    list_.title(QRectF(rect_.left() + 8, rect_.top(), rect_.width() - 8, kAround.top()),
+                figure_.title, palette_);
     drawPlotGround(list_, plot_, palette_);
     drawAxisBeside(list_, plot_, up_, rect_.left(), figure_.label, palette_);
     drawAxisBelow(

@@ -51,7 +51,7 @@ Picture whatIfPicture(const RunModel& model, std::shared_ptr<const AnalysedRun> 
   }
   if (hasCurve) {
     const QRectF lower = QRectF(QPointF(0, upper.bottom()), picture.size - QSizeF(0, upper.bottom()))
-                             .adjusted(kMargin, kMargin, 0, -kMargin);
+                             .adjusted(0, kMargin, 0, -kMargin);
     drawScaling(picture.list, {lower, 0, std::nullopt}, curve, palette);
   }
   return picture;

@@ -1,6 +1,5 @@
 #include "engine/base/Priority.h"
 
-#include <sched.h>
 #include <sys/resource.h>
 
 #include <cerrno>
@@ -83,11 +82,6 @@ void stepBehind() {
   if (errno == 0 && now < kBehind) {
     (void)setpriority(PRIO_PROCESS, 0, kBehind);
   }
-}
-
-void waitForAGap() {
-  const sched_param none{};
-  (void)sched_setscheduler(0, SCHED_BATCH, &none);  // 0: the calling thread
 }
 
 void stepProgramBehind() {

@@ -16,10 +16,6 @@ void stepBehind();
 /// kept for it. Note [Back to the front] in the .cpp.
 void stepProgramBehind();
 
-/// Lets the calling thread, which has stepped behind, wait for a processor that nobody uses rather
-/// than take one from another thread as it wakes (SCHED_BATCH). Its share of the time stays.
-void waitForAGap();
-
 /// Runs `work` with the priority from before stepProgramBehind, on another thread, and waits for
 /// its end; without that call, here. [any-thread]
 void inFront(const std::function<void()>& work);

@@ -150,10 +150,7 @@ class RecorderThread final : public Recorder {
  private:
   void run() {
     base::nameThisThread("recorder");
-    // The rings hold seconds. A rank that waits for a processor loses time, and with it all others,
-    // who wait for that rank.
-    base::stepBehind();
-    base::waitForAGap();
+    base::stepBehind();  // the rings hold seconds; a rank that waits for a processor loses them
     lastCommitNs_ = lastCountersNs_ = clock_.begin();
     bool last = false;
     while (!last) {

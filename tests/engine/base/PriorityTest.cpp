@@ -1,7 +1,6 @@
 #include "engine/base/Priority.h"
 
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -26,18 +25,6 @@ TEST(PriorityTest, AThreadStepsBehindWithWhatItStartsAndNobodyElse) {
   EXPECT_EQ(behind, std::max(before, kBehind));
   EXPECT_EQ(childOfIt, behind);
   EXPECT_EQ(nice(), before);
-}
-
-TEST(PriorityTest, AThreadThatWaitsForAGapTakesNoProcessorAsItWakesAndKeepsItsShare) {
-  const int before = sched_getscheduler(0);
-  std::thread([] {
-    stepBehind();
-    const int share = nice();
-    waitForAGap();
-    EXPECT_EQ(sched_getscheduler(0), SCHED_BATCH);
-    EXPECT_EQ(nice(), share);
-  }).join();
-  EXPECT_EQ(sched_getscheduler(0), before);
 }
 
 TEST(PriorityTest, WhatIsStartedInFrontStaysWhereTheProgramWas) {

@@ -51,7 +51,8 @@ QString headline(const analysis::RunAnalysis& run) {
                              .arg(high)
                              .arg(most->rank);
   };
-  return QStringLiteral("Overlap %1 of the time in flight  ·  %2 of communication exposed a step (medians)")
+  return QStringLiteral(
+             "Overlap %1 of the time in flight  ·  %2 of communication exposed a step (medians)")
       .arg(spread(&RankAnalysis::overlapPercent,
                   [](double percent) { return formatPercent(percent); }),
            spread(&RankAnalysis::exposedMs, formatMs));

@@ -24,7 +24,7 @@ constexpr double kLine = 16;
 struct Figure {
   QString title;
   cost::Estimate simulate::RanksForecast::*of;
-  double least = 0;  ///< that the axis goes up to
+  double least = 0;  ///< the axis goes up to this, or further
   std::function<QString(double value, double step)> label;
   QColor colour;
 };

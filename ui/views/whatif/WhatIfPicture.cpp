@@ -50,8 +50,8 @@ Picture whatIfPicture(const RunModel& model, std::shared_ptr<const AnalysedRun> 
                 palette);
   }
   if (hasCurve) {
-    const QRectF lower = QRectF(QPointF(0, upper.bottom()), picture.size - QSizeF(0, upper.bottom()))
-                             .adjusted(0, kMargin, 0, -kMargin);
+    const double top = upper.bottom() + kMargin;
+    const QRectF lower(0, top, picture.size.width(), picture.size.height() - kMargin - top);
     drawScaling(picture.list, {lower, 0, std::nullopt}, curve, palette);
   }
   return picture;

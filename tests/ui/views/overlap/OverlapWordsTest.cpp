@@ -57,8 +57,9 @@ analysis::RankOverlap rankThatLoses(double transferMs, std::optional<bool> bottl
 TEST(OverlapWords, CallTransferABottleneckFromTenPerCentOn) {
   EXPECT_EQ(overlap_words::verdict(rankThatLoses(0.5, false)),
             "Without any transfer there would be at most 5.3 % more steps a second: below 10 % "
-            "transfer is not the bottleneck. The backward can hide at most 3.00 ms (30.0 % of forward, backward "
-            "and transfer); 1.00 ms of transfer is hidden now, under whatever phase.");
+            "transfer is not the bottleneck. The backward can hide at most 3.00 ms (30.0 % of "
+            "forward, backward and transfer); 1.00 ms of transfer is hidden now, under whatever "
+            "phase.");
   EXPECT_TRUE(overlap_words::verdict(rankThatLoses(2, true))
                   .startsWith("Without any transfer there would be up to 25.0 % more steps a "
                               "second: transfer is a bottleneck."));

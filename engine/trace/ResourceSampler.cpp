@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,35 +22,44 @@
 namespace lockstep::trace {
 namespace {
 
-// Names are given soon after a thread starts, and are not worth a read each time.
-constexpr std::uint64_t kNamesEverySamples = 10;
+constexpr std::uint64_t kListEverySamples = 10;
+constexpr std::size_t kMostHeld = 8;  // files of threads that stay open, of one process
 
 // How the names of the backends' threads begin.
 constexpr std::array<std::string_view, 5> kBackends{"gloo", "shm", "hier", "mpi", "nccl"};
 
-std::string readFile(const std::string& path) {
+posix::Descriptor opened(const std::string& path) {
+  return posix::Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+std::string textOf(const posix::Descriptor& file) {
   std::array<char, 1024> buffer{};
-  const posix::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  const ssize_t count = read(file.get(), buffer.data(), buffer.size());
+  const ssize_t count = pread(file.get(), buffer.data(), buffer.size(), 0);
   return count > 0 ? std::string(buffer.data(), static_cast<std::size_t>(count)) : "";
 }
 
-/// Returns a thread's processor time. schedstat counts nanoseconds; where the kernel has none,
-/// stat counts clock ticks (utime and stime, fields 14 and 15).
-std::optional<std::uint64_t> threadCpuNs(const std::string& folder) {
-  if (const std::string schedstat = readFile(folder + "/schedstat"); !schedstat.empty()) {
-    return std::strtoull(schedstat.c_str(), nullptr, 10);
+/// Whether the kernel tells a thread's time in nanoseconds; every kernel has stat, in clock ticks.
+bool hasSchedstat() {
+  static const bool has = access("/proc/self/schedstat", R_OK) == 0;
+  return has;
+}
+
+/// Returns a thread's processor time by its schedstat or by its stat (utime and stime, fields 14
+/// and 15).
+std::optional<std::uint64_t> threadCpuNs(const std::string& text) {
+  if (hasSchedstat()) {
+    return text.empty() ? std::nullopt
+                        : std::optional<std::uint64_t>(std::strtoull(text.c_str(), nullptr, 10));
   }
-  const std::string stat = readFile(folder + "/stat");
-  auto at = stat.rfind(')');
+  auto at = text.rfind(')');
   for (int field = 2; field < 14 && at != std::string::npos; ++field) {
-    at = stat.find(' ', at + 1);
+    at = text.find(' ', at + 1);
   }
   if (at == std::string::npos) {
     return std::nullopt;
   }
   char* end = nullptr;
-  const std::uint64_t user = std::strtoull(stat.c_str() + at, &end, 10);
+  const std::uint64_t user = std::strtoull(text.c_str() + at, &end, 10);
   const std::uint64_t system = std::strtoull(end, nullptr, 10);
   const auto ticksPerSecond = static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
   return (user + system) * (1'000'000'000 / ticksPerSecond);
@@ -61,41 +72,32 @@ std::optional<ResourceUse> ResourceSampler::sample(std::int64_t pid) {
   if (pid != pid_) {
     *this = ResourceSampler();
     pid_ = pid;
+    statm_ = opened(fmt::format("/proc/{}/statm", pid));
   }
-  const std::string tasks = fmt::format("/proc/{}/task", pid);
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(tasks.c_str()), closedir);
-  const std::string statm = readFile(fmt::format("/proc/{}/statm", pid));
-  if (folder == nullptr || statm.empty()) {
+  const std::string statm = textOf(statm_);
+  const char* resident = std::strchr(statm.c_str(), ' ');
+  const double residentBytes =
+      resident == nullptr
+          ? 0
+          : std::strtod(resident, nullptr) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  // One that has died and not been waited for has no memory left: that is no sample.
+  if (residentBytes <= 0) {
     return std::nullopt;
   }
-  const std::int64_t nowNs = base::monotonicNs();
-  ++samples_;
-  std::uint64_t allNs = 0;
-  std::uint64_t stepNs = 0;
-  std::uint64_t commNs = 0;
-  while (const dirent* entry = readdir(folder.get())) {
-    const std::int64_t tid = std::strtoll(entry->d_name, nullptr, 10);
-    const std::string task = tasks + "/" + entry->d_name;
-    const auto cpuNs = tid > 0 ? threadCpuNs(task) : std::nullopt;
-    if (!cpuNs.has_value()) {
-      continue;
-    }
-    Thread& thread = threads_[tid];
-    if (thread.seen == 0 || samples_ % kNamesEverySamples == 0) {
-      const std::string name = readFile(task + "/comm");
-      thread.isComm = std::any_of(kBackends.begin(), kBackends.end(), [&](std::string_view of) {
-        return name.starts_with(of);
-      });
-    }
-    // Of a thread that is new all its time counts: it was born since the last sample.
-    const std::uint64_t usedNs = *cpuNs > thread.cpuNs ? *cpuNs - thread.cpuNs : 0;
-    thread.cpuNs = *cpuNs;
-    thread.seen = samples_;
-    allNs += usedNs;
-    stepNs += tid == pid ? usedNs : 0;
-    commNs += thread.isComm ? usedNs : 0;
+  struct stat tasks {};
+  const bool counted = stat(fmt::format("/proc/{}/task", pid).c_str(), &tasks) == 0;
+  if (samples_++ % kListEverySamples == 0 || !counted || tasks.st_nlink != threadLinks_) {
+    listThreads();
+    threadLinks_ = tasks.st_nlink;
   }
-  std::erase_if(threads_, [this](const auto& item) { return item.second.seen != samples_; });
+  const std::int64_t nowNs = base::monotonicNs();
+  const std::uint64_t processNs = this->processNs();
+  const std::uint64_t allNs = processNs - std::min(processNs, std::exchange(processNs_, processNs));
+  const std::uint64_t stepNs = usedSince(stepThread_, pid);
+  std::uint64_t commNs = 0;
+  for (auto& [tid, thread] : commThreads_) {
+    commNs += usedSince(thread, tid);
+  }
   const double wallNs = static_cast<double>(nowNs - lastNs_);
   const bool first = lastNs_ == 0;
   lastNs_ = nowNs;
@@ -103,20 +105,68 @@ std::optional<ResourceUse> ResourceSampler::sample(std::int64_t pid) {
   if (first || wallNs <= 0) {
     return std::nullopt;
   }
-  const char* resident = std::strchr(statm.c_str(), ' ');
   ResourceUse use;
-  use.residentBytes = resident == nullptr ? 0
-                                          : std::strtod(resident, nullptr) *
-                                                static_cast<double>(sysconf(_SC_PAGESIZE));
-  // One that has died and not been waited for has no memory left: that is no sample.
-  if (use.residentBytes <= 0) {
-    return std::nullopt;
-  }
+  use.residentBytes = residentBytes;
   use.cpuPercent = 100.0 * static_cast<double>(allNs) / wallNs;
   use.stepThreadPercent = 100.0 * static_cast<double>(stepNs) / wallNs;
   use.commThreadsPercent = 100.0 * static_cast<double>(commNs) / wallNs;
   use.stolenPercent = StolenTime::ofThisMachine().percent(nowNs);
   return use;
+}
+
+void ResourceSampler::listThreads() {
+  const std::string tasks = fmt::format("/proc/{}/task", pid_);
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(tasks.c_str()), closedir);
+  if (folder == nullptr) {
+    return;
+  }
+  const std::set<std::int64_t> before = std::exchange(listed_, {});
+  while (const dirent* entry = readdir(folder.get())) {
+    const std::int64_t tid = std::strtoll(entry->d_name, nullptr, 10);
+    if (tid <= 0) {
+      continue;
+    }
+    listed_.insert(tid);
+    const std::string name = textOf(opened(fmt::format("{}/{}/comm", tasks, tid)));
+    if (!std::any_of(kBackends.begin(), kBackends.end(),
+                     [&](std::string_view of) { return name.starts_with(of); })) {
+      commThreads_.erase(tid);
+    } else if (const auto [thread, isNew] = commThreads_.try_emplace(tid);
+               isNew && before.contains(tid)) {
+      usedSince(thread->second, tid);  // what it did before it had this name is not the backend's
+    }
+    // Of a thread that is new all its time counts: it was born since the last sample.
+  }
+  std::erase_if(commThreads_, [this](const auto& item) { return !listed_.contains(item.first); });
+}
+
+std::uint64_t ResourceSampler::usedSince(Thread& thread, std::int64_t tid) {
+  std::string text = textOf(thread.file);
+  // Not open yet, or its thread has ended; another may have got its number.
+  if (text.empty()) {
+    thread.file.reset();
+    posix::Descriptor file = opened(
+        fmt::format("/proc/{}/task/{}/{}", pid_, tid, hasSchedstat() ? "schedstat" : "stat"));
+    text = textOf(file);
+    const auto held = std::count_if(commThreads_.begin(), commThreads_.end(),
+                                    [](const auto& item) { return item.second.file.open(); });
+    if (static_cast<std::size_t>(held) < kMostHeld) {
+      thread.file = std::move(file);
+    }
+  }
+  const std::uint64_t cpuNs = threadCpuNs(text).value_or(thread.cpuNs);
+  return cpuNs - std::min(cpuNs, std::exchange(thread.cpuNs, cpuNs));
+}
+
+std::uint64_t ResourceSampler::processNs() const {
+  clockid_t clock{};
+  timespec time{};
+  if (clock_getcpuclockid(static_cast<pid_t>(pid_), &clock) != 0 ||
+      clock_gettime(clock, &time) != 0) {
+    return processNs_;
+  }
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec);
 }
 
 std::vector<std::pair<CounterId, double>> countersOf(const ResourceUse& use) {

@@ -1,12 +1,22 @@
 #include "engine/trace/ResourceSampler.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <thread>
+
+#include "engine/base/Clock.h"
 
 namespace lockstep::trace {
 namespace {
+
+using namespace std::chrono_literals;
 
 TEST(ResourceSampler, TakesNoSampleOfAProcessThatHasDiedAndWasNotWaitedFor) {
   const pid_t child = fork();
@@ -26,6 +36,66 @@ TEST(ResourceSampler, TakesNoSampleOfAProcessThatHasDiedAndWasNotWaitedFor) {
   EXPECT_FALSE(sampler.sample(child)) << "no memory is not 0 bytes of it";
   waitpid(child, nullptr, 0);
   EXPECT_FALSE(sampler.sample(child));
+}
+
+/// Works until its thread has used so much of the processor.
+void use(std::chrono::milliseconds most) {
+  timespec time{};
+  do {
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  } while (std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec) < most);
+}
+
+constexpr double kMs = 1e6;
+
+TEST(ResourceSampler, TellsTheTimeOfTheMainThreadOfBackendsThreadsAndOfAll) {
+  constexpr auto kWork = 60ms;
+  std::array<int, 2> go{};
+  std::array<int, 2> done{};
+  ASSERT_EQ(pipe(go.data()), 0);
+  ASSERT_EQ(pipe(done.data()), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto turn = [&] {  // tells that a piece is done, and waits for the word to go on
+      char byte = 0;
+      (void)!write(done[1], &byte, 1);
+      (void)!read(go[0], &byte, 1);
+    };
+    turn();
+    std::thread backend([&] {
+      pthread_setname_np(pthread_self(), "gloo_worker");
+      use(kWork);
+      std::this_thread::sleep_for(24h);
+    });
+    std::thread([&] { use(kWork); }).join();  // an ended thread's time is the process's
+    use(kWork);
+    timespec time{};
+    clockid_t clock{};
+    pthread_getcpuclockid(backend.native_handle(), &clock);
+    do {
+      std::this_thread::yield();
+      clock_gettime(clock, &time);
+    } while (std::chrono::nanoseconds(time.tv_nsec) < kWork);
+    turn();
+    std::this_thread::sleep_for(24h);
+  }
+  char byte = 0;
+  ResourceSampler sampler;
+  ASSERT_EQ(read(done[0], &byte, 1), 1);
+  const std::int64_t before = base::monotonicNs();
+  EXPECT_FALSE(sampler.sample(child));
+  ASSERT_EQ(write(go[1], &byte, 1), 1);
+  ASSERT_EQ(read(done[0], &byte, 1), 1);
+  const auto used = sampler.sample(child);
+  const double wallNs = static_cast<double>(base::monotonicNs() - before);
+  ASSERT_TRUE(used);
+  const auto ms = [&](double percent) { return percent / 100 * wallNs / kMs; };
+  EXPECT_GE(ms(used->commThreadsPercent), 60);
+  EXPECT_GE(ms(used->stepThreadPercent), 60);
+  EXPECT_GE(ms(used->cpuPercent), 180) << "the thread that has ended, too";
+  EXPECT_LT(ms(used->commThreadsPercent), ms(used->cpuPercent) - 100);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
 }
 
 }  // namespace

@@ -20,8 +20,9 @@ namespace lockstep::trace {
 RankDrain::RankDrain(int rank, Segment& segment)
     : rank_(rank), segment_(segment), reader_(segment) {}
 
-void RankDrain::drain(RunFileWriter* writer, std::int32_t& nextTrack, int host) {
+double RankDrain::drain(RunFileWriter* writer, std::int32_t& nextTrack, int host) {
   host_ = host;
+  double fullest = reader_.messagesFill();
   const double capacity = segment_.header().eventsPerLane;
   for (std::uint32_t lane = 0; lane < reader_.lanes(); ++lane) {
     // A lane gets its track when it is first seen, before its first event is written.
@@ -31,8 +32,9 @@ void RankDrain::drain(RunFileWriter* writer, std::int32_t& nextTrack, int host) 
         writer->addTrack(TrackInfo{lanes_.back().track, rank_, reader_.laneName(lane)});
       }
     }
-    const double fill = 100.0 * static_cast<double>(reader_.waiting(lane)) / capacity;
-    ringFillPercent_ = std::max(ringFillPercent_, std::min(fill, 100.0));
+    const double fill = std::min(1.0, static_cast<double>(reader_.waiting(lane)) / capacity);
+    ringFillPercent_ = std::max(ringFillPercent_, 100.0 * fill);
+    fullest = std::max(fullest, fill);
     reader_.drainLane(lane, [&](const Event& event) { take(lanes_[lane], event, writer); });
   }
   const LastWords& words = segment_.lastWords();
@@ -48,6 +50,7 @@ void RankDrain::drain(RunFileWriter* writer, std::int32_t& nextTrack, int host) 
         "error", currentStep(),
         fmt::format("the message memory of rank {} was overwritten; messages are lost", rank_)}));
   }
+  return fullest;
 }
 
 void RankDrain::take(LaneState& lane, const Event& event, RunFileWriter* writer) {

@@ -17,9 +17,10 @@ class RankDrain {
  public:
   RankDrain(int rank, Segment& segment);
 
-  /// Moves what waits. `nextTrack` is the number of the next track of the run file; `host` is the
-  /// one whose ticks the events have.
-  void drain(RunFileWriter* writer, std::int32_t& nextTrack, int host);
+  /// Moves what waits, and returns how full the fullest ring was, that of messages too, 0..1.
+  /// `nextTrack` is the number of the next track of the run file; `host` is the one whose ticks the
+  /// events have.
+  double drain(RunFileWriter* writer, std::int32_t& nextTrack, int host);
 
   /// Writes the gaps that the lanes could not write any more (Note [Gaps]).
   void writeLastGaps(RunFileWriter& writer);
@@ -27,7 +28,7 @@ class RankDrain {
   /// Returns the messages that came since the last call, in order, as JSON.
   std::vector<std::string> takeMessages();
 
-  /// Returns the highest fill of the rank's rings since the last call, 0..100.
+  /// Returns the highest fill of the rank's lanes since the last call, 0..100.
   double takeRingFillPercent();
 
   [[nodiscard]] int rank() const { return rank_; }

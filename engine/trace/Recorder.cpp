@@ -18,6 +18,7 @@
 #include "engine/trace/RankMessages.h"
 #include "engine/trace/RecorderClock.h"
 #include "engine/trace/RecorderMail.h"
+#include "engine/trace/RecorderPace.h"
 
 namespace lockstep::trace {
 namespace {
@@ -31,7 +32,7 @@ constexpr std::int64_t kRanksEveryNs = 1000 * kMsNs;  // of facts that always ch
 
 // Note [A recorder's pass]
 //
-// One thread does all of it, every 1 to 50 ms (drainEvery), so that no rank ever waits for the disk
+// One thread does all of it, as often as RecorderPace says, so that no rank ever waits for the disk
 // and SQLite has one writer:
 //
 //   rings of all ranks ──▶ spans and metrics      what ranks emitted
@@ -51,7 +52,7 @@ class RecorderThread final : public Recorder {
  public:
   RecorderThread(std::unique_ptr<RunFileWriter> writer, RunInfo info,
                  const std::vector<Segment*>& segments, std::chrono::milliseconds drainEvery)
-      : drainEvery_(std::clamp<std::chrono::milliseconds>(drainEvery, 1ms, 50ms)),
+      : pace_(std::clamp<std::chrono::milliseconds>(drainEvery, 1ms, 50ms)),
         writer_(std::move(writer)),
         divergence_(segments.size()),
         info_(std::move(info)),
@@ -151,12 +152,12 @@ class RecorderThread final : public Recorder {
   void run() {
     base::nameThisThread("recorder");
     base::stepBehind();  // the rings hold seconds; a rank that waits for a processor loses them
-    lastCommitNs_ = lastCountersNs_ = clock_.begin();
+    lastPassNs_ = lastCommitNs_ = lastCountersNs_ = clock_.begin();
     bool last = false;
     while (!last) {
       {
         std::unique_lock lock(mutex_);
-        last = wake_.wait_for(lock, drainEvery_, [this] { return stop_; });
+        last = wake_.wait_for(lock, pace_.wait(), [this] { return stop_; });
       }
       pass(last);
     }
@@ -170,15 +171,19 @@ class RecorderThread final : public Recorder {
 
   void pass(bool last) {
     const std::int64_t nowNs = base::monotonicNs();
+    std::uint64_t events = 0;
+    double fill = 0;
     for (RankDrain& drain : drains_) {
       const std::uint64_t before = drain.events();
-      drain.drain(writer(), nextTrack_, hostOf(drain.rank()));
+      fill = std::max(fill, drain.drain(writer(), nextTrack_, hostOf(drain.rank())));
+      events += drain.events() - before;
       notRecorded_ += failed_ ? drain.events() - before : 0;
       // Only now: a living lane may still tell of its loss itself.
       if (last && !failed_) {
         drain.writeLastGaps(*writer_);
       }
     }
+    pace_.passed(std::chrono::nanoseconds(nowNs - std::exchange(lastPassNs_, nowNs)), events, fill);
     takeMessages();
     judge(last);
     if (nowNs - lastCountersNs_ >= kCountersEveryNs || last) {
@@ -354,9 +359,8 @@ class RecorderThread final : public Recorder {
     mailbox_.ranksChanged.insert(rank);
   }
 
-  const std::chrono::milliseconds drainEvery_;
-
   // Of the recorder thread alone.
+  RecorderPace pace_;
   std::unique_ptr<RunFileWriter> writer_;
   std::vector<RankDrain> drains_;
   std::vector<RankCounters> counters_;
@@ -364,6 +368,7 @@ class RecorderThread final : public Recorder {
   DivergenceWatch divergence_;
   RankMessages messages_{*this, divergence_};
   RecorderClock clock_;
+  std::int64_t lastPassNs_ = 0;
   std::int64_t lastCommitNs_ = 0;
   std::int64_t lastCountersNs_ = 0;
   std::int64_t lastRanksNs_ = 0;

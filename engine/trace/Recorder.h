@@ -14,8 +14,8 @@
 namespace lockstep::trace {
 
 /// Drains the ranks' segments into a run file on a thread of its own ("recorder"), so that
-/// neither the ranks nor the supervisor ever wait for the disk. Commits at least every
-/// 50 ms while there is something new. All members are [any-thread].
+/// neither the ranks nor the supervisor ever wait for the disk. Commits with each pass while there
+/// is something new, how often: RecorderPace. All members are [any-thread].
 ///
 /// Beside the ranks' events it writes, ten times a second and without the ranks' help, the
 /// counters of CounterId for every rank whose RankInfo::pid is known, and the wire bytes; of a
@@ -40,7 +40,7 @@ class Recorder {
   };
 
   /// `segments[r]` is rank r's; they outlive the recorder. `info` is the first RunInfo.
-  /// `drainEvery` is held between 1 and 50 ms.
+  /// `drainEvery`, held between 1 and 50 ms, is the shortest wait between two passes.
   static std::unique_ptr<Recorder> start(std::unique_ptr<RunFileWriter> writer, RunInfo info,
                                          std::vector<Segment*> segments,
                                          std::chrono::milliseconds drainEvery);

@@ -27,6 +27,13 @@ std::uint64_t SegmentReader::dropped(std::uint32_t lane) const {
   return segment_.lane(lane).dropped.load(std::memory_order_relaxed);
 }
 
+double SegmentReader::messagesFill() const {
+  const SegmentHeader& header = segment_.header();
+  const std::uint64_t waiting = header.messageHead.load(std::memory_order_acquire) -
+                                header.messageTail.load(std::memory_order_relaxed);
+  return std::min(1.0, static_cast<double>(waiting) / header.messageRingBytes);
+}
+
 bool SegmentReader::drainMessages(const std::function<void(std::string_view)>& take) {
   SegmentHeader& header = segment_.header();
   const std::uint64_t size = header.messageRingBytes;

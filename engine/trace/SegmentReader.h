@@ -25,6 +25,8 @@ class SegmentReader {
   /// Returns how many events wait in the lane.
   [[nodiscard]] std::uint64_t waiting(std::uint32_t lane) const;
   [[nodiscard]] std::uint64_t dropped(std::uint32_t lane) const;
+  /// Returns how full the message ring is, 0..1.
+  [[nodiscard]] double messagesFill() const;
 
   /// Calls `take(event)` for every event that waited when it was called, at most `most`; returns
   /// their number.

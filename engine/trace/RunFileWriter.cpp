@@ -14,6 +14,7 @@
 #include "engine/trace/RunFilePacked.h"
 #include "engine/trace/RunFileSamples.h"
 #include "engine/trace/RunFileSchema.h"
+#include "engine/trace/RunFileSpans.h"
 #include "engine/trace/RunFileSums.h"
 #include "engine/trace/RunFileTables.h"
 #include "engine/trace/Sqlite.h"
@@ -120,10 +121,7 @@ class Writer final : public RunFileWriter {
     if (!begin()) {
       return;
     }
-    statements_->span.runWith(track, static_cast<std::int32_t>(event.kind), event.startTicks,
-                              static_cast<std::uint64_t>(event.durationTicks), event.step,
-                              tables::writtenBucket(event.bucket), std::int32_t{event.detail},
-                              event.value);
+    statements_->spans.add(track, event);
     if (event.kind == static_cast<std::uint64_t>(EventKind::kStep)) {
       noteStep(event.step);
     }
@@ -197,6 +195,7 @@ class Writer final : public RunFileWriter {
     if (finishStatus_.ok() && statements_->packed.isDue()) {
       writeSummedSteps();
     }
+    statements_->spans.writeAll();
     if (inTransaction_ && database_->ok()) {
       // In the transaction of the change itself: a reader that sees the one sees the other.
       for (std::size_t part = 0; part < touched_.size(); ++part) {
@@ -237,9 +236,7 @@ class Writer final : public RunFileWriter {
  private:
   struct Statements {
     explicit Statements(sqlite::Database& database)
-        : span(database,
-               "INSERT INTO spans(track, kind, start, duration, step, bucket, detail, value) "
-               "VALUES(?, ?, ?, ?, ?, ?, ?, ?)"),
+        : spans(database),
           metric(database,
                  "INSERT INTO metrics(rank, name, step, ticks, value, host) "
                  "VALUES(?, ?, ?, ?, ?, ?)"),
@@ -251,7 +248,8 @@ class Writer final : public RunFileWriter {
           samples(database),
           sums(database),
           packed(database) {}
-    Statement span, metric, lastMetric, log, problem, touch, meta;
+    SpanWriter spans;
+    Statement metric, lastMetric, log, problem, touch, meta;
     SampleWriter samples;
     StepSumsWriter sums;
     PackedStepsWriter packed;

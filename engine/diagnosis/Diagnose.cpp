@@ -47,14 +47,21 @@ bool canTell(const Evidence& evidence) {
   return evidence.measuredSteps >= cost::kFewestForBootstrap;
 }
 
-/// Where much of a step is exposed, though nobody is to blame, how much; else nothing.
-std::string exposedText(const Evidence& evidence) {
-  const std::optional<double> exposedMs = evidence.run.exposedMs;
-  if (!exposedMs || *exposedMs < kMuchExposed * evidence.stepMs) {
-    return "";
+bool muchExposed(const Evidence& evidence) {
+  return canTell(evidence) && evidence.run.exposedMs.value_or(0) > 0 &&
+         *evidence.run.exposedMs >= kMuchExposed * evidence.stepMs;
+}
+
+std::string nothingStandsOut(const Evidence& evidence) {
+  if (muchExposed(evidence)) {
+    return fmt::format(
+        "No rank, link or setting stands out in {} measured steps of {:.2f} ms, and {} of a step is "
+        "exposed.",
+        evidence.measuredSteps, evidence.stepMs,
+        base::percentText(100 * *evidence.run.exposedMs / evidence.stepMs, 0));
   }
-  return fmt::format(" ({} of it exposed)",
-                     base::percentText(100 * *exposedMs / evidence.stepMs, 0));
+  return fmt::format("Nothing stands out in {} measured steps of {:.2f} ms.",
+                     evidence.measuredSteps, evidence.stepMs);
 }
 
 std::string nothingOf(const Evidence& evidence) {
@@ -65,8 +72,7 @@ std::string nothingOf(const Evidence& evidence) {
         "a cause from chance.",
         evidence.measuredSteps, cost::kFewestForBootstrap);
   }
-  std::string text = fmt::format("Nothing stands out in {} measured steps of {:.2f} ms{}.",
-                                 evidence.measuredSteps, evidence.stepMs, exposedText(evidence));
+  std::string text = nothingStandsOut(evidence);
   const std::vector<double> waits = evidence.longestCoreWaitsMs().values;
   const double waitMs = std::accumulate(waits.begin(), waits.end(), 0.0) /
                         static_cast<double>(std::max<std::size_t>(waits.size(), 1));
@@ -119,6 +125,7 @@ Diagnosis diagnose(const Evidence& evidence) {
   std::ranges::stable_sort(diagnosis.findings, {}, orderOf);
   if (diagnosis.findings.empty()) {
     diagnosis.nothing = nothingOf(evidence);
+    diagnosis.muchExposed = muchExposed(evidence);
   }
   diagnosis.verdict = verdictOf(evidence);
   return diagnosis;

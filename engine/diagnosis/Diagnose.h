@@ -18,8 +18,9 @@ namespace lockstep::diagnosis {
 // rank has no core, it is late and its transfers take long, too. The one that costs most stands
 // first.
 //
-// Nothing found is a finding, of which there are two kinds: a run of which enough is known, in
-// which nothing stands out, and a run that cannot tell, with the reason.
+// Nothing found is a finding, of which there are three kinds: a run of which enough is known, in
+// which nothing stands out; one in which nobody is to blame, and much is exposed all the same, which
+// is no praise; and a run that cannot tell, with the reason.
 //
 // Of a run that goes on everything is said of what has come so far, and says so.
 
@@ -30,6 +31,7 @@ struct Diagnosis {
   std::string nothing;
   std::vector<Remark> verdict;      ///< Note [Verdict]
   bool canTell = true;              ///< enough steps are measured to tell a cause from chance
+  bool muchExposed = false;         ///< nothing was found, and 10 % of a step or more is exposed
   bool soFar = false;               ///< the run goes on
   double stepMs = 0;                ///< Evidence::stepMs
   std::uint32_t measuredSteps = 0;  ///< Evidence::measuredSteps

@@ -94,7 +94,8 @@ std::string heading(const Figures& of) {
 std::string verdict(const Figures& of) {
   const diagnosis::Diagnosis& diagnosis = of.report.diagnosis;
   if (diagnosis.findings.empty()) {
-    return paragraph(diagnosis.canTell ? "card good" : "card note", diagnosis.nothing);
+    const bool good = diagnosis.canTell && !diagnosis.muchExposed;
+    return paragraph(good ? "card good" : "card note", diagnosis.nothing);
   }
   std::string html;
   for (const diagnosis::Finding& finding : diagnosis.findings) {

@@ -99,12 +99,14 @@ TEST(DiagnoseTest, OfAHealthyRunSaysHowMuchIsExposedThoughNobodyIsToBlame) {
   evidence.stepMs = 12.5;
   evidence.run.exposedRank = 1;
   evidence.run.exposedMs = 2.5;
-  EXPECT_THAT(
-      diagnose(evidence).nothing,
-      StartsWith("Nothing stands out in 20 measured steps of 12.50 ms (20 % of it exposed)."));
+  const Diagnosis exposed = diagnose(evidence);
+  EXPECT_TRUE(exposed.muchExposed);
+  EXPECT_THAT(exposed.nothing, StartsWith("No rank, link or setting stands out in 20 measured steps "
+                                          "of 12.50 ms, and 20 % of a step is exposed."));
   evidence.run.exposedMs = 1.2;
-  EXPECT_THAT(diagnose(evidence).nothing,
-              StartsWith("Nothing stands out in 20 measured steps of 12.50 ms."));
+  const Diagnosis hidden = diagnose(evidence);
+  EXPECT_FALSE(hidden.muchExposed);
+  EXPECT_THAT(hidden.nothing, StartsWith("Nothing stands out in 20 measured steps of 12.50 ms."));
 }
 
 TEST(DiagnoseTest, OfARunWithoutCoresSaysWhatItsWaitsHide) {

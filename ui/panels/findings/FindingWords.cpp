@@ -61,9 +61,13 @@ FindingsHeadline headlineOf(const Diagnosis* found) {
   }
   FindingsHeadline headline;
   if (found->findings.empty()) {
-    headline.tone = found->canTell ? FindingTone::kGood : FindingTone::kUnknown;
+    headline.tone = !found->canTell      ? FindingTone::kUnknown
+                    : found->muchExposed ? FindingTone::kNote
+                                         : FindingTone::kGood;
     headline.texts = {QString::fromStdString(found->nothing),
-                      found->canTell ? tr("Nothing stands out") : tr("This run cannot tell")};
+                      !found->canTell      ? tr("This run cannot tell")
+                      : found->muchExposed ? tr("No cause stands out")
+                                           : tr("Nothing stands out")};
   } else {
     const Finding& first = found->findings.front();
     headline.tone = toneOf(first);

@@ -47,6 +47,10 @@ TEST(FindingWords, NothingFoundIsGoodWhereTheRunCanTellAndElseUnknown) {
             (QStringList{"Nothing stands out in 40 measured steps of 28.10 ms.",
                          "Nothing stands out"}));
   EXPECT_EQ(summaryOf(found), "No finding in 40 measured steps of 28.10 ms");
+  found.muchExposed = true;
+  EXPECT_EQ(headlineOf(&found).tone, FindingTone::kNote) << "nobody is to blame: no praise either";
+  EXPECT_EQ(headlineOf(&found).texts.back(), "No cause stands out");
+  found.muchExposed = false;
   found.canTell = false;
   found.nothing = "This run cannot tell, because it is short.";
   EXPECT_EQ(headlineOf(&found).tone, FindingTone::kUnknown);

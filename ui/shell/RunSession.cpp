@@ -16,6 +16,11 @@ RunSession::RunSession(const QString& path, QObject* parent)
   // Not on infoChanged: that comes before the spans that stand in the file with it.
   connect(&model_, &RunModel::changed, this, &RunSession::takeChange);
   connect(&model_, &RunModel::loaded, this, &RunSession::takeChange);
+  connect(&analyser_, &RunAnalyser::ready, this, [this] {
+    if (!model_.isLive()) {
+      analyse();
+    }
+  });
 }
 
 QString RunSession::name() const {
@@ -78,12 +83,11 @@ void RunSession::takeChange() {
 }
 
 void RunSession::analyse() {
-  if (!analyser_.isCurrent()) {
-    connect(&analyser_, &RunAnalyser::ready, this, &RunSession::analyse, Qt::SingleShotConnection);
+  if (analyser_.isCurrent()) {
+    emit analysed(figuresOf(analyser_.latest()->analysis));
+  } else {
     analyser_.want();
-    return;
   }
-  emit analysed(figuresOf(analyser_.latest()->analysis));
 }
 
 bool RunSession::showStep(std::uint32_t step, int rank) {

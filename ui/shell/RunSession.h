@@ -51,7 +51,7 @@ class RunSession : public QObject {
   void startupChanged(const lockstep::ui::StartupProgress& progress);
   void startupEnded();
   void stateChanged(lockstep::trace::RunState state);
-  /// What `analyse` asked for.
+  /// All of a run that has ended is analysed: as `analyse` asked for, or somebody else.
   void analysed(const lockstep::ui::RunFigures& figures);
 
  private:

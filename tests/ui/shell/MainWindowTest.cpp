@@ -66,6 +66,15 @@ TEST_F(MainWindowTest, ClickOnABarFillsTheInspectorAndItsFactsCanBeCopied) {
   tests::keep(input_.screenshot(), "inspector");
 }
 
+TEST_F(MainWindowTest, ARunThatWasOpenedTellsTheListItsFigures) {
+  window().openRun(finishedRun());
+  std::optional<double> stepMs;
+  QObject::connect(window().session(), &ui::RunSession::analysed, &window(),
+                   [&](const ui::RunFigures& figures) { stepMs = figures.stepMs; });
+  EXPECT_TRUE(waitUntil([&] { return stepMs.has_value(); }))
+      << "one that is too large to be analysed for the list has no others";
+}
+
 TEST_F(MainWindowTest, IterationBoxShowsTheIterationThatIsTyped) {
   window().openRun(finishedRun());
   ASSERT_TRUE(waitForState(RunState::kFinished));

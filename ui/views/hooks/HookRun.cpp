@@ -110,7 +110,7 @@ void describe(HookRun& run, const std::vector<experiment::HookSettings>& hooks) 
   for (const experiment::HookSettings& hook : hooks) {
     names << QString::fromStdString(hook.name);
     for (const auto& [key, value] : hook.values) {
-      values << QString::fromStdString(key) + QLatin1Char(' ') + textOf(value);
+      values << QString::fromStdString(key) + QStringLiteral(" = ") + textOf(value);
     }
   }
   run.hook = names.isEmpty() ? QStringLiteral("unknown") : names.join(QStringLiteral(" + "));

@@ -47,7 +47,7 @@ struct HookFacts {
 struct HookRun {
   QString run;     ///< name of the experiment, or of the file
   QString hook;    ///< "topk", "fp16 + powersgd"; "unknown" where the experiment cannot be read
-  QString values;  ///< "density 0.01, momentum 0.9"; empty: all as the hook begins with
+  QString values;  ///< "density = 0.01, momentum = 0.9"; empty: all as the hook begins with
   bool observed = false;   ///< of a job that was only recorded
   bool simulated = false;  ///< nothing was measured (trace::RunKind::kSimulated)
   bool plugin = false;  ///< a hook was loaded; else the engine's own allreduce or noop, or no DDP

@@ -26,7 +26,7 @@ TEST(HookRunTest, TellsOfTheHookAndItsValues) {
   const auto run = written();
   EXPECT_EQ(run->run, "with topk");
   EXPECT_EQ(run->hook, "topk");
-  EXPECT_EQ(run->values, "density 0.1");
+  EXPECT_EQ(run->values, "density = 0.1");
   EXPECT_TRUE(run->plugin);
   EXPECT_EQ(run->ranks, 2);
   EXPECT_EQ(run->steps, 6u);

@@ -136,6 +136,13 @@ struct Lone {
   [[nodiscard]] std::string which() const { return a && other ? "both" : a ? "A" : letter; }
 };
 
+/// Whether no measured iteration of either has another value: nothing is left to chance.
+bool areConstant(const Sampled& a, const Sampled& b) {
+  const auto isTheSame = [&](double value) { return value == a.samples.front(); };
+  return !a.samples.empty() && std::ranges::all_of(a.samples, isTheSame) &&
+         std::ranges::all_of(b.samples, isTheSame);
+}
+
 /// With one run on a side.
 void judgeRuns(Delta& delta, const Sampled& a, const Sampled& b, const Lone& lone) {
   const std::string& letter = lone.letter;
@@ -155,7 +162,10 @@ void judgeRuns(Delta& delta, const Sampled& a, const Sampled& b, const Lone& lon
   }
   delta.low = between->low;
   delta.high = between->high;
-  if (leavesOutZero(*between)) {
+  if (areConstant(a, b)) {
+    delta.verdict = Verdict::kEqual;
+    delta.reason = "The same in every measured iteration of both.";
+  } else if (leavesOutZero(*between)) {
     delta.verdict = Verdict::kTooFewRuns;
     delta.reason = fmt::format(
         "{}: {}'s iterations are {} than A's beyond chance, but two runs of one experiment may be "
@@ -293,6 +303,8 @@ const char* name(Verdict verdict) {
       return "worse";
     case Verdict::kNoDifference:
       return "not significant";
+    case Verdict::kEqual:
+      return "equal";
     case Verdict::kTooFewRuns:
       return "too few runs";
     case Verdict::kSameExperiment:

@@ -110,7 +110,8 @@ std::vector<double> iterationSamples(const RunData& data, const RunAnalysis& run
 enum class Verdict : std::uint8_t {
   kBetter,
   kWorse,
-  kNoDifference,    ///< none, or one that chance explains
+  kNoDifference,    ///< one that chance explains
+  kEqual,           ///< no iteration differs
   kTooFewRuns,      ///< the two runs differ; that says nothing of what was changed
   kSameExperiment,  ///< they are repeats of each other
   kUntested,        ///< one value a run, or too few iterations

@@ -369,6 +369,24 @@ TEST(CompareTest, RunsThatDifferLessThanTheirIterationsAreNotSaidToDiffer) {
             "Not significant: iterations of one run differ as much (block bootstrap).");
 }
 
+TEST(CompareTest, WhatNoIterationHasOtherwiseIsEqualAndNotInsignificant) {
+  const auto constant = [] {
+    HandMadeRun run(1);
+    for (std::uint32_t step = 0; step <= 40; ++step) {
+      const std::uint64_t at = 100'000 * std::uint64_t{step};
+      run.add(0, EventKind::kStep, at, at + 10'000, step);
+    }
+    return run;
+  };
+  Runs runs;
+  runs.add(constant(), 1);
+  runs.add(constant(), 2);
+  const Delta delta = rowOf(compare(runs.all), Metric::kStep).deltas[0];
+  EXPECT_STREQ(name(delta.verdict), "equal");
+  EXPECT_EQ(delta.difference, 0);
+  EXPECT_EQ(delta.reason, "The same in every measured iteration of both.");
+}
+
 TEST(CompareTest, IterationsThatLostEventsAreCountedApart) {
   Runs runs;
   HandMadeRun gap = stepsOf(10'000, 8);

@@ -104,7 +104,7 @@ TEST_F(FindingsTest, TheyTakeNoHeightFromTheViews) {
   window().openRun(finishedRun());
   ASSERT_TRUE(waitForState(RunState::kFinished));
   auto* tabs = find<QTabBar>("stageTabs");
-  ASSERT_TRUE(waitForLine("Nothing stands out in 39 measured steps of "));
+  ASSERT_TRUE(waitForLine("No rank, link or setting stands out in 39 measured steps of "));
   EXPECT_EQ(tabs->height(), tabs->sizeHint().height());
   EXPECT_EQ(tabs->width(), tabs->sizeHint().width()) << "nor width from the tabs";
   EXPECT_EQ(line()->height(), tabs->height());

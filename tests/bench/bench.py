@@ -62,7 +62,8 @@ def count(text):
 def parse(arguments):
     parser = Parser(prog="tests/bench/run", epilog=EPILOG)
     parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--bin", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("--bin", type=lambda folder: pathlib.Path(folder).absolute(),
+                        help=argparse.SUPPRESS)
     parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE",
                         help="write the results here, after each benchmark anew")

@@ -31,14 +31,15 @@ import table
 import tune
 from kernels import kernels
 from machine import machine
-from studio import studio_live, studio_open, studio_runs, studio_step
+from studio import studio_live, studio_many, studio_open, studio_runs, studio_step
 
 BENCHMARKS = {**steps.BENCHMARKS, **reductions.BENCHMARKS, **messages.BENCHMARKS,
               **memory.BENCHMARKS, **recorder.BENCHMARKS, **relays.BENCHMARKS,
               "kernels": kernels, **runs.BENCHMARKS, **forecasts.BENCHMARKS, **tune.BENCHMARKS,
               **healthy.BENCHMARKS, **causes.BENCHMARKS, **simulate.BENCHMARKS,
               **replay.BENCHMARKS, **observer.BENCHMARKS, "studio_open": studio_open,
-              "studio_live": studio_live, "studio_step": studio_step, "studio_runs": studio_runs,
+              "studio_live": studio_live, "studio_many": studio_many, "studio_step": studio_step,
+              "studio_runs": studio_runs,
               **ranks.BENCHMARKS, **refresh.BENCHMARKS}
 
 EPILOG = """A NAME is a benchmark or the first parts of some: ddp_step, allreduce.4kb. In the JSON

@@ -1,16 +1,15 @@
 """The recorder alone: no training, no studio."""
 
-import os
 import pathlib
 import sqlite3
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
 from figures import ask, interval
-from studio import EVENTS_PER_S, LOAD, RANKS, cpu_seconds, end, wait_for
+from load import EVENTS_PER_S, MANY, MANY_EVENTS_PER_S, Load, of_many
+from studio import cpu_seconds, end, wait_for
 
 SECONDS = 12
 WARM_UP_S = 2
@@ -18,49 +17,22 @@ START_S = 2  # for all ranks to have begun
 ROUNDS = 3
 LIMIT_PERCENT = 12
 
-# A job of many processes, each with little to say.
-MANY = 256
-MANY_EVENTS_PER_S = 1_000  # of each
 MANY_SECONDS = 20
 MANY_START_S = 15
 MANY_LIMIT_PERCENT = 25  # of a core, for 100,000 events a second
-MANY_RING_EVENTS = 4096
-
-
-class Load:
-    """What the processes emit, and what of it is kept."""
-
-    def __init__(self, ranks=RANKS, events_per_s=EVENTS_PER_S, seconds=SECONDS, start_s=START_S,
-                 wake_ms=2, capture=""):
-        self.ranks, self.events_per_s, self.seconds = ranks, events_per_s, seconds
-        self.start_s, self.wake_ms, self.capture = start_s, wake_ms, capture
-
-    def experiment(self):
-        return LOAD.replace(f"world_size = {RANKS}", f"world_size = {self.ranks}") + self.capture
-
-    def environment(self, options, begin_s):
-        return dict(os.environ, LOCKSTEP_RANK=str(options.bin / "bench_emit"),
-                    EMIT_EVENTS_PER_S=str(self.events_per_s / self.ranks),
-                    EMIT_SECONDS=str(self.seconds), EMIT_WAKE_MS=str(self.wake_ms),
-                    EMIT_START_NS=str(int(begin_s * 1e9)))
 
 
 def one_run(options, load):
     """The recorder's share of a core in percent, the events emitted a second as far as they were
     recorded, those dropped, and the bytes of the file."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        experiment, run = folder / "load.toml", folder / "load.lockstep"
-        experiment.write_text(load.experiment())
-        begin_s = time.monotonic() + load.start_s
-        recording = subprocess.Popen(
-            [options.bin / "lockstep", "run", experiment, "--out", run, "--quiet"],
-            env=load.environment(options, begin_s))
+    with tempfile.TemporaryDirectory() as folder:
+        run = pathlib.Path(folder) / "load.lockstep"
+        recording = load.start(options, run)
         try:
             wait_for(run, recording)
-            time.sleep(max(0, begin_s + WARM_UP_S - time.monotonic()))
+            load.sleep_until(WARM_UP_S)
             before, since = cpu_seconds(recording), time.monotonic()
-            time.sleep(max(0, begin_s + load.seconds - 1 - time.monotonic()))
+            load.sleep_until(load.seconds - 1)
             percent = 100 * (cpu_seconds(recording) - before) / (time.monotonic() - since)
             if recording.wait(120) != 0:
                 sys.exit("bench: the run of generators failed")
@@ -78,7 +50,7 @@ def one_run(options, load):
 def recorder(options):
     """What recording 100,000 events a second of 8 processes that only emit takes of a core, as
     `lockstep run` does it, with no studio."""
-    runs = [one_run(options, Load()) for _ in range(options.rounds or ROUNDS)]
+    runs = [one_run(options, Load(SECONDS, START_S)) for _ in range(options.rounds or ROUNDS)]
     percent, events, dropped, _ = zip(*runs)
     result = {"name": "recorder", "title": f"recorder at {EVENTS_PER_S:,} events/s, of a core",
               "unit": "%", "ours": statistics.median(percent), "ours_name": "lockstep run",
@@ -95,9 +67,7 @@ def many(options):
     of their events and with outliers alone: events dropped, what recording takes of a core, and
     how large the file is."""
     total = MANY * MANY_EVENTS_PER_S
-    kept = {detail: Load(MANY, total, MANY_SECONDS, MANY_START_S, wake_ms=20,
-                         capture=f'[capture]\nring_events = {MANY_RING_EVENTS}\n'
-                                 f'detail = "{detail}"\n') for detail in ("full", "outliers")}
+    kept = {detail: of_many(MANY_SECONDS, MANY_START_S, detail) for detail in ("full", "outliers")}
     runs = {detail: one_run(options, load) for detail, load in kept.items()}
     share = {detail: run[0] * 100_000 / total for detail, run in runs.items()}
     result = {"name": "many", "title": f"recorder of {MANY} ranks, of a core for 100,000 events/s",

@@ -7,7 +7,7 @@ import sys
 import time
 
 from figures import ask
-from recorder import Load
+from load import Load
 from studio import cpu_seconds
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "app/cluster"))
@@ -26,9 +26,8 @@ EVERY_RANK = "SELECT count(*) FROM (SELECT rank FROM tracks GROUP BY rank)"
 def record(options, network, stack):
     """One run: spans recorded, ranks with a track, hosts with ranks, events dropped, and what the
     head and all relays took of a core, in percent."""
-    load = Load(RANKS, EVENTS_PER_S, SECONDS, START_S, wake_ms=20)
-    begin_s = time.monotonic() + START_S
-    environment = load.environment(options, begin_s)
+    load = Load(SECONDS, START_S, RANKS, EVENTS_PER_S, wake_ms=20)
+    environment = load.environment(options)
     run = stack.enter_context(Run(str(options.bin / "lockstep"), network.hosts[0], world=RANKS,
                                   steps=1_000_000,
                                   more=f"[capture]\nring_events = {RING_EVENTS}\n"))
@@ -37,9 +36,9 @@ def record(options, network, stack):
     joined = [run.join(node, host, environment=environment)
               for node, host in enumerate(network.hosts)]
     programs = [head.process, *(relay.process for relay in joined)]
-    time.sleep(max(0, begin_s + WARM_UP_S - time.monotonic()))
+    load.sleep_until(WARM_UP_S)
     before, since = [cpu_seconds(one) for one in programs], time.monotonic()
-    time.sleep(max(0, begin_s + SECONDS - 1 - time.monotonic()))
+    load.sleep_until(SECONDS - 1)
     took = [100 * (cpu_seconds(one) - earlier) / (time.monotonic() - since)
             for one, earlier in zip(programs, before)]
     if head.wait(120) != 0:

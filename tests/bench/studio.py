@@ -13,6 +13,7 @@ import tempfile
 import time
 
 from figures import interval, judged
+from load import EVENTS_PER_S, MANY, MANY_EVENTS_PER_S, Load, of_many
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -22,13 +23,14 @@ SPANS = {10_000_000: {"open_ms": 3000, "added_mb": 400, "diagnose_ms": 5000, "fr
 LISTED = 5000
 LISTED_MS = 1000
 
-RANKS = 8
-EVENTS_PER_S = 100_000
 LIVE_S = 30
+LIVE_START_S = 4
 LAST_LOOK_S = 15  # after the end, in which tables take in the whole run once more
 IDLE_S = 10
 WARM_UP_S = 2  # of the load, in which the studio opens the run
 LATENCY_P95_MS = 250
+MANY_START_S = 15  # for all of them to have begun
+MANY_LATENCY_P95_MS = 500
 OVER_16_MS_PERCENT = 1
 LIVE_CPU_PERCENT = 40
 IDLE_CPU_PERCENT = 1
@@ -36,19 +38,6 @@ IDLE_CPU_PERCENT = 1
 WINDOW_S = 5  # of the demo with the studio open, and as long with it closed
 SETTLE_S = 1
 STEP_RATIO = 1.10
-
-LOAD = f"""name = "load"
-[model]
-kind = "mlp"
-layers = [784, 10]
-[data]
-kind = "mnist"
-batch_size = 16
-[processes]
-world_size = {RANKS}
-[train]
-steps = 1000000
-"""
 
 
 class Display:
@@ -169,29 +158,22 @@ def studio_runs(options):
         (f"{LISTED:,} runs known: files opened", best["again_opened"], "", 0, False)])
 
 
-def studio_live(options):
-    """100,000 events/s of 8 processes that only emit, recorded and followed on the studio's
-    timeline: events dropped, event to pixel, how long input waits for the GUI thread, the studio's
-    processor time meanwhile and once the run is over."""
+def followed(options, load):
+    """What the studio says of a load that it followed on its timeline from the start to the end, and
+    what was recorded of it."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        experiment, run, told = (folder / part for part in ("load.toml", "load.lockstep", "told"))
-        experiment.write_text(LOAD)
+        run, told = folder / "load.lockstep", folder / "told"
         display = Display(folder)
         recording = studio = None
         try:
-            begin_s = time.monotonic() + 4
-            recording = subprocess.Popen(
-                [options.bin / "lockstep", "run", experiment, "--out", run, "--quiet"],
-                env=dict(os.environ, LOCKSTEP_RANK=str(options.bin / "bench_emit"),
-                         EMIT_EVENTS_PER_S=str(EVENTS_PER_S / RANKS), EMIT_SECONDS=str(LIVE_S),
-                         EMIT_START_NS=str(int(begin_s * 1e9))))
+            recording = load.start(options, run)
             wait_for(run, recording)
             studio = display.studio(options, run, told)
-            time.sleep(max(0, begin_s + WARM_UP_S - time.monotonic()))
+            load.sleep_until(WARM_UP_S)
             used = [cpu_seconds(process) for process in (studio, recording)]
             since = time.monotonic()
-            time.sleep(max(0, begin_s + LIVE_S - 1 - time.monotonic()))
+            load.sleep_until(load.seconds - 1)
             live_cpu, recorder_cpu = (
                 100 * (cpu_seconds(process) - before) / (time.monotonic() - since)
                 for process, before in zip((studio, recording), used))
@@ -211,16 +193,35 @@ def studio_live(options):
     if figures["state"] != "finished" or figures["spans"] != spans:
         sys.exit(f"bench: the studio shows {figures['spans']} spans of a run that is "
                  f"{figures['state']}, and the file has {spans}")
-    figures |= {"dropped": dropped, "live_cpu_percent": live_cpu, "idle_cpu_percent": idle_cpu,
-                "recorder_cpu_percent": recorder_cpu, "events_per_s": spans / LIVE_S}
+    return figures | {"dropped": dropped, "live_cpu_percent": live_cpu,
+                      "idle_cpu_percent": idle_cpu, "recorder_cpu_percent": recorder_cpu,
+                      "events_per_s": spans / load.seconds}
+
+
+def studio_live(options):
+    """100,000 events/s of 8 processes that only emit, recorded and followed on the studio's
+    timeline: events dropped, event to pixel, how long input waits for the GUI thread, the studio's
+    processor time meanwhile and once the run is over."""
+    figures = followed(options, Load(LIVE_S, LIVE_START_S))
     return report("studio_live", figures, [
-        ("spans recorded a second", spans / LIVE_S, "", 0.95 * EVENTS_PER_S, True),
-        ("events dropped", dropped, "", 0),
+        ("spans recorded a second", figures["events_per_s"], "", 0.95 * EVENTS_PER_S, True),
+        ("events dropped", figures["dropped"], "", 0),
         ("event to pixel, p95", figures["event_to_pixel_ms"]["p95"], "ms", LATENCY_P95_MS),
         ("moments with a wait over 16 ms", figures["gui_wait_ms"]["over_16_percent"], "%",
          OVER_16_MS_PERCENT),
-        ("studio, of one core", live_cpu, "%", LIVE_CPU_PERCENT),
-        ("studio after the run, of one core", idle_cpu, "%", IDLE_CPU_PERCENT)])
+        ("studio, of one core", figures["live_cpu_percent"], "%", LIVE_CPU_PERCENT),
+        ("studio after the run, of one core", figures["idle_cpu_percent"], "%", IDLE_CPU_PERCENT)])
+
+
+def studio_many(options):
+    """256 processes that only emit, 1,000 events a second each, recorded and followed on the
+    studio's timeline: events dropped, and event to pixel."""
+    total = MANY * MANY_EVENTS_PER_S
+    figures = followed(options, of_many(LIVE_S, MANY_START_S))
+    return report("studio_many", figures, [
+        ("spans recorded a second", figures["events_per_s"], "", 0.95 * total, True),
+        ("events dropped", figures["dropped"], "", 0),
+        ("event to pixel, p95", figures["event_to_pixel_ms"]["p95"], "ms", MANY_LATENCY_P95_MS)])
 
 
 def step_ms(file, begin_s, end_s):

@@ -26,6 +26,9 @@ constexpr double kBarsShare = 0.36;  // of it
 constexpr double kHighestBars = 220;
 constexpr double kMostBarsShare = 0.55;       // where the cells leave it to them
 constexpr std::size_t kComfortableRows = 12;  // that a comfortable height has room for
+constexpr double kReadableCell = 18;
+constexpr std::size_t kReadableRows = 4;  // of which the cells keep that height as long as they can
+constexpr double kLowestBars = 96;
 
 QString scopeOf(const CellChoice& choice, std::uint32_t firstMeasured) {
   return choice.scope == CellScope::kStep
@@ -56,12 +59,53 @@ BucketScene::BucketScene(const BucketContent& content, const Palette& palette,
 }
 
 // From the top: headline, which bucket costs most, notes, numbers of the buckets, cells with the
-// sums under and beside them, legend, and the iterations of one cell.
+// sums under and beside them, legend, and the iterations of one cell. In a low frame the cells have
+// the room: the notes keep their first sentence, then the iterations get lower, and then they go.
 void BucketScene::layOut() {
   const double room = std::max(60.0, frame_.size.width() - 2 * kMargin);
+  headline_ = brokenInto(content_.headline, room, FontRole::kBold);
   verdict_ = brokenInto(QString::fromStdString(diagnosis::textOf(content_.verdict)), room,
                         FontRole::kNormal);
   const bool many = content_.delays.ranks.size() > kFewRanks;
+  const QString what = titleOf(frame_.choice.figure) +
+                       QStringLiteral(" by rank and bucket, in ms a step.");
+  notes_ = brokenInto(what + QStringLiteral(" ") + meaning(many), room, FontRole::kSmall);
+  gutter_ = many ? kGutterOfMany : kGutter;
+  const auto top = [&] {
+    return kTop + kHeadline * static_cast<double>(headline_.size() + verdict_.size()) +
+           kNote * static_cast<double>(notes_.size()) + kTitles;
+  };
+  double bars = frame_.size.height() >= kBarsFrom && shown_
+                    ? std::min(kHighestBars, kBarsShare * frame_.size.height())
+                    : 0;
+  const auto down = [&] {
+    return frame_.size.height() - bars - top() - kLegend - kEdge - kEdgeGap;
+  };
+  const auto rows = static_cast<double>(std::max<std::size_t>(1, rows_.size()));
+  const double readable = kReadableCell * std::min(rows, static_cast<double>(kReadableRows));
+  if (down() < readable) {
+    notes_ = brokenInto(what, room, FontRole::kSmall);
+  }
+  if (down() < readable && bars > 0) {
+    bars += down() - readable;
+    bars = bars < kLowestBars ? 0 : bars;
+  }
+  barsArea_ = QRectF(0, frame_.size.height() - bars, frame_.size.width(), bars);
+  const double across = std::max(8.0, frame_.size.width() - gutter_ - kMargin - kEdgeGap);
+  // As wide as there is room, with a column more for the sums; no higher than can be compared at a
+  // glance, however few there are.
+  const double width = across / (content_.delays.buckets + 1);
+  const double height = std::min(kHighestCell, std::max(8.0, down()) / rows);
+  cells_ = QRectF(gutter_, top(), width * content_.delays.buckets,
+                  height * static_cast<double>(rows_.size()));
+  if (bars > 0) {
+    const double free = cells_.bottom() + kEdgeGap + kEdge + kLegend;
+    const double highest = frame_.size.height() * (1 - kMostBarsShare);
+    barsArea_.setTop(std::min(barsArea_.top(), std::max(free, highest)));
+  }
+}
+
+QString BucketScene::meaning(bool many) const {
   const QString edges =
       !addsUp(frame_.choice.figure) ? QStringLiteral(" At the edges: the most.")
       : many                        ? QStringLiteral(
@@ -76,33 +120,9 @@ void BucketScene::layOut() {
       rows_.size() < content_.delays.ranks.size()
           ? QStringLiteral(" Of ranks that look the same a row shows the middle one.")
           : QString();
-  notes_ = brokenInto(
-      titleOf(frame_.choice.figure) + QStringLiteral(" by rank and bucket, in ms a step. ") +
-          scopeOf(frame_.choice, content_.firstMeasured) + QStringLiteral(". ") +
-          meaningOf(frame_.choice.figure) + edges + beside + folded +
-          (content_.note.isEmpty() ? QString() : QStringLiteral(" ") + content_.note),
-      room, FontRole::kSmall);
-  gutter_ = many ? kGutterOfMany : kGutter;
-  const double top = kTop + kHeadline * static_cast<double>(1 + verdict_.size()) +
-                     kNote * static_cast<double>(notes_.size()) + kTitles;
-  const double bars = frame_.size.height() >= kBarsFrom && shown_
-                          ? std::min(kHighestBars, kBarsShare * frame_.size.height())
-                          : 0;
-  barsArea_ = QRectF(0, frame_.size.height() - bars, frame_.size.width(), bars);
-  const double down = std::max(8.0, frame_.size.height() - bars - top - kLegend - kEdge - kEdgeGap);
-  const double across = std::max(8.0, frame_.size.width() - gutter_ - kMargin - kEdgeGap);
-  // As wide as there is room, with a column more for the sums; no higher than can be compared at a
-  // glance, however few there are.
-  const double width = across / (content_.delays.buckets + 1);
-  const double height =
-      std::min(kHighestCell, down / static_cast<double>(std::max<std::size_t>(1, rows_.size())));
-  cells_ = QRectF(gutter_, top, width * content_.delays.buckets,
-                  height * static_cast<double>(rows_.size()));
-  if (bars > 0) {
-    const double free = cells_.bottom() + kEdgeGap + kEdge + kLegend;
-    const double highest = frame_.size.height() * (1 - kMostBarsShare);
-    barsArea_.setTop(std::min(barsArea_.top(), std::max(free, highest)));
-  }
+  return scopeOf(frame_.choice, content_.firstMeasured) + QStringLiteral(". ") +
+         meaningOf(frame_.choice.figure) + edges + beside + folded +
+         (content_.note.isEmpty() ? QString() : QStringLiteral(" ") + content_.note);
 }
 
 double BucketScene::comfortableHeight(const BucketContent& content) {
@@ -215,8 +235,10 @@ void BucketScene::draw(DisplayList& list) const {
 
 void BucketScene::drawHeader(DisplayList& list) const {
   QRectF line(kMargin, kTop, frame_.size.width() - 2 * kMargin, kHeadline);
-  list.title(line, content_.headline, palette_);
-  line.translate(0, kHeadline);
+  for (const QString& text : headline_) {
+    list.title(line, text, palette_);
+    line.translate(0, kHeadline);
+  }
   for (const QString& text : verdict_) {
     list.text(line, text, palette_.text);
     line.translate(0, kHeadline);

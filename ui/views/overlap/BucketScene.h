@@ -59,6 +59,8 @@ class BucketScene {
   static constexpr double kEdgeGap = 6;
 
   void layOut();
+  /// What the cells, and the figures at their edges, are of.
+  [[nodiscard]] QString meaning(bool many) const;
   void drawHeader(DisplayList& list) const;
   void drawCells(DisplayList& list, double most) const;
   void drawCell(DisplayList& list, const BucketPlace& place, const QRectF& full, double most) const;
@@ -80,6 +82,7 @@ class BucketScene {
   const BucketFrame frame_;
   const std::vector<BucketContent::Row>& rows_;
   std::optional<BucketPlace> shown_;
+  QStringList headline_;
   QStringList verdict_;
   QStringList notes_;
   double gutter_ = 0;

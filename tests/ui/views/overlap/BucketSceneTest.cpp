@@ -29,13 +29,17 @@ std::shared_ptr<const BucketContent> cellsOf(const HandMadeRun& run) {
   return bucketContent(analysed);
 }
 
-bool cellsSay(const DisplayList& list, const QString& part) {
-  // Sentences may be broken into lines.
+/// All that is written; sentences may be broken into lines.
+QString cellsText(const DisplayList& list) {
   QString all;
   for (const QString& text : list.texts()) {
     all += text + QLatin1Char(' ');
   }
-  return all.contains(part);
+  return all;
+}
+
+bool cellsSay(const DisplayList& list, const QString& part) {
+  return cellsText(list).contains(part);
 }
 
 BucketFrame cellFrame(CellFigure figure = CellFigure::kCost) {
@@ -196,7 +200,8 @@ TEST(BucketSceneTest, WhatIsHiddenAndWhatIsExposedStandsAboveTheCells) {
   const BucketFrame frame = cellFrame();
   const DisplayList list = cellsDrawn(*content, frame);
   const auto words = std::ranges::find_if(list.commands(), [&](const auto& command) {
-    return command.op == DisplayList::Op::kText && list.textOf(command) == content->headline;
+    return command.op == DisplayList::Op::kText &&
+           content->headline.endsWith(list.textOf(command));  // its last line
   });
   ASSERT_NE(words, list.commands().end()) << content->headline.toStdString();
   EXPECT_LT(words->rect.bottom(), BucketScene(*content, lightCells(), frame).rectOf({0, 0}).top());
@@ -237,6 +242,21 @@ TEST(BucketSceneTest, ACellIsShownIterationByIteration) {
   ASSERT_NE(bars->sampleAt(*foot), nullptr);
   EXPECT_EQ(bars->sampleAt(*foot)->step, 7u);
   EXPECT_EQ(bars->positionOf(99), std::nullopt);
+}
+
+TEST(BucketSceneTest, InALowFrameTheCellsCanBeReadAndTheRestGivesWay) {
+  const auto content = cellsOf(lateRun(mostlyLate()));
+  BucketFrame frame = cellFrame();
+  for (const QSizeF size : {QSizeF(714, 330), QSizeF(714, 250)}) {
+    frame.size = size;
+    const BucketScene scene(*content, lightCells(), frame);
+    EXPECT_GE(scene.rectOf({0, 0}).height(), 18) << size.height();
+    EXPECT_LT(scene.rectOf({1, 0}).bottom(), size.height());
+    EXPECT_TRUE(cellsSay(cellsDrawn(*content, frame), "by rank and bucket, in ms a step."));
+  }
+  frame.size = {714, 330};
+  const QString spoken = cellsText(cellsDrawn(*content, frame));
+  EXPECT_TRUE(spoken.contains(content->headline.section(' ', -3))) << "not cut off";
 }
 
 // On a wide screen, too: 29 iterations on 2,300 pixels.

@@ -1,9 +1,11 @@
 #include "ui/panels/Layouts.h"
 
+#include <QEvent>
 #include <QScreen>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QStyle>
+#include <algorithm>
 
 namespace lockstep::ui {
 namespace {
@@ -29,6 +31,27 @@ class RoomyArea : public QScrollArea {
     const int bar = verticalScrollBar()->sizeHint().width();
     return {widget()->minimumSizeHint().width() + bar, kLeastLines * fontMetrics().lineSpacing()};
   }
+};
+
+/// Never narrower than what it holds, up to a limit.
+class WideEnoughArea : public QScrollArea {
+ public:
+  explicit WideEnoughArea(int widest) : widest_(widest) {}
+
+  [[nodiscard]] QSize minimumSizeHint() const override {
+    const int wish = widget()->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width();
+    return {std::min(wish, widest_), QScrollArea::minimumSizeHint().height()};
+  }
+
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    if (watched == widget() && event->type() == QEvent::LayoutRequest) {
+      updateGeometry();  // other words need another width
+    }
+    return QScrollArea::eventFilter(watched, event);
+  }
+
+ private:
+  const int widest_;
 };
 
 QWidget* scrolledIn(QScrollArea* area, QWidget* widget) {
@@ -82,6 +105,10 @@ QWidget* scrolledAtNeed(QWidget* widget) {
   QWidget* area = scrolledIn(new RoomyArea, widget);
   area->setFocusPolicy(Qt::NoFocus);
   return area;
+}
+
+QWidget* scrolledBeside(QWidget* widget, int widest) {
+  return scrolledIn(new WideEnoughArea(widest), widget);
 }
 
 void resizeWithinScreen(QWidget& window, const QSize& wish) {

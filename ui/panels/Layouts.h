@@ -38,6 +38,8 @@ QWidget* scrolled(QWidget* widget);
 /// The same for what a dialog holds: it has the room that it takes, and is scrolled only where a
 /// screen has less.
 QWidget* scrolledAtNeed(QWidget* widget);
+/// The same for words beside a picture, which gives way: as wide as they need, `widest` at most.
+QWidget* scrolledBeside(QWidget* widget, int widest);
 
 /// Sizes a window that is not shown yet as is wished, within its screen.
 void resizeWithinScreen(QWidget& window, const QSize& wish);

@@ -77,14 +77,16 @@ WhatIfView::WhatIfView(const QString& history, QWidget* parent)
       named(barButton(tr("Export CSV…")), "whatIfExport", {}, tr("Write this table into a file"));
   tabs_->setCornerWidget(toFile);
   fill(basis_, inColumn({assumptions_, scaling_, past_}, 2));
-  QWidget* said = scrolled(fill(new QWidget, inColumn({beside_,
-                                                       outcomes_,
-                                                       verdict_,
-                                                       ranks_,
-                                                       {showBasis_, 0, Qt::AlignLeft},
-                                                       basis_,
-                                                       Part::rest()},
-                                                      2)));
+  constexpr int kWidestWords = 380;  // beside the least picture, on a screen of 1024 pixels
+  QWidget* said = scrolledBeside(fill(new QWidget, inColumn({beside_,
+                                                             outcomes_,
+                                                             verdict_,
+                                                             ranks_,
+                                                             {showBasis_, 0, Qt::AlignLeft},
+                                                             basis_,
+                                                             Part::rest()},
+                                                            2)),
+                                 kWidestWords);
   QSplitter* upper = split(Qt::Horizontal, {{canvas_, 3}, {said, 2}});
   forecast_ = new ViewOrEmpty(upper, cannot_);
   forecast_->setEmpty(false);

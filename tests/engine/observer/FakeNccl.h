@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -170,7 +171,7 @@ class FakeNccl {
   int version_;
   void* library_ = nullptr;
   void** table_ = nullptr;
-  int result_ = 0;
+  std::atomic<int> result_ = 0;  // communicators have threads of their own
 };
 
 }  // namespace lockstep

@@ -70,10 +70,10 @@ TEST_F(DiagnoseTest, NamesTheCapThatWouldSaveTime) {
                     HasSubstr("\n               what to do: lockstep diagnose\n")));
 }
 
-TEST_F(DiagnoseTest, SaysThatNothingStandsOut) {
+TEST_F(DiagnoseTest, SaysThatNobodyIsToBlameForWhatIsExposed) {
   const auto told = lockstep({"diagnose", written()});
   EXPECT_EQ(told.exitCode, 0);
-  EXPECT_THAT(told.out, StartsWith("Nothing stands out in "));
+  EXPECT_THAT(told.out, StartsWith("No rank, link or setting stands out in "));
   EXPECT_EQ(lineCount(told.out), 1);
 }
 

@@ -38,12 +38,17 @@ TEST(ResourceSampler, TakesNoSampleOfAProcessThatHasDiedAndWasNotWaitedFor) {
   EXPECT_FALSE(sampler.sample(child));
 }
 
-/// Works until its thread has used so much of the processor.
-void use(std::chrono::milliseconds most) {
+std::chrono::nanoseconds used(clockid_t clock) {
   timespec time{};
-  do {
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  } while (std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec) < most);
+  clock_gettime(clock, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+/// Works until its thread has used so much more of the processor.
+void use(std::chrono::milliseconds more) {
+  const auto before = used(CLOCK_THREAD_CPUTIME_ID);
+  while (used(CLOCK_THREAD_CPUTIME_ID) < before + more) {
+  }
 }
 
 constexpr double kMs = 1e6;
@@ -69,13 +74,11 @@ TEST(ResourceSampler, TellsTheTimeOfTheMainThreadOfBackendsThreadsAndOfAll) {
     });
     std::thread([&] { use(kWork); }).join();  // an ended thread's time is the process's
     use(kWork);
-    timespec time{};
     clockid_t clock{};
     pthread_getcpuclockid(backend.native_handle(), &clock);
-    do {
+    while (used(clock) < kWork) {
       std::this_thread::yield();
-      clock_gettime(clock, &time);
-    } while (std::chrono::nanoseconds(time.tv_nsec) < kWork);
+    }
     turn();
     std::this_thread::sleep_for(24h);
   }
@@ -86,14 +89,14 @@ TEST(ResourceSampler, TellsTheTimeOfTheMainThreadOfBackendsThreadsAndOfAll) {
   EXPECT_FALSE(sampler.sample(child));
   ASSERT_EQ(write(go[1], &byte, 1), 1);
   ASSERT_EQ(read(done[0], &byte, 1), 1);
-  const auto used = sampler.sample(child);
+  const auto sample = sampler.sample(child);
   const double wallNs = static_cast<double>(base::monotonicNs() - before);
-  ASSERT_TRUE(used);
+  ASSERT_TRUE(sample);
   const auto ms = [&](double percent) { return percent / 100 * wallNs / kMs; };
-  EXPECT_GE(ms(used->commThreadsPercent), 60);
-  EXPECT_GE(ms(used->stepThreadPercent), 60);
-  EXPECT_GE(ms(used->cpuPercent), 180) << "the thread that has ended, too";
-  EXPECT_LT(ms(used->commThreadsPercent), ms(used->cpuPercent) - 100);
+  EXPECT_GE(ms(sample->commThreadsPercent), 60);
+  EXPECT_GE(ms(sample->stepThreadPercent), 60);
+  EXPECT_GE(ms(sample->cpuPercent), 180) << "the thread that has ended, too";
+  EXPECT_LT(ms(sample->commThreadsPercent), ms(sample->cpuPercent) - 100);
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
 }

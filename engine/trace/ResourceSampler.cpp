@@ -23,7 +23,7 @@ namespace lockstep::trace {
 namespace {
 
 constexpr std::uint64_t kListEverySamples = 10;
-constexpr std::size_t kMostHeld = 8;  // files of threads that stay open, of one process
+constexpr std::size_t kMostHeld = 4;  // files of threads that stay open, of one process
 
 // How the names of the backends' threads begin.
 constexpr std::array<std::string_view, 5> kBackends{"gloo", "shm", "hier", "mpi", "nccl"};
@@ -80,8 +80,10 @@ std::optional<ResourceUse> ResourceSampler::sample(std::int64_t pid) {
       resident == nullptr
           ? 0
           : std::strtod(resident, nullptr) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  // One that has died and not been waited for has no memory left: that is no sample.
+  // One that has died and not been waited for has no memory left: that is no sample. Its number may
+  // be another's next time.
   if (residentBytes <= 0) {
+    *this = ResourceSampler();
     return std::nullopt;
   }
   struct stat tasks {};

@@ -58,10 +58,12 @@ std::uint32_t lanesFor(const experiment::Experiment& experiment) {
 }  // namespace
 
 base::Status ensureDescriptors(int worldSize) {
-  // A rank costs its segment, two pipes, a pidfd and its connections to the store.
+  // A rank costs its segment, two pipes, a pidfd and its connections to the store. The recorder
+  // keeps files of /proc open besides, where there is room for them.
   const rlim_t needed = 128 + 12 * static_cast<rlim_t>(worldSize);
+  const rlim_t wanted = needed + 8 * static_cast<rlim_t>(worldSize);
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) {
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) {
     return {};
   }
   if (limit.rlim_max < needed) {
@@ -71,10 +73,11 @@ base::Status ensureDescriptors(int worldSize) {
                              worldSize, needed, limit.rlim_max),
                  "open files"};
   }
-  limit.rlim_cur = needed;
+  limit.rlim_cur = std::min(limit.rlim_max, wanted);
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
     return base::systemError(ExitCode::kEnvironment,
-                             fmt::format("cannot raise the limit to {}", needed), "open files");
+                             fmt::format("cannot raise the limit to {}", limit.rlim_cur),
+                             "open files");
   }
   return {};
 }

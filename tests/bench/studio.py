@@ -13,7 +13,7 @@ import tempfile
 import time
 
 from figures import interval, judged
-from load import EVENTS_PER_S, MANY, MANY_EVENTS_PER_S, Load, of_many
+from load import EVENTS_PER_S, MANY, MANY_EVENTS_PER_S, RANKS, Load, of_many
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 

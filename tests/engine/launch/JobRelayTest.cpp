@@ -188,7 +188,7 @@ TEST_F(JobRelayTest, RaisesTheLimitOfOpenFilesForTheProcessesThatAttach) {
   }
   rlimit after{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &after), 0);
-  EXPECT_EQ(after.rlim_cur, 140U) << "128, and 12 for each of its processes";
+  EXPECT_EQ(after.rlim_cur, 148U) << "128, and 20 for each of its processes";
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 

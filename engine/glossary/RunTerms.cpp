@@ -99,7 +99,7 @@ std::vector<Entry> runTerms() {
        {"diverged", "replica"}},
       {"memory",
        {"resident", "memory mib"},
-       "The resident memory of the rank's process, sampled ten times a second.",
+       "The resident memory of the rank's process, sampled five to ten times a second.",
        "resident pages x their size",
        "MiB",
        "Live; Ranks; Timeline, counters",

@@ -38,7 +38,7 @@ constexpr std::int64_t kRanksEveryNs = 1000 * kMsNs;  // of facts that always ch
 //   rings of all ranks ──▶ spans and metrics      what ranks emitted
 //   messages           ──▶ RankMessages           parameters, layouts, problems, summaries
 //   DivergenceWatch    ──▶ problems, RunInfo      what follows from them
-//   /proc, wire counts ──▶ metrics                every 100 ms, without the rank's help
+//   /proc, wire counts ──▶ metrics                with the first pass after 100 ms
 //   mailbox_           ──▶ rows, RunInfo, ranks   what other threads handed in under mutex_
 //                      ──▶ COMMIT                 every 20 ms, where there is something new
 //

@@ -17,7 +17,7 @@ namespace lockstep::trace {
 /// neither the ranks nor the supervisor ever wait for the disk. Commits with each pass while there
 /// is something new, how often: RecorderPace. All members are [any-thread].
 ///
-/// Beside the ranks' events it writes, ten times a second and without the ranks' help, the
+/// Beside the ranks' events it writes, five to ten times a second and without the ranks' help, the
 /// counters of CounterId for every rank whose RankInfo::pid is known, and the wire bytes; of a
 /// rank on another host, or where skipProcessCounters was called, only those that its segment
 /// tells. The parameters and layouts stored are rank 0's; another rank's that differ become a

@@ -36,11 +36,11 @@ class ResourceSampler {
  private:
   // Note [What a sample costs]
   //
-  // It is taken ten times a second of each rank, on cores that the ranks need, and to open a file
-  // of /proc costs ten times what reading it does. So files stay open, of the few threads that are
-  // asked for by themselves: the main thread and the backends'. The sum over all threads is the
-  // process's own clock. Threads are listed again when their number has changed, and every second,
-  // since names are given soon after a thread starts.
+  // It is taken up to ten times a second of each rank, on cores that the ranks need, and to open a
+  // file of /proc costs ten times what reading it does. So files stay open, of the few threads that
+  // are asked for by themselves: the main thread and the backends'. The sum over all threads is the
+  // process's own clock. Threads are listed again when their number has changed, and every tenth
+  // time, since names are given soon after a thread starts.
 
   /// One of the threads whose time is told by itself.
   struct Thread {

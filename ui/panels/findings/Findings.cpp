@@ -9,6 +9,13 @@
 #include "ui/panels/findings/VerdictCard.h"
 
 namespace lockstep::ui {
+namespace {
+
+/// How often a growing run's number of iterations is told anew. Setting the card's words takes
+/// milliseconds, most of it to shape text, and a run grows thirty times a second.
+constexpr int kCountEveryMs = 500;
+
+}  // namespace
 
 Findings::Findings(QWidget* window)
     : QObject(window),
@@ -16,6 +23,8 @@ Findings::Findings(QWidget* window)
       card_(new VerdictCard),
       fold_(named(new QToolButton, "foldVerdict")),
       list_(new FindingsList(window)) {
+  soon_.setSingleShot(true);
+  connect(&soon_, &QTimer::timeout, this, &Findings::tell);
   fold_->setAutoRaise(true);
   fold_->setFocusPolicy(Qt::TabFocus);
   connect(fold_, &QToolButton::clicked, this, [this] { setFolded(!folded_); });
@@ -41,7 +50,9 @@ void Findings::setRun(RunModel* model, RunDiagnoser* diagnoser) {
   if (diagnoser_ != nullptr) {
     connect(model_, &RunModel::changed, this, [this] {
       want();
-      tell();
+      if (!soon_.isActive()) {
+        soon_.start(kCountEveryMs);
+      }
     });
     connect(model_, &RunModel::loaded, this, &Findings::want);
     // What a run is, it says once; its experiment is not read again with each event.
@@ -121,6 +132,7 @@ void Findings::follow(const QString& link) {
 }
 
 void Findings::tell() {
+  soon_.stop();
   if (model_ == nullptr || diagnoser_ == nullptr) {
     line_->setHeadline(headlineOf(nullptr));
     return;

@@ -3,6 +3,7 @@
 #include <QObject>
 #include <QPointer>
 #include <QString>
+#include <QTimer>
 
 #include "engine/diagnosis/Finding.h"
 #include "engine/diagnosis/Verdict.h"
@@ -67,6 +68,7 @@ class Findings : public QObject {
   VerdictCard* card_;
   QToolButton* fold_;
   FindingsList* list_;
+  QTimer soon_;  // runs while the run has grown and is not told of
   bool folded_ = false;
   QString subject_;  // of the open run
   QPointer<RunModel> model_;

@@ -32,6 +32,9 @@ VerdictCard::VerdictCard(QWidget* parent)
 }
 
 void VerdictCard::setWords(VerdictWords words) {
+  if (words == words_) {
+    return;
+  }
   words_ = std::move(words);
   setAccessibleName(plainTextOf(words_));
   fit();

@@ -20,6 +20,8 @@ struct VerdictWords {
     QString tip;        ///< said under the pointer: where it leads
     QString term;       ///< and what this term of the glossary means; empty: none
     QString bare = {};  ///< the brief one without its reason; empty: it gives none
+
+    bool operator==(const Part&) const = default;
   };
 
   FindingTone tone = FindingTone::kUnknown;
@@ -27,6 +29,8 @@ struct VerdictWords {
   QString subject;          ///< what the run is
   std::vector<Part> parts;  ///< remarks, in their order
   std::size_t more = 0;     ///< findings besides the headline's
+
+  bool operator==(const VerdictWords&) const = default;
 };
 
 /// The names of links that are no remarks; that of a finding has its place among them at the end.

@@ -11,11 +11,15 @@
 #include <utility>
 #include <vector>
 
+#include "engine/trace/Event.h"
+#include "tests/ui/model/Feed.h"
 #include "tests/ui/panels/findings/SampleFindings.h"
 #include "tests/ui/shell/Screen.h"
+#include "ui/model/RunAnalyser.h"
 #include "ui/panels/findings/FindingCard.h"
 #include "ui/panels/findings/FindingsLine.h"
 #include "ui/panels/findings/FindingsList.h"
+#include "ui/panels/findings/VerdictCard.h"
 
 namespace lockstep::ui {
 namespace {
@@ -57,6 +61,30 @@ TEST(FindingsLine, TakesNoRoomFromTheTabsBesideIt) {
   ASSERT_TRUE(waitUntil([&] { return line->isVisible() && line->width() > 0; }));
   EXPECT_EQ(tabs->width(), tabs->sizeHint().width());
   EXPECT_EQ(row.sizeHint().height(), tabs->sizeHint().height());
+}
+
+// Its words are laid out for milliseconds, in the thread that draws, and a run grows all the time.
+TEST(Findings, OfARunThatGrowsTheCardIsNotToldAnewWithEachEvent) {
+  QWidget window;
+  Findings findings(&window);
+  RunModel model;
+  RunAnalyser analyser(model);
+  RunDiagnoser diagnoser(model, analyser);
+  test::Feed feed(1);
+  const auto step = [&](std::uint32_t number) {
+    model.applyUpdate(feed.span(1, trace::EventKind::kStep, 100 * number, 100 * number + 90, number)
+                          .take());
+    emit model.changed();
+  };
+  step(0);
+  findings.setRun(&model, &diagnoser);
+  const auto told = [&] { return findings.card()->words().subject; };
+  ASSERT_TRUE(told().endsWith("1 iteration")) << told().toStdString();
+  for (std::uint32_t number = 1; number < 30; ++number) {
+    step(number);
+  }
+  EXPECT_TRUE(told().endsWith("1 iteration")) << told().toStdString();
+  EXPECT_TRUE(waitUntil([&] { return told().endsWith("30 iterations"); }));
 }
 
 // The list over a window of its own, with a real pointer and keyboard.

@@ -104,6 +104,14 @@ static nccl_result finalize(void* context) {
   return 0;
 }
 
+/* NCCL unloads a plugin behind its last communicator, and may load it again. One that is open as
+ * the process ends stays: another thread may still tell of it. */
+__attribute__((destructor)) static void unload(void) {
+  pthread_mutex_lock(&mutex);
+  lk_nccl_free_closed();
+  pthread_mutex_unlock(&mutex);
+}
+
 #define EXPORTED __attribute__((visibility("default")))
 
 /* nccl_sink.h declares what the Python module calls. */

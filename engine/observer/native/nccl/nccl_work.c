@@ -16,7 +16,7 @@ enum {
 enum { kOfCall = 1, kOfWork = 2, kOfChannel = 3 };
 
 static lk_nccl_sink sink;                           /* observer NULL: nobody records */
-static Communicator* communicators[kCommunicators]; /* kept for good, and used again */
+static Communicator* communicators[kCommunicators]; /* kept, and used again */
 static uint32_t current_step;
 static struct {
   uint64_t elements[kBuckets];
@@ -295,6 +295,15 @@ void lk_nccl_close(Communicator* of) {
   of->is_live = 0;
   of->mask = NULL;
   expected.from = expected.from == of ? NULL : expected.from;
+}
+
+void lk_nccl_free_closed(void) {
+  for (int i = 0; i < kCommunicators; ++i) {
+    if (communicators[i] != NULL && !communicators[i]->is_live) {
+      free(communicators[i]);
+      communicators[i] = NULL;
+    }
+  }
 }
 
 void lk_nccl_attach(const lk_nccl_sink* to) {

@@ -64,6 +64,8 @@ typedef struct {
  * shall tell, and `wanted` what it is while somebody records. */
 Communicator* lk_nccl_open(int* mask, int wanted, int ranks, int rank);
 void lk_nccl_close(Communicator* of);
+/* Gives back what the closed ones took; a handle of theirs that comes yet is of nothing. */
+void lk_nccl_free_closed(void);
 
 /* Each returns the handle that NCCL gets, NULL for none. `parent` is one of these. */
 void* lk_nccl_call(Communicator* of, int is_captured, int64_t now);

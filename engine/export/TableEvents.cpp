@@ -73,7 +73,7 @@ class Grouping {
     // Two spans around the bounds may hold selected ones.
     if (selected || (span.startTicks < survey.endTicks &&
                      span.startTicks + span.durationTicks > survey.beginTicks)) {
-      spans_.push_back({start, duration,
+      spans_.push_back({start, duration * run::partOf(span.kind, span.value, duration),
                         run::has(span.kind, run::kAsync) ? analysis::kNoThread : span.track,
                         selected ? groupOf(span, track->second->rank) : analysis::kNoGroup});
     }

@@ -101,4 +101,10 @@ const KindFacts& factsOf(Kind kind) {
   return kByKind[std::min(static_cast<std::size_t>(kind), kKinds - 1)];
 }
 
+double partOf(Kind kind, std::uint64_t value, double durationNs) {
+  return kind == Kind::kOffCore && durationNs > 0
+             ? std::clamp(static_cast<double>(value) / durationNs, 0.0, 1.0)
+             : 1;
+}
+
 }  // namespace lockstep::run

@@ -37,6 +37,8 @@ struct Span {
   [[nodiscard]] double endNs() const { return startNs + durationNs; }
   [[nodiscard]] int rank() const { return rankOfLane(lane); }
   [[nodiscard]] LaneRole role() const { return roleOfLane(lane); }
+  /// Which part of it is what its kind says: run::partOf.
+  [[nodiscard]] double part() const { return run::partOf(kind, value, durationNs); }
   [[nodiscard]] bool hasBucket() const { return bucket != trace::kNoBucket; }
   [[nodiscard]] bool sameAs(const Span& other) const { return id == other.id && lane == other.lane; }
 };

@@ -14,6 +14,7 @@
 namespace lockstep::exports {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -104,6 +105,17 @@ TEST_F(TablesTest, StatisticsAreThoseOfTheAnalysis) {
                           "0,forward,,,4,10.000000,25.0000,10.000000,2.500000,1.000000,2.500000,"
                           "3.700000,3.970000,4.000000,1.118034",
                           "0,gradient_ready,,,1,,,,,,,,,,"));
+}
+
+// Somewhere in 8 ms and in 2 ms it waited for 2 ms and for 0.5 ms.
+TEST_F(TablesTest, StatisticsOfWaitsForACoreAreOfWhatWasWaited) {
+  ExportedRun run(folder_ / "run.lockstep", 1);
+  run.step(0, EventKind::kForward, 0, 10'000)
+      .step(0, EventKind::kOffCore, 0, 8'000, 0, 2'000'000)
+      .step(0, EventKind::kOffCore, 8'000, 10'000, 0, 500'000);
+  run.finish();
+  EXPECT_THAT(lines(table("statistics")),
+              Contains(StartsWith("0,off_core,,,2,2.500000,25.0000,2.500000,1.250000,0.500000,")));
 }
 
 // Forward 0 .. 8 ms holds one of 2 .. 5: together they take 8 ms, and so does their self time,

@@ -40,7 +40,7 @@ class StatisticsSearch::Job : public SpanWalk::Job {
     for (const Span& span : chunk.spans) {
       const bool wanted =
           number++ < measured_ && (order_.query.empty() || order_.query.matches(parameters_, span));
-      spans_.push_back({span.startNs, span.durationNs,
+      spans_.push_back({span.startNs, span.durationNs * span.part(),
                         run::has(span.kind, run::kAsync) ? analysis::kNoThread : span.track,
                         wanted ? groups_.groupOf(span) : analysis::kNoGroup});
       if (byPhase) {

@@ -1,6 +1,5 @@
 #include "ui/views/timeline/SpanStyle.h"
 
-#include <algorithm>
 
 #include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
@@ -89,12 +88,6 @@ QColor colourOf(const Meeting& meeting, ColourBy by, const Palette& palette) {
 
 bool isTorn(const RunModel& model, const Meeting& meeting) {
   return meeting.count < model.membersOf(trace::groupOf(meeting.detail)).size();
-}
-
-double shareOf(const Span& span) {
-  return span.kind == EventKind::kOffCore && span.durationNs > 0
-             ? std::clamp(static_cast<double>(span.value) / span.durationNs, 0.0, 1.0)
-             : 1;
 }
 
 QStringList labelsOf(const RunModel& model, const Span& span) {

@@ -21,10 +21,6 @@ QColor colourOf(const Meeting& meeting, ColourBy by, const Palette& palette);
 /// Whether a rank of its group has no record of a collective.
 bool isTorn(const RunModel& model, const Meeting& meeting);
 
-/// Returns which part of a span its colour is about: of one that holds a wait for a core the part
-/// that was waited, of any other all.
-double shareOf(const Span& span);
-
 /// Returns what may stand inside a span's bar, the longest form first: "allreduce b3", "b3".
 QStringList labelsOf(const RunModel& model, const Span& span);
 

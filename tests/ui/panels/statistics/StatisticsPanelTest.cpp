@@ -84,6 +84,19 @@ TEST_F(StatisticsPanelTest, MeasuresEachName) {
   EXPECT_EQ(words(), "5 events in 1.00 µs");
 }
 
+// Somewhere in 800 and in 100 ns it waited for 200 and for 30.
+TEST_F(StatisticsPanelTest, OfWaitsForACoreWhatWasWaitedIsMeasured) {
+  model_.applyUpdate(test::Feed()
+                         .span(1, EventKind::kForward, 0, 1000)
+                         .span(1, EventKind::kOffCore, 0, 800, 0, 200)
+                         .span(1, EventKind::kOffCore, 900, 1000, 0, 30)
+                         .take());
+  open();
+  EXPECT_TRUE(row("no core").startsWith("2|230 ns|11.5 %|230 ns|115 ns|30 ns|115 ns|"))
+      << row("no core").toStdString();
+  EXPECT_TRUE(row("forward").startsWith("1|1.00 µs|50.0 %|1.00 µs|")) << "not taken from it";
+}
+
 // Of 250..550 of two ranks, 600 ns: forwards take 150 and 50 of rank 0 and 300 of rank 1; the
 // allreduce 300. The copy is outside, but within a forward that is not: it takes 50 of its self
 // time.

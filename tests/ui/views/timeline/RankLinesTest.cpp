@@ -162,6 +162,32 @@ TEST_F(ManyRanks, ALineShowsWhatItsRankDoesAndWaitsFor) {
   EXPECT_NEAR(endOf(3, Tone::kWait), axis.toX(1000), 1);
 }
 
+// Somewhere in 500 ns the thread had no core for 100: a line that is all yellow would say for 500.
+TEST_F(ManyRanks, AWaitForACoreTakesOfALineThePartThatWasWaited) {
+  model_.applyUpdate(test::Feed(64).span(7, EventKind::kOffCore, 100, 600, 0, 100).take());
+  const QColor fault = Palette::of(Theme::kLight).tone(Tone::kFault);
+  const auto filled = [&](const QColor& colour) {
+    double height = 0;
+    const DisplayList list = frame();
+    const double bottom = controller_.sight().yOf(
+        controller_.layout().lines().topOf(*controller_.layout().lines().lineOf(3)));
+    for (const auto& command : list.commands()) {
+      if (command.op == DisplayList::Op::kFill && command.colour == colour.rgba() &&
+          command.rect.top() >= bottom && command.rect.width() > 100) {
+        height = std::max(height, command.rect.height());
+      }
+    }
+    return height;
+  };
+  controller_.setSize({2000, 1200});
+  ASSERT_EQ(controller_.layout().lines().lineHeight(), 14);
+  EXPECT_EQ(filled(fault), 3) << "a fifth of 13 px, the pixel between lines left out";
+  controller_.setSize({1000, 300});
+  ASSERT_LT(controller_.layout().lines().lineHeight(), 6);
+  EXPECT_EQ(filled(fault), 0);
+  EXPECT_EQ(filled(withAlpha(fault, 0.25F)), controller_.layout().lines().lineHeight());
+}
+
 TEST_F(ManyRanks, WorldShowsWhenTheMiddleHalfOfThemCameAndNamesTheLast) {
   state_.setRange({500, 1000});
   const TimeAxis axis = controller_.axis();

@@ -126,7 +126,7 @@ void LanesLayer::drawRow(DisplayList& list, const Lane& lane,
     }
     const Span longest = lod.longestOf(item);
     // By quarters, so that neighbours that look alike become one.
-    const double share = std::ceil(shareOf(longest) * 4) / 4;
+    const double share = std::ceil(longest.part() * 4) / 4;
     const QColor colour =
         mixed(colourOf(longest, frame_.colourBy, palette_), palette_.background, share);
     const bool instants = isInstant(longest);

@@ -39,7 +39,7 @@ ShownRow rowOf(const RunModel& model, int rank, EventKind kind) {
   return {lane != nullptr && row < static_cast<int>(lane->rows.size()) ? lane : nullptr, row};
 }
 
-// Neighbours of one colour are one rectangle.
+// Neighbours of one colour and height are one rectangle.
 class Fills {
  public:
   Fills(DisplayList& list, const QRectF& band) : list_(list), band_(band) {}
@@ -47,10 +47,10 @@ class Fills {
   Fills(const Fills&) = delete;
   Fills& operator=(const Fills&) = delete;
 
-  void add(double left, double right, const QColor& colour) {
+  void add(double left, double right, const QColor& colour, double height) {
     left = std::clamp(left, band_.left(), band_.right());
     right = std::clamp(std::max(right, left + 1), band_.left(), band_.right());
-    if (right_ > left_ && colour == colour_ && left - right_ < 1) {
+    if (right_ > left_ && colour == colour_ && height == height_ && left - right_ < 1) {
       right_ = std::max(right_, right);
       return;
     }
@@ -58,12 +58,13 @@ class Fills {
     left_ = left;
     right_ = right;
     colour_ = colour;
+    height_ = height;
   }
 
  private:
   void flush() {
     if (right_ > left_) {
-      list_.fill(QRectF(left_, band_.top(), right_ - left_, band_.height()), colour_);
+      list_.fill(QRectF(left_, band_.bottom() - height_, right_ - left_, height_), colour_);
     }
     right_ = left_;
   }
@@ -72,6 +73,7 @@ class Fills {
   QRectF band_;
   double left_ = 0;
   double right_ = 0;
+  double height_ = 0;
   QColor colour_;
 };
 
@@ -195,7 +197,8 @@ void LinesLayer::drawNames(DisplayList& list, std::size_t first, std::size_t las
 }
 
 // Folded spans are as pale as their time is empty: else a row of short waits would hide what goes
-// on between them.
+// on between them. A wait for a core is filled from below by the part that was waited, as in the
+// lanes, since nobody knows when in it that was; in a thin line it is that pale.
 void LinesLayer::drawLine(DisplayList& list, std::size_t line) const {
   const RankLines& lines = layout_.lines();
   const bool thin = lines.lineHeight() < kApartFrom;
@@ -212,12 +215,15 @@ void LinesLayer::drawLine(DisplayList& list, std::size_t line) const {
         row, axis_,
         [&](const LodItem& item) {
           const Span span = item.folded() ? row.longestOf(item) : row.spanAt(item.first);
+          const double part = span.part();
+          const double filled =
+              (item.folded() ? row.filledPart(item) : 1.0) * (thin ? part : 1.0);
           QColor colour = colourOf(span, frame_.colourBy, palette_);
-          if (item.folded()) {
-            const double filled = std::ceil(row.filledPart(item) * kShades) / kShades;
-            colour = withAlpha(colour, static_cast<float>(filled));
+          if (filled < 1) {
+            colour = withAlpha(colour, static_cast<float>(std::ceil(filled * kShades) / kShades));
           }
-          fills.add(item.left, item.right, colour);
+          fills.add(item.left, item.right, colour,
+                    thin ? band.height() : std::max(1.0, std::round(band.height() * part)));
         },
         thin ? kThinFold : kFoldPixels);
   }

@@ -72,7 +72,7 @@ bool SpanBars::drawCoreWait(DisplayList& list, const Span& span, const QRectF& b
   // One ink for words that stand on both.
   const QColor strong =
       mixed(own, palette_.background, palette_.theme == Theme::kDark ? 0.35 : 0.7);
-  const double high = std::max(1.0, std::round(body.height() * shareOf(span)));
+  const double high = std::max(1.0, std::round(body.height() * span.part()));
   list.fill(body, pale, body.width() > kRoundedFrom ? 2 : 0);
   list.fill(body.adjusted(0, body.height() - high, 0, 0), strong);
   return drawText(list, span, body, pale);

@@ -146,6 +146,11 @@ bool areConstant(const Sampled& a, const Sampled& b) {
 /// With one run on a side.
 void judgeRuns(Delta& delta, const Sampled& a, const Sampled& b, const Lone& lone) {
   const std::string& letter = lone.letter;
+  if (a.samples.empty() && b.samples.empty() && *a.value == *b.value) {
+    delta.verdict = Verdict::kEqual;
+    delta.reason = "The same in both runs.";
+    return;
+  }
   const auto between = cost::differenceInterval(a.samples, b.samples, kSignificant / 2);
   if (!between) {
     delta.verdict = Verdict::kUntested;

@@ -179,6 +179,15 @@ TEST(CompareTest, WhatARunHasOneValueOfIsNotTested) {
   EXPECT_FALSE(holds(comparison, Metric::kFinalLoss)) << "no run knows it";
 }
 
+TEST(CompareTest, OneValueARunThatIsTheSameInBothIsEqual) {
+  Runs runs;
+  runs.add(stepsOf(10'000, 8), 1).outcome.finalLoss = 0.25;
+  runs.add(stepsOf(20'000, 8), 2).outcome.finalLoss = 0.25;
+  const Delta delta = rowOf(compare(runs.all), Metric::kFinalLoss).deltas[0];
+  EXPECT_EQ(delta.verdict, Verdict::kEqual);
+  EXPECT_EQ(delta.reason, "The same in both runs.");
+}
+
 TEST(CompareTest, AValueThatOneRunDoesNotKnowIsUnknownAndNotNothing) {
   Runs runs;
   runs.add(stepsOf(10'000, 8)).outcome.finalLoss = 0.25;

@@ -148,16 +148,21 @@ void BucketsScene::drawTimes(DisplayList& list) const {
   list.title(QRectF(left + 8, 2, column.right() - left - 12, 20), title, palette_);
   drawTimesLegend(list, beside());
   list.clip(QRectF(left, 0, frame_.size.width() - left, frame_.size.height()));
-  const Plate computed = computedPlate();
   const double step = axis.labelStepNs(70);
   const QString unit = title.contains(QLatin1String("ms")) ? QString() : QStringLiteral(" ms");
+  std::vector<AxisWords> times;
   for (const TimeAxis::Tick& tick : axis.ticks(70)) {
     list.fill(QRectF(tick.x, kHeader - (tick.major ? 8 : 4), 1, tick.major ? 8 : 4),
               palette_.gridStrong);
-    const QString text = tickText(tick.ns / 1e6, step / 1e6) + unit;
-    const QRectF words(tick.x + 3, 22, textWidth(text, FontRole::kSmall) + 2, 18);
-    if (tick.major && tick.x < column.right() - 20 && !words.intersects(computed.rect)) {
-      list.note(words, text, palette_);
+    if (tick.major && tick.x < column.right() - 20) {
+      const QString text = tickText(tick.ns / 1e6, step / 1e6) + unit;
+      times.push_back({QRectF(tick.x + 3, 22, textWidth(text, FontRole::kSmall) + 2, 18), text});
+    }
+  }
+  const Plate computed = computedPlate(times);
+  for (const AxisWords& words : times) {
+    if (!words.rect.intersects(computed.rect)) {
+      list.note(words.rect, words.text, palette_);
     }
   }
   list.unclip();

@@ -59,8 +59,10 @@ class BucketsScene {
     QRectF rect;
     QString text;
   };
-  /// What is said of where computing ends; empty: nothing.
-  [[nodiscard]] Plate computedPlate() const;
+  /// A time of the axis.
+  using AxisWords = Plate;
+  /// What is said of where computing ends, beside the times of the axis; empty: nothing.
+  [[nodiscard]] Plate computedPlate(const std::vector<AxisWords>& axis) const;
   /// Where a rank (by place) computes no more; none: out of sight, or not known.
   [[nodiscard]] std::optional<double> xOfComputed(int rank) const;
   void drawExposed(DisplayList& list, int bucket, int rank) const;

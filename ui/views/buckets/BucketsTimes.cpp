@@ -117,7 +117,9 @@ std::optional<double> BucketsScene::xOfComputed(int rank) const {
   return x >= column.left() && x <= column.right() ? std::optional(x) : std::nullopt;
 }
 
-BucketsScene::Plate BucketsScene::computedPlate() const {
+// As much as hides no time of the axis, under its line or to a side of it; where nothing does, the
+// least.
+BucketsScene::Plate BucketsScene::computedPlate(const std::vector<AxisWords>& axis) const {
   constexpr double kHigh = 15;
   const int last = story_.lastToCompute();
   const auto x = xOfComputed(last);
@@ -125,14 +127,30 @@ BucketsScene::Plate BucketsScene::computedPlate() const {
   if (!x || frame_.replayNs) {
     return {};
   }
-  const QString text = story_.rankCount() > 1
-                           ? QStringLiteral("computing ends, last on rank %1")
-                                 .arg(story_.orders[static_cast<std::size_t>(last)].rank)
-                           : QStringLiteral("computing ends");
   const QRectF column = layout_.timesColumn();
-  const double width = textWidth(text, FontRole::kSmall) + 10;
-  const double left = std::max(column.left(), std::min(*x - width / 2, column.right() - width));
-  return {QRectF(left, kHeader - kHigh - 1, width, kHigh), text};
+  const auto at = [&](const QString& text, double left, double width) {
+    left = std::max(column.left(), std::min(left, column.right() - width));
+    return Plate{QRectF(left, kHeader - kHigh - 1, width, kHigh), text};
+  };
+  const QString least = QStringLiteral("computing ends");
+  QStringList texts{least};
+  if (story_.rankCount() > 1) {
+    texts.prepend(QStringLiteral("%1, last on rank %2")
+                      .arg(least)
+                      .arg(story_.orders[static_cast<std::size_t>(last)].rank));
+  }
+  for (const QString& text : texts) {
+    const double width = textWidth(text, FontRole::kSmall) + 10;
+    for (const double left : {*x - width / 2, *x - 1, *x - width + 1}) {
+      const Plate plate = at(text, left, width);
+      if (std::ranges::none_of(
+              axis, [&](const AxisWords& words) { return words.rect.intersects(plate.rect); })) {
+        return plate;
+      }
+    }
+  }
+  const double width = textWidth(least, FontRole::kSmall) + 10;
+  return at(least, *x - width / 2, width);
 }
 
 // Of the replay's past: what is to come is hinted at without it.

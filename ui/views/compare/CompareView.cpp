@@ -6,6 +6,7 @@
 #include <QFileDialog>
 #include <QHeaderView>
 #include <QPushButton>
+#include <QScrollBar>
 #include <QSignalBlocker>
 #include <QStackedLayout>
 #include <QTabBar>
@@ -39,7 +40,7 @@ QString titleOf(std::size_t run, const RunModel& model) {
 }
 
 constexpr int kLeastNameInLetters = 14;
-constexpr int kRowsInSight = 3;  // of the figures, in the lowest window
+constexpr int kRowsInSight = 5;  // of the figures, in the lowest window
 // Of the window of a laptop, whose timelines would else show no lane of a rank.
 constexpr int kTablesHeight = 250;
 constexpr int kPicturesHeight = 430;
@@ -361,6 +362,7 @@ void CompareView::makeTables() {
   metricsTable_->setMinimumHeight(metricsTable_->horizontalHeader()->sizeHint().height() +
                                   kRowsInSight *
                                       metricsTable_->verticalHeader()->defaultSectionSize() +
+                                  metricsTable_->horizontalScrollBar()->sizeHint().height() +
                                   2 * metricsTable_->frameWidth());
   whyTable_->setSelectionMode(QAbstractItemView::SingleSelection);
   // Sentences take as many lines as they need.

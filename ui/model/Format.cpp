@@ -61,6 +61,19 @@ QString formatPercent(double percent, int decimals) {
   return QString::fromStdString(base::percentText(percent, decimals));
 }
 
+QString formatLoss(double loss) {
+  if (std::isnan(loss)) {
+    return QStringLiteral("NaN");
+  }
+  if (std::isinf(loss)) {
+    return QStringLiteral("infinite");
+  }
+  const double size = std::abs(loss);
+  return size >= 0.001
+             ? QString::number(loss, 'f', size >= 100 ? 1 : size >= 10 ? 2 : size >= 1 ? 3 : 4)
+             : QString::number(loss, 'g', 2);
+}
+
 QString formatCount(std::uint64_t count) {
   return QString::fromStdString(base::countText(count));
 }

@@ -22,6 +22,8 @@ QString formatBytes(double bytes);
 QString formatRate(double bytes, double ns);
 /// "12.3 %".
 QString formatPercent(double percent, int decimals = 1);
+/// "2.303", "0.1182", "0.00044", "3.1e-07": of a loss, which may come down to next to nothing.
+QString formatLoss(double loss);
 /// "12,345".
 QString formatCount(std::uint64_t count);
 /// "1 rank", "12,345 ranks"; `many` where the plural is more than an "s": "2 matches".

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace lockstep::ui {
 namespace {
 
@@ -42,6 +44,16 @@ TEST(Format, WritesBytesRatesAndCounts) {
   EXPECT_EQ(formatCount(123), "123");
   EXPECT_EQ(formatCount(1234), "1,234");
   EXPECT_EQ(formatCount(12'345'678), "12,345,678");
+}
+
+TEST(Format, ALossThatCameDownToNextToNothingIsNotNothing) {
+  EXPECT_EQ(formatLoss(2.30258), "2.303");
+  EXPECT_EQ(formatLoss(0.0012), "0.0012");
+  EXPECT_EQ(formatLoss(0.00044), "0.00044");
+  EXPECT_EQ(formatLoss(3.1e-7), "3.1e-07");
+  EXPECT_EQ(formatLoss(0), "0");
+  EXPECT_EQ(formatLoss(-0.25), "-0.2500");
+  EXPECT_EQ(formatLoss(std::nan("")), "NaN");
 }
 
 TEST(Format, PlacesHaveTheirEnding) {

@@ -74,10 +74,10 @@ double sumOf(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-QString number(double value, int digits = 3) {
+QString number(double value) {
   // Never an exponent, never more digits than help.
   const double magnitude = std::abs(value);
-  const int decimals = magnitude >= 100 ? 0 : magnitude >= 10 ? 1 : magnitude >= 1 ? 2 : digits;
+  const int decimals = magnitude >= 100 ? 0 : magnitude >= 10 ? 1 : magnitude >= 1 ? 2 : 3;
   return QString::number(value, 'f', decimals);
 }
 
@@ -245,9 +245,7 @@ class Figures {
     const auto& points = model_.metric("loss", 0);
     if (!points.empty()) {
       const double last = points.back().value;
-      tile.value = std::isfinite(last) ? number(last, 4)
-                   : std::isnan(last)  ? QStringLiteral("not a number")
-                                       : QStringLiteral("infinite");
+      tile.value = std::isnan(last) ? QStringLiteral("not a number") : formatLoss(last);
       tile.note = QStringLiteral("iteration %1").arg(points.back().step);
     }
     const auto at = [&](double ns) {

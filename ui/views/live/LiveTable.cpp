@@ -1,10 +1,10 @@
 #include "ui/views/live/LiveTable.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "engine/base/NumberText.h"
+#include "ui/model/Format.h"
 #include "ui/table/ColumnRows.h"
 
 namespace lockstep::ui {
@@ -32,7 +32,8 @@ class LiveRows : public ColumnRows {
           const LiveRank& rank = content_->ranks[row];
           return rank.buckets.empty() ? std::nullopt : std::optional(reduced(rank));
         });
-    add("Loss", "Of its latest step, over its own batch", of(&LiveRank::loss), 4);
+    figures(tr("Loss"), tr("Of its latest step, over its own batch"), of(&LiveRank::loss),
+            formatLoss);
     add("Steps/s", "Now, or over the whole run once it has ended", of(&LiveRank::stepsPerSecond),
         2);
     add("Step ms", "The last iteration that ended, in ms", of(&LiveRank::stepMs), 3);
@@ -62,11 +63,8 @@ class LiveRows : public ColumnRows {
 
  private:
   void add(const char* title, const char* tip, Number number, int decimals) {
-    figures(tr(title), tr(tip), std::move(number), [decimals](double figure) {
-      return std::isfinite(figure) ? QString::number(figure, 'f', decimals)
-             : std::isnan(figure)  ? QStringLiteral("NaN")
-                                   : QStringLiteral("infinite");
-    });
+    figures(tr(title), tr(tip), std::move(number),
+            [decimals](double figure) { return QString::number(figure, 'f', decimals); });
   }
   template <typename Figure>
   [[nodiscard]] Number of(Figure figure) const {

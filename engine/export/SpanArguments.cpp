@@ -173,6 +173,9 @@ void SpanArguments::appendName(std::string& out, const SpanRow& span) const {
     case EventKind::kGap:
       quoted("events lost", "");
       return;
+    case EventKind::kOffCore:
+      quoted("no core for a part of it", "");
+      return;
     default: {
       const std::string_view name = trace::name(span.kind);
       const std::string_view given =
@@ -260,6 +263,9 @@ void SpanArguments::appendArguments(std::string& out, const SpanRow& span) const
   switch (span.kind) {
     case EventKind::kGap:
       member(out, "events", span.value);
+      break;
+    case EventKind::kOffCore:
+      member(out, "no core [ns]", span.value);
       break;
     case EventKind::kSearchUnused:
       member(out, "unused parameters", span.value);

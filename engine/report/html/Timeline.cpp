@@ -124,7 +124,9 @@ class Data {
   Json spanOf(const SpanRow& span, std::uint64_t begin) {
     Json row{kindOf(span.kind), nsOf(span.startTicks - begin), nsOf(span.durationTicks)};
     const auto bytes =
-        analysis::bytesOf(span.kind, span.detail, span.value, of_.evidence.data.parameters);
+        span.kind == trace::EventKind::kOffCore
+            ? std::optional(span.value)
+            : analysis::bytesOf(span.kind, span.detail, span.value, of_.evidence.data.parameters);
     const int text = textOf(span);
     const int bucket = span.bucket == trace::kNoBucket ? -1 : span.bucket;
     if (bucket >= 0 || text >= 0 || bytes) {

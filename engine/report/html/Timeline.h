@@ -22,9 +22,10 @@ namespace lockstep::report::html {
 //                    "ranks": [{"name": .., "spans": [[kind, begin ns, ns, bucket, text,
 //                    bytes]]}]}]}
 //
-// Bucket and text are -1 where there is none, and what is missing at the end of a span is none. No
-// more than kMostSpans are in it: where there are more, fine ones (run::kFine) are left out first,
-// then the shortest.
+// Bucket and text are -1 where there is none, and what is missing at the end of a span is none. In
+// the place of bytes an off_core has the ns for which there was no core, somewhere in it. No more
+// than kMostSpans are in it: where there are more, fine ones (run::kFine) are left out first, then
+// the shortest.
 
 inline constexpr std::size_t kMostSpans = 18'000;
 inline constexpr std::size_t kMostTimelineRanks = 8;

@@ -16,7 +16,7 @@
     checkpoint: 'evaluate', user_phase: 'evaluate', operator: 'forward', device_kernel: 'forward',
     device_copy: 'copy', parallel_apply: 'forward', broadcast_buffers: 'rebuild',
     rebuild_buckets: 'rebuild', search_unused: 'rebuild', copy_in: 'copy', copy_out: 'copy',
-    wait: 'wait', used_map: 'wait', off_core: 'wait', finalize: 'finalize', hook_encode: 'encode',
+    wait: 'wait', used_map: 'wait', off_core: 'no-core', finalize: 'finalize', hook_encode: 'encode',
     hook_communicate: 'communicate', hook_decode: 'decode', collective: 'carried',
     nccl_call: 'carried', nccl_kernel: 'carried', sync_batch_norm: 'carried',
     zero_broadcast: 'carried', scatter: 'carried', replicate: 'carried', gather: 'carried',
@@ -67,17 +67,22 @@
     return {iteration, spans, lanes, height: y + 4};
   }
 
+  // Somewhere in it there was no core for so many ns.
+  const isOffCore = (one) => one.kind.name === 'off_core';
+  const nameOf = (kind) => kind.name === 'off_core' ? 'no core' : kind.name.replaceAll('_', ' ');
   const title = (one) => {
     const text = one.span[4] >= 0 ? data.texts[one.span[4]] : '';
     const bucket = one.span[3] >= 0 ? `bucket ${one.span[3]}` : '';
-    const kind = one.kind.name.replaceAll('_', ' ');
+    const kind = nameOf(one.kind);
+    if (isOffCore(one)) return `no core for ${duration(one.span[5])} of it`;
     return [kind === 'collective' && text ? text : kind, kind === 'collective' ? '' : text, bucket]
         .filter(Boolean).join(', ');
   };
   const label = (one) => {
+    if (isOffCore(one)) return `no core ${duration(one.span[5])}`;
     const text = one.span[4] >= 0 ? data.texts[one.span[4]] : '';
     const name = one.kind.name === 'step' ? shown.iteration.title
-               : text || one.kind.name.replace(/^hook_/, '').replaceAll('_', ' ');
+               : text || nameOf(one.kind).replace(/^hook /, '');
     return one.span[3] >= 0 && one.kind.lane !== 0 ? `${name} b${one.span[3]}` : name;
   };
   const duration = (ns) => ns < 1e3 ? `${ns} ns` : ns < 1e6 ? `${(ns / 1e3).toPrecision(3)} µs`
@@ -124,7 +129,12 @@
         drawn.set(one.y, Math.floor(left));
       }
       // Marks lie over what takes time.
-      const rect = `<rect class="span ${style}" data-i="${one.index}" x="${left.toFixed(1)}" y="${one.y}" width="${Math.max(wide, one.kind.instant ? 1.5 : 0.8).toFixed(1)}" height="${ROW - 2}"/>`;
+      const bar = (name, top, high) => `<rect class="span ${name}" data-i="${one.index}" x="${left.toFixed(1)}" y="${(one.y + top).toFixed(1)}" width="${Math.max(wide, one.kind.instant ? 1.5 : 0.8).toFixed(1)}" height="${high.toFixed(1)}"/>`;
+      let rect = bar(isOffCore(one) ? `${style} part-of-it` : style, 0, ROW - 2);
+      if (isOffCore(one)) {  // filled from below by the part that was waited
+        const high = Math.max(1, (ROW - 2) * Math.min(1, one.span[5] / Math.max(1, one.span[2])));
+        rect += bar(style, ROW - 2 - high, high);
+      }
       if (one.kind.instant) { marks += rect; continue; }
       html += rect;
       if (wide > 26) {
@@ -238,7 +248,7 @@
     tip.hidden = over === undefined;
     if (tip.hidden) return;
     const one = shown.spans[over];
-    const [, begin, length, , , size] = one.span;
+    const [, begin, length, , , size] = isOffCore(one) ? one.span.slice(0, 5) : one.span;
     tip.textContent = `${title(one)}\n${one.rank}` +
         (one.kind.instant ? '' : `, ${duration(length)}`) + ` at ${duration(begin)}` +
         (size === undefined ? '' : `\n${bytes(size)}`);

@@ -105,6 +105,14 @@ TEST_F(ChromeTraceTest, ASliceHasItsTimesInMicrosecondsSinceTheBegin) {
   EXPECT_THAT(support::readFile(folder_ / "trace.json"), HasSubstr("\"ts\":40.000,\"dur\":60.000"));
 }
 
+TEST_F(ChromeTraceTest, AWaitForACoreSaysThatItIsOfAPartOfTheSlice) {
+  writeStep();
+  run().step(0, EventKind::kOffCore, 150, 190, 3, 7'000).finish();
+  const json wait = named(exported(), "X", "no core for a part of it");
+  EXPECT_EQ(wait.at("dur"), 40.0);
+  EXPECT_EQ(wait.at("args").at("no core [ns]"), 7'000);
+}
+
 TEST_F(ChromeTraceTest, AProcessOfARunOnSeveralHostsSaysWhereItRan) {
   // Rank 1 is on a host that ticks once a ns and is 5 ms ahead.
   run().writer().addHost({0, "alpha", "", "tsc"});

@@ -197,6 +197,24 @@ TEST_F(PageTest, ShowsSpansOnTheTimeAxisOfTheirIteration) {
   EXPECT_TRUE(found);
 }
 
+TEST_F(PageTest, AWaitForACoreCarriesHowMuchOfItWasWaited) {
+  ExportedRun run(file("run.lockstep"), 2);
+  addSteps(run, 2, 12);
+  for (std::uint32_t step = 0; step < 12; ++step) {
+    run.step(0, EventKind::kOffCore, 10'000 * step + 500, 10'000 * step + 2'500, step, 300'000);
+  }
+  run.finish();
+  const json data = dataOf(pageOf(run.path()));
+  bool found = false;
+  for (const json& span : data["iterations"].at(0)["ranks"].at(0)["spans"]) {
+    if (data["kinds"].at(span.at(0).get<std::size_t>())["name"] == "off_core") {
+      found = true;
+      EXPECT_EQ(span, json::parse("[" + span.at(0).dump() + ",500000,2000000,-1,-1,300000]"));
+    }
+  }
+  EXPECT_TRUE(found);
+}
+
 TEST_F(PageTest, ShowsSpansOfWhichNoFigureIsMade) {
   ExportedRun run(file("run.lockstep"), 2);
   addSteps(run, 2, 12);

@@ -153,7 +153,8 @@ TEST(VerifyHook, SaysThatItsProgramIsMissing) {
 
 TEST(Verification, GoesThroughJsonAsItIs) {
   Verification verification{
-      4, {"a \"sentence\""}, "no", {"a note"}, "adam", true, true, false, 0.25, 12, 1.5, 0.5, 77};
+      4,    {"a \"sentence\""}, "no", {"a note"}, "adam", true, true, false,
+      0.25, 12, 1.5, 0.5, 77, 1000, 4000, 0.75, {{4096, 1.25, 2.5}}};
   const auto read = verificationFromJson(toJson(verification));
   ASSERT_TRUE(read.ok()) << read.error().message();
   EXPECT_EQ(read.value(), verification);

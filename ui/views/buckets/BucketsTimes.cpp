@@ -117,8 +117,8 @@ std::optional<double> BucketsScene::xOfComputed(int rank) const {
   return x >= column.left() && x <= column.right() ? std::optional(x) : std::nullopt;
 }
 
-// As much as hides no time of the axis, under its line or to a side of it; where nothing does, the
-// least.
+// Under its line or to a side of it, in all words where those hide no time of the axis, else where
+// the fewest are hidden.
 BucketsScene::Plate BucketsScene::computedPlate(const std::vector<AxisWords>& axis) const {
   constexpr double kHigh = 15;
   const int last = story_.lastToCompute();
@@ -128,29 +128,26 @@ BucketsScene::Plate BucketsScene::computedPlate(const std::vector<AxisWords>& ax
     return {};
   }
   const QRectF column = layout_.timesColumn();
-  const auto at = [&](const QString& text, double left, double width) {
-    left = std::max(column.left(), std::min(left, column.right() - width));
-    return Plate{QRectF(left, kHeader - kHigh - 1, width, kHigh), text};
-  };
   const QString least = QStringLiteral("computing ends");
-  QStringList texts{least};
+  QStringList texts;
   if (story_.rankCount() > 1) {
-    texts.prepend(QStringLiteral("%1, last on rank %2")
-                      .arg(least)
-                      .arg(story_.orders[static_cast<std::size_t>(last)].rank));
+    texts << QStringLiteral("%1, last on rank %2")
+                 .arg(least)
+                 .arg(story_.orders[static_cast<std::size_t>(last)].rank);
   }
+  texts << least;
+  std::vector<Plate> plates;
   for (const QString& text : texts) {
     const double width = textWidth(text, FontRole::kSmall) + 10;
-    for (const double left : {*x - width / 2, *x - 1, *x - width + 1}) {
-      const Plate plate = at(text, left, width);
-      if (std::ranges::none_of(
-              axis, [&](const AxisWords& words) { return words.rect.intersects(plate.rect); })) {
-        return plate;
-      }
+    for (const double wanted : {*x - width / 2, *x - 1, *x - width + 1}) {
+      const double left = std::max(column.left(), std::min(wanted, column.right() - width));
+      plates.push_back({QRectF(left, kHeader - kHigh - 1, width, kHigh), text});
     }
   }
-  const double width = textWidth(least, FontRole::kSmall) + 10;
-  return at(least, *x - width / 2, width);
+  return *std::ranges::min_element(plates, {}, [&](const Plate& plate) {
+    return std::ranges::count_if(
+        axis, [&](const AxisWords& words) { return words.rect.intersects(plate.rect); });
+  });
 }
 
 // Of the replay's past: what is to come is hinted at without it.

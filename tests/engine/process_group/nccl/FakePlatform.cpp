@@ -74,7 +74,9 @@ at::Tensor combine(const std::vector<const Ask*>& asks, std::size_t offset, std:
 }
 
 void write(const Ask& ask, const at::Tensor& value) {
-  std::memcpy(ask.to, value.data_ptr(), value.nbytes());
+  if (value.nbytes() > 0) {  // a tensor without elements has no memory
+    std::memcpy(ask.to, value.data_ptr(), value.nbytes());
+  }
 }
 
 }  // namespace

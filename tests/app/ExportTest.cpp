@@ -79,7 +79,8 @@ TEST_F(ExportTest, WritesTheRanksThatAreNamed) {
   EXPECT_EQ(lineCount(table.out), 1 + 3) << "titles, and three steps of one rank";
   const auto trace = lockstep({"export", golden(), "--ranks", "1", "--json", "one.json"});
   EXPECT_THAT(trace.out, HasSubstr(" events of 1 rank, "));
-  for (const auto& event : nlohmann::json::parse(content("one.json")).at("traceEvents")) {
+  const auto written = nlohmann::json::parse(content("one.json"));
+  for (const auto& event : written.at("traceEvents")) {
     EXPECT_EQ(event.at("pid"), 2);
   }
   EXPECT_EQ(lockstep({"export", golden(), "--ranks", "0", "--per-rank", "out.d"}).exitCode, 0);

@@ -12,14 +12,18 @@ namespace {
 using base::Error;
 using base::ExitCode;
 
-constexpr std::uint64_t kMagic = 0x4C4B53484D454D32;  // "LKSHMEM2"
+// No two ranks write into one line of the cache, and elements of any type lie where the processor
+// wants them.
+constexpr std::size_t kLine = 64;
+
+constexpr std::uint64_t kMagic = 0x4C4B53484D454D33;  // "LKSHMEM3"
 
 struct Header {
   std::uint64_t magic;
   std::int32_t size;
   Tuning tuning;
-  alignas(64) std::atomic<std::uint64_t> fate;
-  alignas(64) std::atomic<std::int32_t> awake;
+  alignas(kLine) std::atomic<std::uint64_t> fate;
+  alignas(kLine) std::atomic<std::int32_t> awake;
 };
 
 // Where the parts of a board of this size begin. All of it follows from size and tuning, which the
@@ -31,7 +35,7 @@ struct Layout {
     completed = sizeof(Header);
     slots = completed + ranks * sizeof(Signal);
     places = slots + Board::kSlots * sizeof(Slot);
-    inlines = places + Board::kSlots * ranks * sizeof(Place);
+    inlines = (places + Board::kSlots * ranks * sizeof(Place) + kLine - 1) / kLine * kLine;
     end = inlines + Board::kSlots * ranks * tuning.inlineBytes;
   }
   std::size_t completed, slots, places, inlines, end;
@@ -42,8 +46,8 @@ struct Layout {
 Tuning tuningFor(int size) {
   Tuning tuning;
   // Reducing all of it on every rank reads size() times as much as reducing a share.
-  const int share = (128 << 10) / std::max(size, 1);
-  tuning.inlineBytes = static_cast<std::uint32_t>(std::clamp(share, 4 << 10, 64 << 10));
+  const std::uint32_t share = (128U << 10) / static_cast<std::uint32_t>(std::max(size, 1));
+  tuning.inlineBytes = std::clamp(share, 4U << 10, 64U << 10) / kLine * kLine;
   tuning.chunkBytes = 512 << 10;
   tuning.blockBytes = 128 << 10;
   return tuning;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+
 namespace lockstep::process_group::shared_memory {
 namespace {
 
@@ -35,6 +37,19 @@ TEST(Board, RefusesFromTheEarliestThatARankNamesAndNothingThatIsDelivered) {
   EXPECT_FALSE(board.refuse(4)) << "all ranks have taken a step with it";
   EXPECT_TRUE(board.refused(6));
   EXPECT_TRUE(board.delivered(5));
+}
+
+TEST(Board, WhatAnyNumberOfRanksShowBeginsOnALineOfTheCacheOfItsOwn) {
+  for (int size = 1; size <= 40; ++size) {
+    const auto made = Board::create(size, tuningFor(size));
+    ASSERT_TRUE(made.ok()) << made.error().message();
+    for (const std::uint64_t order : {0U, 1U}) {
+      for (int rank = 0; rank < size; ++rank) {
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(made.value()->inlineArea(order, rank)) % 64, 0U)
+            << "rank " << rank << " of " << size;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -191,6 +191,7 @@ TEST_F(ExportTest, TheRunIsExportedThatWasOpenWhenTheDialogOpened) {
   ASSERT_TRUE(QFile::copy(path("old.lockstep"), other));
   window().openRun(other);
   ASSERT_EQ(window().session()->path(), other);
+  ASSERT_TRUE(waitForState(RunState::kFinished)) << "else its file is missed as it goes";
   auto* controller = window().findChild<ui::ExportController*>();
   ui::ExportRequest picture = request;
   picture.what = ui::ExportRequest::What::kPicture;

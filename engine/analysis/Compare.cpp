@@ -136,11 +136,13 @@ struct Lone {
   [[nodiscard]] std::string which() const { return a && other ? "both" : a ? "A" : letter; }
 };
 
-/// Whether no measured iteration of either has another value: nothing is left to chance.
-bool areConstant(const Sampled& a, const Sampled& b) {
+/// Whether both have the same value in each measured iteration: nothing is left to chance. Of one
+/// that is the same in all iterations it does not matter how many there are.
+bool areTheSame(const Sampled& a, const Sampled& b) {
   const auto isTheSame = [&](double value) { return value == a.samples.front(); };
-  return !a.samples.empty() && std::ranges::all_of(a.samples, isTheSame) &&
-         std::ranges::all_of(b.samples, isTheSame);
+  return !a.samples.empty() &&
+         (a.samples == b.samples || (std::ranges::all_of(a.samples, isTheSame) &&
+                                     std::ranges::all_of(b.samples, isTheSame)));
 }
 
 /// With one run on a side.
@@ -167,7 +169,7 @@ void judgeRuns(Delta& delta, const Sampled& a, const Sampled& b, const Lone& lon
   }
   delta.low = between->low;
   delta.high = between->high;
-  if (areConstant(a, b)) {
+  if (areTheSame(a, b)) {
     delta.verdict = Verdict::kEqual;
     delta.reason = "The same in every measured iteration of both.";
   } else if (leavesOutZero(*between)) {

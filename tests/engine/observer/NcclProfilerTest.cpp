@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -49,15 +50,14 @@ class NcclProfiler : public testing::TestWithParam<int> {
         reader_(segment_),
         nccl_(file(), GetParam()) {
     const char* why = nullptr;
-    observer_ = lk_observer_open(
+    observer_.reset(lk_observer_open(
         segment_.fd(),
-        base::clockSource() == base::ClockSource::kTsc ? LK_CLOCK_TSC : LK_CLOCK_MONOTONIC, &why);
+        base::clockSource() == base::ClockSource::kTsc ? LK_CLOCK_TSC : LK_CLOCK_MONOTONIC, &why));
     EXPECT_NE(observer_, nullptr) << why;
-    while (lk_observer_ticks_of(observer_, 1'000'000) == 0) {  // a rate takes a millisecond
+    while (lk_observer_ticks_of(observer_.get(), 1'000'000) == 0) {  // a rate takes a millisecond
     }
   }
 
-  // The plugin keeps the observer for as long as it is loaded, which is to the fixture's end.
   ~NcclProfiler() override { EXPECT_TRUE(nccl_.succeeded()); }
 
   template <typename Function>
@@ -66,7 +66,7 @@ class NcclProfiler : public testing::TestWithParam<int> {
   }
 
   int attach(unsigned abi = LK_NCCL_ABI) {
-    const lk_nccl_sink sink{abi,          observer_,        lk_observer_lane,
+    const lk_nccl_sink sink{abi,          observer_.get(),  lk_observer_lane,
                             lk_lane_span, lk_observer_send, lk_observer_ticks_at};
     return symbol<lk_nccl_attach_function>("lockstep_nccl_attach")(&sink);
   }
@@ -115,10 +115,15 @@ class NcclProfiler : public testing::TestWithParam<int> {
     return texts;
   }
 
+  struct Close {
+    void operator()(lk_observer* observer) const { lk_observer_close(observer); }
+  };
+
   trace::Segment segment_;
   trace::SegmentReader reader_;
+  // The plugin keeps it for as long as it is loaded, which is until nccl_ goes.
+  std::unique_ptr<lk_observer, Close> observer_;
   FakeNccl nccl_;
-  lk_observer* observer_ = nullptr;
 };
 
 INSTANTIATE_TEST_SUITE_P(Versions, NcclProfiler, testing::Values(4, 5, 6),
@@ -169,7 +174,7 @@ TEST_P(NcclProfiler, TellsOfEachCollectiveWhenItWasCalledAndWhenItsKernelRan) {
 
   const auto calls = drained("nccl 0 calls");
   ASSERT_THAT(calls, SizeIs(1));
-  const std::uint64_t slack = lk_observer_ticks_of(observer_, 50'000);
+  const std::uint64_t slack = lk_observer_ticks_of(observer_.get(), 50'000);
   EXPECT_EQ(calls[0].kind, static_cast<std::uint16_t>(EventKind::kNcclCall));
   EXPECT_GE(calls[0].startTicks + slack, before);
   EXPECT_LE(calls[0].startTicks + calls[0].durationTicks, launched + slack);
@@ -205,7 +210,7 @@ TEST_P(NcclProfiler, PutsKernelsWhereTheGpusClockStandsAndSaysHowLateThatMayBe) 
   nccl_.kernelStop(nccl_.kernelStart(context, first, 0, begun), begun + 1000);
   const auto kernels = drained("nccl 0 kernels");
   ASSERT_THAT(kernels, SizeIs(2));
-  const std::uint64_t slack = lk_observer_ticks_of(observer_, 5'000'000);
+  const std::uint64_t slack = lk_observer_ticks_of(observer_.get(), 5'000'000);
   EXPECT_GE(kernels[1].startTicks + slack, begunTicks);
   EXPECT_LE(kernels[1].startTicks, begunTicks + slack);
   const auto told = messages();

@@ -32,8 +32,8 @@ class BucketsLayoutTest : public testing::Test {
                        [&](const QString& one) { return one.contains(text); });
   }
 
-  DisplayList drawn(BucketsFrame frame = {}) const {
-    frame.size = {1200, 600};
+  DisplayList drawn(BucketsFrame frame = {}, double width = 1200) const {
+    frame.size = {width, 600};
     frame.shown = wholeTime(*story_);
     DisplayList list;
     BucketsScene(*story_, Palette::of(Theme::kLight), frame).draw(list);
@@ -166,7 +166,7 @@ TEST_F(BucketsLayoutTest, TheSceneNamesWhatStandsOutInWords) {
 
 TEST_F(BucketsLayoutTest, AMarkSaysWhereComputingEnds) {
   const DisplayList list = drawn();
-  EXPECT_TRUE(holds(list, QStringLiteral("computing ends, last on rank 1")));
+  EXPECT_TRUE(holds(list, QStringLiteral("computing ends")));
   const BucketsLayout at = layout();
   const QRgb colour = Palette::of(Theme::kLight).tone(Tone::kBackward).rgba();
   const auto marks = [&](const QRectF& within, double microseconds) {
@@ -185,6 +185,24 @@ TEST_F(BucketsLayoutTest, AMarkSaysWhereComputingEnds) {
   BucketsFrame frame;
   frame.replayNs = 440e3;
   EXPECT_FALSE(holds(drawn(frame), QStringLiteral("computing ends"))) << "beside other words";
+}
+
+TEST_F(BucketsLayoutTest, WhereComputingEndsIsSaidWhereItHidesOneTimeOfTheAxisAtMost) {
+  for (int width = 1000; width <= 3200; width += 50) {
+    const BucketsLayout at = layout({static_cast<double>(width), 600});
+    const DisplayList list = drawn({}, width);
+    const auto isTime = [&](const DisplayList::Command& command) {
+      return command.op == DisplayList::Op::kText && command.rect.top() == 22 &&
+             command.rect.left() >= at.timesColumn().left();
+    };
+    const auto ticks = at.axis().ticks(70);
+    const auto all = std::ranges::count_if(ticks, [&](const TimeAxis::Tick& tick) {
+      return tick.major && tick.x >= at.timesColumn().left() &&
+             tick.x < at.timesColumn().right() - 20;
+    });
+    EXPECT_GE(std::ranges::count_if(list.commands(), isTime), all - 1) << width;
+    EXPECT_TRUE(holds(list, QStringLiteral("computing ends"))) << width;
+  }
 }
 
 // The backward goes on to 700 and has its last gradient at 400 on rank 0, at 450 on rank 1.

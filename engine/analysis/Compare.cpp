@@ -141,8 +141,8 @@ struct Lone {
 bool areTheSame(const Sampled& a, const Sampled& b) {
   const auto isTheSame = [&](double value) { return value == a.samples.front(); };
   return !a.samples.empty() &&
-         (a.samples == b.samples || (std::ranges::all_of(a.samples, isTheSame) &&
-                                     std::ranges::all_of(b.samples, isTheSame)));
+         (a.samples == b.samples ||
+          (std::ranges::all_of(a.samples, isTheSame) && std::ranges::all_of(b.samples, isTheSame)));
 }
 
 /// With one run on a side.

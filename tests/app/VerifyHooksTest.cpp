@@ -100,7 +100,8 @@ TEST_F(VerifyHooksTest, AreTriedOnEveryHookThatLockstepBrings) {
 }
 
 // A Python without the sanitizer's runtime loads no hook that was built with it.
-#if defined(LOCKSTEP_TEST_PYTORCH) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(LOCKSTEP_TEST_PYTORCH) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
 // A link to the Python of a virtual environment would be another one.
 std::string starting(const std::filesystem::path& folder) {
   const auto script = folder / "with-torch";

@@ -69,9 +69,11 @@ QString formatLoss(double loss) {
     return QStringLiteral("infinite");
   }
   const double size = std::abs(loss);
-  return size >= 0.001
-             ? QString::number(loss, 'f', size >= 100 ? 1 : size >= 10 ? 2 : size >= 1 ? 3 : 4)
-             : QString::number(loss, 'g', 2);
+  if (size < 0.001) {
+    return QString::number(loss, 'g', 2);
+  }
+  const int decimals = size >= 100 ? 1 : size >= 10 ? 2 : size >= 1 ? 3 : 4;
+  return QString::number(loss, 'f', decimals);
 }
 
 QString formatCount(std::uint64_t count) {

@@ -117,8 +117,8 @@ std::optional<double> BucketsScene::xOfComputed(int rank) const {
   return x >= column.left() && x <= column.right() ? std::optional(x) : std::nullopt;
 }
 
-// Under its line or to a side of it, in all words where those hide no time of the axis, else where
-// the fewest are hidden.
+// Where the fewest times of the axis are hidden: of places and words that hide as many, all words
+// before few, and under its line before a side of it.
 BucketsScene::Plate BucketsScene::computedPlate(const std::vector<AxisWords>& axis) const {
   constexpr double kHigh = 15;
   const int last = story_.lastToCompute();

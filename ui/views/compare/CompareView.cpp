@@ -359,11 +359,10 @@ void CompareView::makeTables() {
   // What tells names apart is mostly at their end.
   keysTable_->setTextElideMode(Qt::ElideMiddle);
   metricsTable_->setTextElideMode(Qt::ElideMiddle);
-  metricsTable_->setMinimumHeight(metricsTable_->horizontalHeader()->sizeHint().height() +
-                                  kRowsInSight *
-                                      metricsTable_->verticalHeader()->defaultSectionSize() +
-                                  metricsTable_->horizontalScrollBar()->sizeHint().height() +
-                                  2 * metricsTable_->frameWidth());
+  metricsTable_->setMinimumHeight(
+      metricsTable_->horizontalHeader()->sizeHint().height() +
+      kRowsInSight * metricsTable_->verticalHeader()->defaultSectionSize() +
+      metricsTable_->horizontalScrollBar()->sizeHint().height() + 2 * metricsTable_->frameWidth());
   whyTable_->setSelectionMode(QAbstractItemView::SingleSelection);
   // Sentences take as many lines as they need.
   whyTable_->setWordWrap(true);

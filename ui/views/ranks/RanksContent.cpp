@@ -30,9 +30,10 @@ FigureWords wordsOf(RankFigure figure) {
     case RankFigure::kExposed:
       return {"Exposed", "Communication in flight while the rank did not compute."};
     case RankFigure::kTransfer:
-      return {"Transfer",
-              "Its collectives, from when all ranks had come until they were done on the rank; those "
-              "beside each other add up."};
+      return {
+          "Transfer",
+          "Its collectives, from when all ranks had come until they were done on the rank; those "
+          "beside each other add up."};
     case RankFigure::kLate:
       return {"Lateness", "How long after the first rank it came to the collectives."};
     case RankFigure::kCaused:

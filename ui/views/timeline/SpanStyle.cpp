@@ -1,6 +1,5 @@
 #include "ui/views/timeline/SpanStyle.h"
 
-
 #include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
 #include "ui/model/Format.h"

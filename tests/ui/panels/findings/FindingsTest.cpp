@@ -72,8 +72,8 @@ TEST(Findings, OfARunThatGrowsTheCardIsNotToldAnewWithEachEvent) {
   RunDiagnoser diagnoser(model, analyser);
   test::Feed feed(1);
   const auto step = [&](std::uint32_t number) {
-    model.applyUpdate(feed.span(1, trace::EventKind::kStep, 100 * number, 100 * number + 90, number)
-                          .take());
+    model.applyUpdate(
+        feed.span(1, trace::EventKind::kStep, 100 * number, 100 * number + 90, number).take());
     emit model.changed();
   };
   step(0);

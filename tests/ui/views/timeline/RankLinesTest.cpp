@@ -169,11 +169,11 @@ TEST_F(ManyRanks, AWaitForACoreTakesOfALineThePartThatWasWaited) {
   const auto filled = [&](const QColor& colour) {
     double height = 0;
     const DisplayList list = frame();
-    const double bottom = controller_.sight().yOf(
+    const double top = controller_.sight().yOf(
         controller_.layout().lines().topOf(*controller_.layout().lines().lineOf(3)));
     for (const auto& command : list.commands()) {
       if (command.op == DisplayList::Op::kFill && command.colour == colour.rgba() &&
-          command.rect.top() >= bottom && command.rect.width() > 100) {
+          command.rect.top() >= top && command.rect.width() > 100) {
         height = std::max(height, command.rect.height());
       }
     }

@@ -216,8 +216,7 @@ void LinesLayer::drawLine(DisplayList& list, std::size_t line) const {
         [&](const LodItem& item) {
           const Span span = item.folded() ? row.longestOf(item) : row.spanAt(item.first);
           const double part = span.part();
-          const double filled =
-              (item.folded() ? row.filledPart(item) : 1.0) * (thin ? part : 1.0);
+          const double filled = (item.folded() ? row.filledPart(item) : 1.0) * (thin ? part : 1.0);
           QColor colour = colourOf(span, frame_.colourBy, palette_);
           if (filled < 1) {
             colour = withAlpha(colour, static_cast<float>(std::ceil(filled * kShades) / kShades));

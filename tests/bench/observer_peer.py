@@ -55,7 +55,6 @@ class Observer:
         for (owner, name), hooks in zip(self.places, self.hooks):
             setattr(owner, name, hooks if is_in else type(hooks)())
         torch.autograd.backward = self.backward if is_in else self.backward.__wrapped__
-        torch.autograd._enable_record_function(is_in)  # threads of Gloo's tell nothing
         for hooks, group, flights in self.groups:
             if is_in:
                 hooks._group = group

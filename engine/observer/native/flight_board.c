@@ -121,15 +121,23 @@ static void tell_oldest(lk_board* board) {
 }
 
 int lk_board_hears(const lk_board* board, long operation) {
-  return board->hears && operation == kAllreduce && board->followed == 0;
+  return board->hears && operation == kAllreduce && board->followed == 0 &&
+         (board->listener == NULL || board->listener->hears());
 }
 
 int lk_board_follows(const lk_board* board) {
   return board->followed > 0;
 }
 
+static void listen(const lk_board* board, int listens) {
+  if (board->listener != NULL) {
+    board->listener->listen(listens);
+  }
+}
+
 void lk_board_expect(lk_board* board, const uint64_t* elements, int count) {
   lock(board);
+  listen(board, 0);
   count = count < kBuckets ? count : kBuckets;
   int differs = count > 0 && count != board->known_count;
   for (int i = 0; i < count; ++i) {
@@ -172,7 +180,11 @@ static void begin(lk_board* board, lk_flight* flight, uint8_t operation, uint64_
   flight->bytes = bytes;
   flight->step = board->step;
   flight->heard = lk_board_hears(board, operation);
-  board->followed += flight->heard ? 0 : 1;
+  if (flight->heard) {
+    listen(board, 1);
+  } else {
+    ++board->followed;
+  }
   flight->began = 0;
   flight->sequence = board->sequence++;
   flight->latest = 0;

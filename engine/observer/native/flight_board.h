@@ -54,6 +54,12 @@ typedef struct {
   int flying; /* its collectives that are under way */
 } lk_hook_call;
 
+/* How threads that tell by themselves are brought to it. */
+typedef struct {
+  int (*hears)(void);          /* whether of what the calling thread queues they can tell */
+  void (*listen)(int listens); /* they will of what it queues from here on, or need not */
+} lk_listener;
+
 typedef struct {
   pthread_mutex_t mutex;
   lk_observer* observer;
@@ -70,6 +76,7 @@ typedef struct {
   int open_count;
   int followed;                /* of those under way, that are not heard */
   int hears;                   /* allreduces are */
+  const lk_listener* listener; /* NULL: nobody has to be told */
   uint64_t expected[kBuckets]; /* elements of the buckets whose allreduces come, in their order */
   lk_flown flown[kBuckets];
   int expected_count;

@@ -321,15 +321,20 @@ static PyObject* flights_tell_backward(PyObject* object, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-/* listen(at::addGlobalCallback, at::RecordFunction::name): Note [Recorded functions] */
+/* listen(addresses of lk_recorded_functions, in their order): Note [Recorded functions] */
 static PyObject* flights_listen(PyObject* object, PyObject* args) {
-  unsigned long long add_callback = 0;
+  unsigned long long add = 0;
+  unsigned long long remove = 0;
+  unsigned long long state = 0;
   unsigned long long name_of = 0;
-  if (!PyArg_ParseTuple(args, "KK", &add_callback, &name_of)) {
+  if (!PyArg_ParseTuple(args, "KKKK", &add, &remove, &state, &name_of)) {
     return NULL;
   }
-  lk_gloo_listen(&((lk_flights*)object)->board, (void*)(uintptr_t)add_callback,
-                 (void*)(uintptr_t)name_of);
+  const lk_recorded_functions functions = {(uintptr_t)add, (uintptr_t)remove, (uintptr_t)state,
+                                           (uintptr_t)name_of};
+  if (!lk_gloo_listen(&((lk_flights*)object)->board, &functions)) {
+    Py_RETURN_NONE;
+  }
   return PyUnicode_FromString(LK_GLOO_PROBE);
 }
 
@@ -413,11 +418,11 @@ static PyMethodDef methods[] = {
     {"hook_returns", flights_hook_returns, METH_VARARGS, "hook_returns(call, future or None)"},
     {"tell_backward", flights_tell_backward, METH_VARARGS,
      "tell_backward(lane, origin, end, ns, buckets, tells_buckets)"},
-    {"waited", flights_waited, METH_NOARGS, 
+    {"waited", flights_waited, METH_NOARGS,
      "waited() -> whether what was taken unseen for buckets was as many as those: DDP has waited"},
     {"set_step", flights_set_step, METH_O, "set_step(step)"},
     {"listen", flights_listen, METH_VARARGS,
-     "listen(address of at::addGlobalCallback, of at::RecordFunction::name) -> name of a probe"},
+     "listen(addresses of lk_recorded_functions) -> name of a probe, or None"},
     {"probes", flights_probes, METH_NOARGS,
      "probes() -> how often the probe was heard to begin or end"},
     {"hear", flights_hear, METH_O, "hear(whether threads of Gloo's are heard from now on)"},

@@ -229,6 +229,42 @@ TEST_F(FlightBoard, AHeardAllreduceStandsFromWhereItsThreadBeganToWhereItEnded) 
   EXPECT_EQ(heardBegin().place, -1) << "nothing is queued";
 }
 
+// What a listener was asked for, and whether it says that this thread can be heard.
+struct Asked {
+  static inline std::vector<int> listens;
+  static inline int hears = 1;
+};
+
+const lk_listener kListener = {[] { return Asked::hears; },
+                               [](int listens) { Asked::listens.push_back(listens); }};
+
+TEST_F(FlightBoard, ListensToWhatItQueuesAndToNothingElseOfABackward) {
+  Asked::listens.clear();
+  lk_board_hear(board_.get(), 1);
+  board_->listener = &kListener;
+  const std::uint64_t elements[] = {1024};
+  lk_board_expect(board_.get(), elements, 1);
+  EXPECT_THAT(Asked::listens, ElementsAre(0)) << "what was left on by an allreduce before it";
+  allreduceBegins(0);
+  EXPECT_THAT(Asked::listens, ElementsAre(0, 1));
+  ends(lk_board_begin(board_.get(), 5, lk_observer_ticks(observer_.get()), 1, 64, -1));
+  EXPECT_THAT(Asked::listens, ElementsAre(0, 1)) << "a broadcast is followed by its future";
+}
+
+TEST_F(FlightBoard, OfAThreadThatCannotBeHeardAllreducesAreFollowed) {
+  Asked::listens.clear();
+  lk_board_hear(board_.get(), 1);
+  board_->listener = &kListener;
+  Asked::hears = 0;
+  EXPECT_FALSE(lk_board_hears(board_.get(), kAllreduce));
+  lk_flight* allreduce = allreduceBegins(6);
+  EXPECT_TRUE(lk_board_follows(board_.get()));
+  EXPECT_THAT(Asked::listens, IsEmpty());
+  ends(allreduce);
+  Asked::hears = 1;
+  EXPECT_TRUE(lk_board_hears(board_.get(), kAllreduce));
+}
+
 TEST_F(FlightBoard, WhileAnotherCollectiveIsFollowedAnAllreduceIsFollowedToo) {
   lk_board_hear(board_.get(), 1);
   EXPECT_TRUE(lk_board_hears(board_.get(), kAllreduce));

@@ -11,8 +11,9 @@ from typing import Any
 
 _TRIED = ("2.15",)  # versions of PyTorch
 _USER_SCOPE = 7
-_ADD_CALLBACK = "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE"
-_NAME_OF = "_ZNK2at14RecordFunction4nameEv"
+_FUNCTIONS = ("_ZN2at22addThreadLocalCallbackENS_22RecordFunctionCallbackE",
+              "_ZN2at14removeCallbackEm", "_ZN2at24get_record_function_tls_Ev",
+              "_ZNK2at14RecordFunction4nameEv")
 
 
 def listen(flights: Any) -> None:
@@ -26,10 +27,12 @@ def listen(flights: Any) -> None:
         library = ctypes.CDLL(str(pathlib.Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"),
                               mode=os.RTLD_NOW | os.RTLD_NOLOAD)
         addresses = [ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value
-                     for symbol in (_ADD_CALLBACK, _NAME_OF)]
+                     for symbol in _FUNCTIONS]
     except (OSError, AttributeError):  # one that was built otherwise
         return
     probe = flights.listen(*addresses)
+    if probe is None:
+        return
     before = flights.probes()
     with torch.autograd.profiler.record_function(probe):
         pass

@@ -12,7 +12,8 @@ of rank 1; throw_3, of rank 3; fail_once, of its first life under torchrun; flip
 that changes; nccl, a fake NCCL that reduces each bucket again; waits, which holds at step 3 until the file of
 JOB_MAY_GO_ON is there; profiler, the job's own in steps 4 and 5; late, a thread of Gloo's that comes late
 to what it calls of the last step; norms, which prints how large the rank's own gradients were; another, a collective of the script's own in the
-backward of step 9 alone; one_core, which all ranks share, and which prints how long the training thread waited for it.
+backward of step 9 alone; broadcasts, before the forwards of steps 3 and 6, and prints in which steps
+the observer gave its group a post-hook, and took it; one_core, which all ranks share, and which prints how long the training thread waited for it.
 With JOB_LEAVES_AT_ONCE in its environment a rank leaves without the end of the interpreter.
 """
 
@@ -72,6 +73,9 @@ def train(steps, ways):
         model = lockstep.watch(model, optimizer)
         if second is not None:
             second = lockstep.watch(second)
+    post_hooks = []
+    if "broadcasts" in ways and "watch" in ways:
+        tell_post_hooks(lambda what: post_hooks.append([what, len(losses)]))
     if "compile" in ways:
         model = torch.compile(model, backend="eager")
     if "own_hook" in ways:
@@ -101,6 +105,8 @@ def train(steps, ways):
             profiler = None
         if "late" in ways and step == steps - 1:
             be_late()
+        if "broadcasts" in ways and step in (3, 6):
+            dist.broadcast(torch.ones(3), 0)
         another = None
         if "another" in ways and step == 9:
             another = net[2].weight.register_hook(
@@ -142,7 +148,7 @@ def train(steps, ways):
         nccl.finalize()
     logging = model._get_ddp_logging_data()
     print(json.dumps({"rank": rank, "losses": losses, "weights": weights.hexdigest(),
-                      "norms": norms, "waited_ns": waited,
+                      "norms": norms, "waited_ns": waited, "post_hooks": post_hooks,
                       "parameters": [name for name, _ in net.named_parameters()],
                       "bucket_sizes": logging.get("rebuilt_bucket_sizes")
                       or logging.get("bucket_sizes")}) + "\n", end="", flush=True)
@@ -155,6 +161,24 @@ def train(steps, ways):
             work.wait()
     if "leave" not in ways:
         dist.destroy_process_group()
+
+
+def tell_post_hooks(tell):
+    """Calls with "given" or "taken" as the observer gives its group a post-hook or takes it."""
+    import lockstep._session
+
+    class Told:
+        def __init__(self, group):
+            self._group = group
+
+        def __getattr__(self, name):
+            told = {"register_post_hook": "given", "unregister_post_hook": "taken"}.get(name)
+            if told is not None:
+                tell(told)
+            return getattr(self._group, name)
+
+    hooks, = lockstep._session.session().groups._hooks
+    hooks._group = Told(hooks._group)
 
 
 def core_wait():

@@ -164,6 +164,22 @@ def case_late(options):
         Recorded(options, 2, *ways).good().same_as(alone(2))
 
 
+def case_post_hook(options):
+    """A group has a post-hook from the collective that is followed by its work to the next backward,
+    whose buckets are heard. DDP itself broadcasts once, as it rebuilds its buckets."""
+    if not recorded.sees_all():
+        raise recorded.Impossible("groups have no hooks")
+    run_ = Recorded(options, 2, "broadcasts").good().same_as(alone(2, "broadcasts"))
+    for rank in range(2):
+        told = run_.ranks[rank]["post_hooks"]
+        check(told == [[what, step] for step in (1, 3, 6) for what in ("given", "taken")], told)
+    ended = run_.rows("SELECT rank, step FROM collectives WHERE operation = 'broadcast' "
+                      "AND duration_ns > 0 ORDER BY rank, step")
+    # Those before a forward are of the iteration before it.
+    check(ended == [(rank, step) for rank in range(2) for step in (1, 1, 2, 5)], ended)
+    check_buckets(run_, 2, STEPS, PARAMETERS)
+
+
 def case_gradients(options):
     """How large a rank's own gradients are, before they are averaged."""
     asked = {"record": ["--check-gradients", "4"]}
@@ -300,6 +316,7 @@ CASES = {
     "failure": case_failure,
     "leave": case_leave,
     "late": case_late,
+    "post_hook": case_post_hook,
     "gradients": case_gradients,
     "off_core": case_off_core,
     "another": case_another,

@@ -44,19 +44,20 @@ static PyObject* nothing(void) {
   Py_RETURN_NONE;
 }
 
-/* Asks once for the group's post-hook, as soon as there is an end to follow by its work. */
-static void want_after(lk_flights* self) {
-  PyObject* want = self->want_after;
-  if (want == NULL || !lk_board_follows(&self->board)) {
+/* Gives the group its post-hook where there is an end to follow by an operation's work, or takes it
+ * where there is none. */
+static void want_after(lk_flights* self, int wants) {
+  if (self->want_after == NULL || self->has_after == wants ||
+      lk_board_follows(&self->board) != wants) {
     return;
   }
-  self->want_after = NULL;
-  PyObject* result = PyObject_CallObject(want, NULL);
+  self->has_after = wants;
+  PyObject* result =
+      PyObject_CallFunctionObjArgs(self->want_after, wants ? Py_True : Py_False, NULL);
   if (result == NULL) {
     PyErr_Clear();
   }
   Py_XDECREF(result);
-  Py_DECREF(want);
 }
 
 /* before(args): a group's pre-hook; returns the place of the flight, or None */
@@ -93,13 +94,14 @@ static PyObject* flights_before(PyObject* object, PyObject* args) {
   if (flight == NULL) {
     return nothing();
   }
-  want_after(self);
+  want_after(self, 1);
   lk_core_wait_look(lk_core_wait_of(self->memory));
   return PyLong_FromLong((long)(flight - self->board.open));
 }
 
-/* by_need(callable): what gives the group its post-hook, called once, within the pre-hook of the
- * first operation that needs it: PyTorch looks for post-hooks when the operation has been issued */
+/* by_need(callable): what gives the group its post-hook where it is called with True: within the
+ * pre-hook of an operation that needs it, since PyTorch looks for post-hooks when the operation has
+ * been issued. With False it takes it: as a backward begins to which it would be of no use. */
 static PyObject* flights_by_need(PyObject* object, PyObject* callable) {
   lk_flights* self = (lk_flights*)object;
   PyObject* before = self->want_after;
@@ -240,6 +242,9 @@ static PyObject* flights_expect(PyObject* object, PyObject* elements) {
     expected[i] = PyLong_AsUnsignedLongLong(PyList_GetItem(elements, i));
   }
   lk_board_expect(board, expected, known);
+  if (known > 0) {
+    want_after((lk_flights*)object, 0);
+  }
   return PyErr_Occurred() != NULL ? NULL : (Py_INCREF(Py_None), Py_None);
 }
 
@@ -406,7 +411,8 @@ static PyObject* flights_new(PyTypeObject* type, PyObject* args, PyObject* kwarg
 static PyMethodDef methods[] = {
     {"before", flights_before, METH_O, "before(args) -> place or None: a group's pre-hook"},
     {"after", flights_after, METH_O, "after(args): a group's post-hook"},
-    {"by_need", flights_by_need, METH_O, "by_need(what registers after as the post-hook)"},
+    {"by_need", flights_by_need, METH_O,
+     "by_need(what registers after as the post-hook, called with whether it is needed)"},
     {"place_of", flights_place_of, METH_O, "place_of(args of a post-hook) -> place or None"},
     {"landed", flights_landed, METH_O, "landed(place) -> what it was, or None"},
     {"flew", flights_flew, METH_VARARGS, "flew(what landed, queued, ended)"},

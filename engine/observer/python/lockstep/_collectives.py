@@ -104,11 +104,15 @@ class GroupHooks:
         if hasattr(flights, "by_need"):
             flights.by_need(self._look_after)  # never, where threads of Gloo's tell of all
         else:
-            self._look_after()
+            self._look_after(True)
 
-    def _look_after(self) -> None:
-        if self._group is not None:
+    def _look_after(self, whether: bool) -> None:
+        if self._group is None:
+            return
+        if whether:
             self._group.register_post_hook(_HOOK_ID, self._after)
+        else:
+            self._group.unregister_post_hook(_HOOK_ID)
 
     def close(self) -> None:
         """Takes the hooks out: a group that ends with hooks of Python's takes the process along."""

@@ -54,8 +54,8 @@ inline bool has(trace::EventKind kind, Trait trait) {
 }
 
 /// Returns which part of a span, 0 to 1, is what its kind says: of kOffCore, in which the thread
-/// waited nobody knows when, what it waited; of any other kind, and of an instant, all. `value`: the
-/// span's, as Event.h has it. [any-thread]
+/// waited nobody knows when, what it waited; of any other kind, and of an instant, all. `value`:
+/// the span's, as Event.h has it. [any-thread]
 double partOf(trace::EventKind kind, std::uint64_t value, double durationNs);
 
 }  // namespace lockstep::run

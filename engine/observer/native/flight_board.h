@@ -54,10 +54,11 @@ typedef struct {
   int flying; /* its collectives that are under way */
 } lk_hook_call;
 
-/* How threads that tell by themselves are brought to it. */
+/* How threads that tell by themselves are brought to it. Called by the thread that queues, `listen`
+ * with the board locked. */
 typedef struct {
-  int (*hears)(void);          /* whether of what the calling thread queues they can tell */
-  void (*listen)(int listens); /* they will of what it queues from here on, or need not */
+  int (*hears)(void);          /* whether they can tell of what this thread queues */
+  void (*listen)(int listens); /* they are to tell of what it queues from here on, or need not */
 } lk_listener;
 
 typedef struct {

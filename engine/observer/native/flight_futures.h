@@ -14,8 +14,8 @@ typedef struct {
   PyObject_HEAD PyObject* memory;
   PyObject* operations; /* c10d's name of an operation -> its number, 0 for none of ours */
   PyObject* add_done_callback;
-  PyObject* want_after; /* gives the group its post-hook, or takes it; NULL: who has it keeps it */
-  int has_after;        /* the group has it, by that */
+  PyObject* want_after; /* gives the group its post-hook, and takes it; NULL: nobody does */
+  int has_after;        /* it gave it, and has not taken it since */
   int held; /* callbacks that futures still hold */
   lk_board board;
 } lk_flights;

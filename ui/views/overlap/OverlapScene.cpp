@@ -24,6 +24,7 @@ constexpr double kLadder = 186;  // lowest, with the first lines of its words
 constexpr double kLadderWidth = 380;
 constexpr double kReason = 62;  // lowest, with the first lines of its words
 constexpr double kReasonTitle = 34;
+constexpr double kReasonsLeftOut = 16;
 constexpr double kNarrowestBar = 3;
 constexpr double kHatchedFrom = 8;  // px of a bar: in narrower ones a hatch flickers
 
@@ -70,7 +71,8 @@ void OverlapScene::layOut() {
   if (beside) {
     side_ = QRectF(right, kHeader, kSide, size.height() - kHeader);
     // The ladder gives way to the causes: at least one of them stays.
-    const double room = side_.height() - kReasonTitle - kReason;
+    const double leftOut = content_.reasonsOf(frame_.rank).size() > 1 ? kReasonsLeftOut : 0;
+    const double room = side_.height() - kReasonTitle - kReason - leftOut;
     const double ladder = room > kLadder ? std::clamp(ladderHeight(kSide - 28), kLadder, room) : 0;
     ladder_ = QRectF(side_.left() + 14, side_.bottom() - ladder, kSide - 28, ladder);
     layOutReasons(side_.adjusted(14, 0, -14, -ladder));
@@ -153,7 +155,7 @@ void OverlapScene::layOutReasons(const QRectF& list) {
   for (std::size_t i = 0; i < count; ++i) {
     // The last needs no room for the line "and n more with less effect".
     const bool last = i + 1 == count;
-    const double room = list.bottom() - top - (last ? 0 : 16);
+    const double room = list.bottom() - top - (last ? 0 : kReasonsLeftOut);
     const double whole = reasonHeight(reasons[i], list.width());
     if (whole > room && i > 0) {
       break;
@@ -164,6 +166,7 @@ void OverlapScene::layOutReasons(const QRectF& list) {
     top += height;
   }
   reasonsLeftOut_ = count - reasons_.size();
+  leftOut_ = QRectF(list.left(), top, list.width(), kReasonsLeftOut);
 }
 
 double OverlapScene::pixelsPerStep() const {

@@ -161,6 +161,7 @@ class OverlapScene {
   std::vector<Row> rows_;
   std::vector<ReasonBox> reasons_;
   std::size_t reasonsLeftOut_ = 0;
+  QRectF leftOut_;  // where their number stands
 };
 
 }  // namespace lockstep::ui

@@ -75,9 +75,8 @@ void OverlapScene::drawSide(DisplayList& list) const {
     drawReason(list, box);
   }
   if (reasonsLeftOut_ > 0) {
-    const double y = reasons_.empty() ? side_.top() + 34 : reasons_.back().rect.bottom();
-    list.note(QRectF(side_.left() + 14, y, side_.width() - 28, 16),
-              QStringLiteral("and %1 more with less effect").arg(reasonsLeftOut_), palette_);
+    list.note(leftOut_, QStringLiteral("and %1 more with less effect").arg(reasonsLeftOut_),
+              palette_);
   }
   drawLadder(list);
 }

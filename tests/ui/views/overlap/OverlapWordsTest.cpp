@@ -184,11 +184,32 @@ TEST(OverlapWords, SayThatABarStandsForTheMeanOfSeveralIterations) {
   EXPECT_TRUE(QRegularExpression(title).match(card).hasMatch()) << card.toStdString();
 }
 
-TEST(OverlapWords, SayHowManyCausesHaveNoRoom) {
+/// Where a text stands that contains these words; empty where none does.
+QRectF placeOf(const DisplayList& list, const QString& words) {
+  for (const DisplayList::Command& command : list.commands()) {
+    if (command.op == DisplayList::Op::kText && list.textOf(command).contains(words)) {
+      return command.rect;
+    }
+  }
+  return {};
+}
+
+TEST(OverlapWords, SayHowManyCausesHaveNoRoomAboveWhatOverlapGives) {
   OverlapContent content = *test::handMadeContent(12);
   const auto reason = content.reasons.front();
   content.reasons.insert(content.reasons.end(), 30, reason);
-  EXPECT_TRUE(drawn(content, {1200, 500}).contains("more with less effect"));
+  int seen = 0;
+  for (int height = 300; height <= 900; height += 7) {
+    DisplayList list;
+    sceneOf(content, {1200.0, static_cast<double>(height)}).draw(list);
+    const QRectF more = placeOf(list, "more with less effect");
+    const QRectF ladder = placeOf(list, "What overlap gives");
+    if (!more.isEmpty() && !ladder.isEmpty()) {
+      ++seen;
+      EXPECT_LE(more.bottom(), ladder.top()) << "in a view of " << height << " pixels";
+    }
+  }
+  EXPECT_GT(seen, 20);
 }
 
 }  // namespace

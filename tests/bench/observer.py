@@ -12,24 +12,27 @@ import sys
 import tempfile
 
 from contestants import Contestant, alternate
-from figures import ask, compared, mean_step, resampled
+from figures import ask, compared, resampled
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 PYTHON = os.environ.get("LOCKSTEP_PYTORCH", "/usr/bin/python3")
 
 PLAIN = "without"
-AGAIN = "without, again"
-OBSERVED = "with the observer"
+AGAIN = "without_again"
+OBSERVED = "observed"
+SIDES = (PLAIN, AGAIN, OBSERVED)
 
-# name: rounds, steps a turn, most that the upper end of the processor time's ratio may be
-CASES = {"mlp": (40, 4, 1.01), "layers": (96, 8, 1.02)}
+# name: rounds, steps a round, most that the upper end of the processor time's ratio may be
+CASES = {"mlp": (40, 4, 1.01), "layers": (240, 8, 1.02)}
 STEP_LIMIT = 1.03
 WARM_UP_STEPS = 3
 # Two processes of one program differ by some percent for as long as they live, by where their memory
 # came to lie. So the sides are the same processes, with what the observer put into them and without,
-# where it can be taken out; and after so many rounds all are started anew.
+# where it can be taken out; and after so many rounds all are started anew. There the sides take
+# turns step by step, so that what else the machine does, the recorder's work included, falls on all
+# of them alike. Processes of their own, before PyTorch 2.14, take turns round by round.
 ROUNDS_A_START = 12
-LEAD_IN_STEPS = 2  # of each turn: what the recorder has still to do of the turn before is in them
+LEAD_IN_STEPS = 2  # of such a turn: what the recorder has still to do of the turn before is in them
 
 # What the command of `lockstep record` tells, so that processes beside it can attach.
 HOLDER = ("import json, os, signal; print(json.dumps({key: os.environ[key] for key in "
@@ -52,13 +55,6 @@ def recorder(options):
             process.send_signal(signal.SIGINT)
             process.wait(30)
             process.stdout.close()
-
-
-def measured(side, steps):
-    contestant, words = side
-    contestant.turn(LEAD_IN_STEPS, *words)
-    answers = contestant.turn(steps, *words)
-    return mean_step(answers), sum(answer["processor_ms"] for answer in answers)
 
 
 def observer(case):
@@ -88,19 +84,18 @@ def observer(case):
 
 
 def sides_of(stack, options, command, ranks):
-    """Processes and words for them, by side."""
+    """Processes by side: the same for all of them, or others for each."""
     found = stack.enter_context(recorder(options))
     observed = stack.enter_context(Contestant(OBSERVED, command, ranks, found))
     if not all(ready["observed"] for ready in observed.ready):
         sys.exit(f"bench: {OBSERVED}: it is not")
     if all(ready["can_be_put_out"] for ready in observed.ready):
-        return {PLAIN: (observed, ["without"]), AGAIN: (observed, ["without"]),
-                OBSERVED: (observed, [])}
-    sides = {label: stack.enter_context(Contestant(label, command, ranks, {
+        return dict.fromkeys(SIDES, observed)
+    plain = {label: stack.enter_context(Contestant(label, command, ranks, {
         "PYTHONPATH": found["PYTHONPATH"]})) for label in (PLAIN, AGAIN)}
-    if any(ready["observed"] for side in sides.values() for ready in side.ready):
+    if any(ready["observed"] for contestant in plain.values() for ready in contestant.ready):
         sys.exit(f"bench: {PLAIN}: it is observed")
-    return {label: (side, []) for label, side in {**sides, OBSERVED: observed}.items()}
+    return {**plain, OBSERVED: observed}
 
 
 def start(options, command, rounds, steps):
@@ -112,13 +107,33 @@ def start(options, command, rounds, steps):
 
 def warm_up(sides):
     """Returns the number of buckets."""
-    return [contestant.turn(WARM_UP_STEPS)[0]["buckets"]
-            for contestant in {contestant for contestant, _ in sides.values()}][0]
+    return [contestant.turn(WARM_UP_STEPS, OBSERVED)[0]["buckets"]
+            for contestant in set(sides.values())][0]
 
 
 def rounds_of(sides, rounds, steps):
-    """What each side's steps took in each round, of time and of the processor."""
-    return alternate(sides, rounds, lambda label: measured(sides[label], steps))
+    """By side, pairs: the time of a step, and what it took of the processor in all ranks."""
+    if len(set(sides.values())) == 1:
+        answers = sides[OBSERVED].turn(rounds * steps, *SIDES)
+        return {side: list(zip(mean(answers, side, "step_ms"), total(answers, side, "processor_ms")))
+                for side in SIDES}
+
+    def turn(side):
+        sides[side].turn(LEAD_IN_STEPS, side)
+        answers = sides[side].turn(steps, side)
+        return tuple(statistics.fmean(values) for values in (
+            mean(answers, side, "step_ms"), total(answers, side, "processor_ms")))
+
+    return alternate(sides, rounds, turn)
+
+
+def total(answers, side, what):
+    """Of each step, over all ranks."""
+    return [sum(values) for values in zip(*(answer[what][side] for answer in answers))]
+
+
+def mean(answers, side, what):
+    return [value / len(answers) for value in total(answers, side, what)]
 
 
 def over_starts(ratios):

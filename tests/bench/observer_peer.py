@@ -1,10 +1,12 @@
-"""A rank of a job of PyTorch for the benchmark of what the observer takes: told by standard input
-when to run, and whether as if nobody had called lockstep.watch, it answers with what its steps took
-of time and of the processor.
+"""A rank of a job of PyTorch for the benchmark of what the observer takes. Told by standard input how
+many rounds to run, each of one step of each side that is named, it answers with what the steps of
+each side took of time and of the processor. The side "observed" is with what lockstep.watch put into
+the job; in the others it is taken out, where that can be done.
 Usage: observer_peer.py mlp|layers|resnet18 [--batch N] [--device cuda]"""
 
 import argparse
 import json
+import random
 import sys
 import time
 
@@ -21,7 +23,8 @@ from models import ResNet18
 
 def make(kind, batch):
     """A model, its batch and its bucket cap in MiB: PyTorch's own example, or many small layers, 202
-    parameters in 15 buckets."""
+    parameters in 15 buckets. Of a hundred layers with PyTorch's usual weights the first get
+    gradients that are denormal numbers, which a processor may take ten times as long for."""
     if kind == "resnet18":
         return ResNet18(), torch.randn(batch or 128, 3, 32, 32), 25
     if kind == "mlp":
@@ -31,6 +34,8 @@ def make(kind, batch):
     layers = []
     for inputs, outputs in zip(sizes, sizes[1:]):
         layers += [torch.nn.Linear(inputs, outputs), torch.nn.ReLU()]
+        if kind == "layers":
+            torch.nn.init.kaiming_uniform_(layers[-2].weight, nonlinearity="relu")
     return torch.nn.Sequential(*layers[:-1]), torch.randn(batch or usual, sizes[0]), cap
 
 
@@ -63,6 +68,18 @@ class Observer:
                 hooks.close()
 
 
+def order(rounds, sides, source):
+    """The sides of so many rounds: drawn for one round, and turned round for the next, so that what
+    else the machine does falls on all alike."""
+    sides = list(sides)
+    for number in range(rounds):
+        if number % 2 == 0:
+            source.shuffle(sides)
+        else:
+            sides.reverse()
+        yield from sides
+
+
 def main():
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -83,22 +100,28 @@ def main():
     observer = Observer(model, optimizer) if observed and model._lockstep_watch.groups.seen else None
     print(json.dumps({"ready": True, "observed": observed, "can_be_put_out": observer is not None,
                       "parameters": len(list(net.parameters()))}), flush=True)
+
+    def step():
+        start, processor = time.perf_counter(), time.process_time()
+        optimizer.zero_grad(set_to_none=True)
+        loss = model(inputs).square().mean()
+        loss.backward()
+        optimizer.step()
+        if device.type == "cuda":
+            loss.item()  # as a training loop reads it: waits for the device
+        return (time.perf_counter() - start) * 1e3, (time.process_time() - processor) * 1e3
+
+    source = random.Random(0)  # every rank draws the same order
     for line in sys.stdin:
-        _, count, *words = line.split()
-        if observer is not None:
-            observer.put("without" not in words)
-        times, processor = [], time.process_time()
-        for _ in range(int(count)):
-            start = time.perf_counter()
-            optimizer.zero_grad(set_to_none=True)
-            loss = model(inputs).square().mean()
-            loss.backward()
-            optimizer.step()
-            if device.type == "cuda":
-                loss.item()  # as a training loop reads it: waits for the device
-            times.append((time.perf_counter() - start) * 1e3)
+        _, count, *sides = line.split()
+        took = {side: [] for side in sides}
+        for side in order(int(count), sides, source):
+            if observer is not None:
+                observer.put(side == "observed")
+            took[side].append(step())
         print(json.dumps({
-            "step_ms": times, "processor_ms": (time.process_time() - processor) * 1e3 / len(times),
+            "step_ms": {side: [step for step, _ in steps] for side, steps in took.items()},
+            "processor_ms": {side: [ms for _, ms in steps] for side, steps in took.items()},
             "buckets": len(model.reducer._get_zeros_like_grad_buckets())}), flush=True)
     if observer is not None:
         observer.put(True)

@@ -73,9 +73,9 @@ def train(steps, ways):
         model = lockstep.watch(model, optimizer)
         if second is not None:
             second = lockstep.watch(second)
-    post_hooks = []
-    if "broadcasts" in ways and "watch" in ways:
-        tell_post_hooks(lambda what: post_hooks.append([what, len(losses)]))
+    hooks = []
+    if "watch" in ways and ("broadcasts" in ways or "unseen" in ways):
+        tell_hooks(lambda what: hooks.append([what, len(losses)]))
     if "compile" in ways:
         model = torch.compile(model, backend="eager")
     if "own_hook" in ways:
@@ -148,7 +148,7 @@ def train(steps, ways):
         nccl.finalize()
     logging = model._get_ddp_logging_data()
     print(json.dumps({"rank": rank, "losses": losses, "weights": weights.hexdigest(),
-                      "norms": norms, "waited_ns": waited, "post_hooks": post_hooks,
+                      "norms": norms, "waited_ns": waited, "hooks": hooks,
                       "parameters": [name for name, _ in net.named_parameters()],
                       "bucket_sizes": logging.get("rebuilt_bucket_sizes")
                       or logging.get("bucket_sizes")}) + "\n", end="", flush=True)
@@ -163,8 +163,11 @@ def train(steps, ways):
         dist.destroy_process_group()
 
 
-def tell_post_hooks(tell):
-    """Calls with "given" or "taken" as the observer gives its group a post-hook or takes it."""
+def tell_hooks(tell):
+    """Calls with "given" or "taken" as the observer gives its group a post-hook or takes it, with
+    "unseen" or "seen" as it gives it a pre-hook, and with "by Python" as the first one is called by
+    Python after all."""
+    import lockstep._collectives
     import lockstep._session
 
     class Told:
@@ -177,7 +180,14 @@ def tell_post_hooks(tell):
                 tell(told)
             return getattr(self._group, name)
 
+        def register_pre_hook(self, number, hook):
+            tell("unseen" if hook is hooks._unseen else "seen")
+            self._group.register_pre_hook(number, hook)
+
     hooks, = lockstep._session.session().groups._hooks
+    if hooks._unseen is not None:
+        hooks._unseen = lockstep._collectives.unseen_hook(hooks._flights, hooks._group,
+                                                          lambda _: tell("by Python"))
     hooks._group = Told(hooks._group)
 
 

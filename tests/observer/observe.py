@@ -171,12 +171,27 @@ def case_post_hook(options):
         raise recorded.Impossible("groups have no hooks")
     run_ = Recorded(options, 2, "broadcasts").good().same_as(alone(2, "broadcasts"))
     for rank in range(2):
-        told = run_.ranks[rank]["post_hooks"]
+        told = [[what, step] for what, step in run_.ranks[rank]["hooks"]
+                if what in ("given", "taken")]
         check(told == [[what, step] for step in (1, 3, 6) for what in ("given", "taken")], told)
     ended = run_.rows("SELECT rank, step FROM collectives WHERE operation = 'broadcast' "
                       "AND duration_ns > 0 ORDER BY rank, step")
     # Those before a forward are of the iteration before it.
     check(ended == [(rank, step) for rank in range(2) for step in (1, 1, 2, 5)], ended)
+    check_buckets(run_, 2, STEPS, PARAMETERS)
+
+
+def case_unseen(options):
+    """Backwards that ask for what those before them did have a hook that PyTorch calls without
+    Python, and their buckets are told all the same."""
+    run_ = Recorded(options, 2, "unseen").good().same_as(alone(2))
+    if "unseen" not in [what for what, _ in run_.ranks[0]["hooks"]]:
+        raise recorded.Impossible("this PyTorch is not known to call a hook without Python")
+    for rank in range(2):  # DDP rebuilds its buckets behind iteration 0, and three are looked at
+        told = [[what, step] for what, step in run_.ranks[rank]["hooks"]
+                if what not in ("given", "taken")]
+        check(told == [[what, step] for step in range(4, STEPS) for what in ("unseen", "seen")],
+              told)
     check_buckets(run_, 2, STEPS, PARAMETERS)
 
 
@@ -317,6 +332,7 @@ CASES = {
     "leave": case_leave,
     "late": case_late,
     "post_hook": case_post_hook,
+    "unseen": case_unseen,
     "gradients": case_gradients,
     "off_core": case_off_core,
     "another": case_another,

@@ -151,19 +151,9 @@ void lk_board_expect(lk_board* board, const uint64_t* elements, int count) {
   board->expected_count = count;
   board->next = 0;
   board->asked_for = 0;
+  board->unheard = 0;
   board->assumed = 0;
   unlock(board);
-}
-
-int lk_board_assumes(const lk_board* board) {
-  return board->exact >= kExactEnough && board->exact % kLookEvery != 0 &&
-         board->next < board->expected_count && board->next == board->asked_for &&
-         board->hooking < 0 && lk_board_hears(board, kAllreduce);
-}
-
-lk_flight* lk_board_begin_assumed(lk_board* board, uint64_t queued) {
-  ++board->assumed;
-  return lk_board_begin(board, 0, queued, kAllreduce, board->flown[board->next].bytes, board->next);
 }
 
 /* What an optimal algorithm has a rank send, as nccl-tests reckon: the backend does not say. */
@@ -184,6 +174,7 @@ static void begin(lk_board* board, lk_flight* flight, uint8_t operation, uint64_
     listen(board, 1);
   } else {
     ++board->followed;
+    ++board->unheard;
   }
   flight->began = 0;
   flight->sequence = board->sequence++;
@@ -298,9 +289,8 @@ static void doubt_silence(lk_board* board, uint64_t now) {
   }
 }
 
-lk_flight* lk_board_begin(lk_board* board, long long key, uint64_t queued, uint8_t operation,
-                          uint64_t bytes, int bucket) {
-  lock(board);
+static lk_flight* begin_next(lk_board* board, long long key, uint64_t queued, uint8_t operation,
+                             uint64_t bytes, int bucket) {
   doubt_silence(board, queued);
   ++board->asked_for;
   lk_flight* flight = free_flight(board);
@@ -309,8 +299,37 @@ lk_flight* lk_board_begin(lk_board* board, long long key, uint64_t queued, uint8
     flight->queued = queued;
     begin(board, flight, operation, bytes, bucket);
   }
+  return flight;
+}
+
+lk_flight* lk_board_begin(lk_board* board, long long key, uint64_t queued, uint8_t operation,
+                          uint64_t bytes, int bucket) {
+  lock(board);
+  lk_flight* flight = begin_next(board, key, queued, operation, bytes, bucket);
   unlock(board);
   return flight;
+}
+
+int lk_board_assumes(lk_board* board) {
+  lock(board);
+  const int assumes = board->exact >= kExactEnough && board->exact % kLookEvery != 0 &&
+                      board->expected_count > 0 && board->hook_lane == NULL &&
+                      lk_board_hears(board, kAllreduce);
+  unlock(board);
+  return assumes;
+}
+
+void lk_board_take(lk_board* board, uint64_t queued, int is_allreduce) {
+  lock(board);
+  ++board->assumed;
+  const int is_next = board->next < board->expected_count;
+  if (is_allreduce && lk_board_hears(board, kAllreduce)) {
+    begin_next(board, 0, queued, kAllreduce, is_next ? board->flown[board->next].bytes : 0,
+               is_next ? board->next : -1);
+  } else {
+    ++board->asked_for;
+  }
+  unlock(board);
 }
 
 void lk_board_flew(lk_board* board, const lk_flight* flight, uint64_t queued, uint64_t ended) {
@@ -423,7 +442,7 @@ static int learn(lk_board* board) {
   const int is_exact =
       board->asked_for == board->expected_count && board->next == board->expected_count;
   const int holds = is_exact || board->assumed == 0;
-  board->exact = is_exact ? board->exact + 1 : holds ? 0 : kNeverAgain;
+  board->exact = !holds ? kNeverAgain : is_exact && board->unheard == 0 ? board->exact + 1 : 0;
   return holds;
 }
 

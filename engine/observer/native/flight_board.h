@@ -2,8 +2,9 @@
 #define LOCKSTEP_OBSERVER_FLIGHT_BOARD_H
 
 /* The collectives of one process group that are under way, and what becomes of a backward's
- * buckets. No Python in it. Flights begin, and are followed, by one thread at a time, as Python's
- * lock brings about; threads of Gloo's tell of theirs without that lock. */
+ * buckets. No Python in it. Flights begin, and are followed, by one thread at a time: Python's lock
+ * brings it about, and of a backward that is taken unseen its thread queues all. Threads of Gloo's
+ * tell of theirs without that lock. */
 
 #include <pthread.h>
 
@@ -84,7 +85,8 @@ typedef struct {
   int known_count;    /* of the backward that `exact` is about */
   int next;           /* bucket that is expected */
   int asked_for;      /* operations since the buckets were expected */
-  int exact;          /* backwards in a row that asked for their buckets and nothing else */
+  int unheard;        /* of this backward's operations */
+  int exact;          /* backwards in a row that asked for their buckets alone, and were heard */
   int assumed;        /* of this backward's operations, that nobody looked at */
   lk_lane* hook_lane; /* NULL until a hook is called */
   lk_hook_call calls[kOpen];
@@ -106,13 +108,16 @@ int lk_board_bucket_of(const lk_board* board, long operation, uint64_t elements)
 /* The buckets that a backward will reduce have so many elements, in their order. */
 void lk_board_expect(lk_board* board, const uint64_t* elements, int count);
 
-/* Whether the operation that is asked for can be taken for the next bucket unseen, since the
- * backwards before it asked for their buckets, in their order, and nothing else: to look costs a job
- * of Python's more than all the rest. Every so often one is looked at all the same. */
-int lk_board_assumes(const lk_board* board);
+/* Whether the operations of the backward whose buckets are expected can be taken for these unseen,
+ * since the backwards before it asked for their buckets, in their order, and nothing else, and were
+ * heard: to look costs a job of Python's more than all the rest. Every so often one is looked at
+ * all the same. */
+int lk_board_assumes(lk_board* board);
 
-/* That bucket, which was queued then; NULL as of lk_board_begin(). */
-lk_flight* lk_board_begin_assumed(lk_board* board, uint64_t queued);
+/* An operation that was queued then, unseen but for whether it is an allreduce: the next bucket's.
+ * One behind the last bucket is told of as of 0 bytes, and what nobody hears is not told of:
+ * lk_board_waited() says so. */
+void lk_board_take(lk_board* board, uint64_t queued, int is_allreduce);
 
 /* Whether the next flight of this operation will be heard: then its key is asked for by nobody.
  * What else is under way may queue allreduces of its own, so that these would be taken for it. */

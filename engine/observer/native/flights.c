@@ -2,6 +2,7 @@
 
 #include "flight_futures.h"
 #include "gloo_threads.h"
+#include "unseen_hook.h"
 
 enum { kGradientReady = 30, kFinalize = 36 };
 
@@ -44,31 +45,36 @@ static PyObject* nothing(void) {
   Py_RETURN_NONE;
 }
 
-/* Gives the group its post-hook where there is an end to follow by an operation's work, or takes it
- * where there is none. */
-static void want_after(lk_flights* self, int wants) {
-  if (self->want_after == NULL || self->has_after == wants ||
-      lk_board_follows(&self->board) != wants) {
-    return;
-  }
-  self->has_after = wants;
-  PyObject* result =
-      PyObject_CallFunctionObjArgs(self->want_after, wants ? Py_True : Py_False, NULL);
+static void call_with(PyObject* callable, int whether) {
+  PyObject* result = PyObject_CallFunctionObjArgs(callable, whether ? Py_True : Py_False, NULL);
   if (result == NULL) {
     PyErr_Clear();
   }
   Py_XDECREF(result);
 }
 
+/* Gives the group its post-hook where there is an end to follow by an operation's work, or takes it
+ * where there is none. */
+static void want_after(lk_flights* self, int wants) {
+  if (self->want_after != NULL && self->has_after != wants &&
+      lk_board_follows(&self->board) == wants) {
+    self->has_after = wants;
+    call_with(self->want_after, wants);
+  }
+}
+
+/* Gives the group the pre-hook that does not look, or the one that does. */
+static void want_unseen(lk_flights* self, int wants) {
+  if (self->want_unseen != NULL && self->has_unseen != wants) {
+    self->has_unseen = wants;
+    call_with(self->want_unseen, wants);
+  }
+}
+
 /* before(args): a group's pre-hook; returns the place of the flight, or None */
 static PyObject* flights_before(PyObject* object, PyObject* args) {
   lk_flights* self = (lk_flights*)object;
   const uint64_t now = lk_observer_ticks(self->board.observer);
-  if (lk_board_assumes(&self->board)) {
-    const lk_flight* assumed = lk_board_begin_assumed(&self->board, now);
-    lk_core_wait_look(lk_core_wait_of(self->memory));
-    return assumed == NULL ? nothing() : PyLong_FromLong((long)(assumed - self->board.open));
-  }
   PyObject* name = PyObject_GetAttr(args, s_name);
   PyObject* number = name == NULL ? NULL : PyObject_GetItem(self->operations, name);
   Py_XDECREF(name);
@@ -99,15 +105,38 @@ static PyObject* flights_before(PyObject* object, PyObject* args) {
   return PyLong_FromLong((long)(flight - self->board.open));
 }
 
+static void keep(PyObject** place, PyObject* object) {
+  PyObject* before = *place;
+  Py_INCREF(object);
+  *place = object;
+  Py_XDECREF(before);
+}
+
 /* by_need(callable): what gives the group its post-hook where it is called with True: within the
  * pre-hook of an operation that needs it, since PyTorch looks for post-hooks when the operation has
  * been issued. With False it takes it: as a backward begins to which it would be of no use. */
 static PyObject* flights_by_need(PyObject* object, PyObject* callable) {
+  keep(&((lk_flights*)object)->want_after, callable);
+  Py_RETURN_NONE;
+}
+
+/* unseen(type's name, number of an allreduce, hook of Python's) -> the pre-hook that does not look,
+ * or is that of Python's: lk_unseen_hook() */
+static PyObject* flights_unseen(PyObject* object, PyObject* args) {
   lk_flights* self = (lk_flights*)object;
-  PyObject* before = self->want_after;
-  Py_INCREF(callable);
-  self->want_after = callable;
-  Py_XDECREF(before);
+  const char* type = NULL;
+  unsigned char allreduce = 0;
+  PyObject* otherwise = NULL;
+  if (!PyArg_ParseTuple(args, "sbO", &type, &allreduce, &otherwise)) {
+    return NULL;
+  }
+  return lk_unseen_hook(&self->board, lk_core_wait_of(self->memory), type, allreduce, otherwise);
+}
+
+/* by_turns(callable): what gives the group that pre-hook where it is called with True, for a
+ * backward whose operations need not be looked at, and the other with False as that ends. */
+static PyObject* flights_by_turns(PyObject* object, PyObject* callable) {
+  keep(&((lk_flights*)object)->want_unseen, callable);
   Py_RETURN_NONE;
 }
 
@@ -245,6 +274,7 @@ static PyObject* flights_expect(PyObject* object, PyObject* elements) {
   if (known > 0) {
     want_after((lk_flights*)object, 0);
   }
+  want_unseen((lk_flights*)object, lk_board_assumes(board));
   return PyErr_Occurred() != NULL ? NULL : (Py_INCREF(Py_None), Py_None);
 }
 
@@ -356,6 +386,7 @@ static PyObject* flights_hear(PyObject* object, PyObject* hears) {
 
 static PyObject* flights_waited(PyObject* object, PyObject* unused) {
   (void)unused;
+  want_unseen((lk_flights*)object, 0);
   return PyBool_FromLong(lk_board_waited(&((lk_flights*)object)->board));
 }
 
@@ -413,6 +444,10 @@ static PyMethodDef methods[] = {
     {"after", flights_after, METH_O, "after(args): a group's post-hook"},
     {"by_need", flights_by_need, METH_O,
      "by_need(what registers after as the post-hook, called with whether it is needed)"},
+    {"unseen", flights_unseen, METH_VARARGS,
+     "unseen(type, allreduce, otherwise) -> a pre-hook that does not look"},
+    {"by_turns", flights_by_turns, METH_O,
+     "by_turns(what registers that as the pre-hook, or before again)"},
     {"place_of", flights_place_of, METH_O, "place_of(args of a post-hook) -> place or None"},
     {"landed", flights_landed, METH_O, "landed(place) -> what it was, or None"},
     {"flew", flights_flew, METH_VARARGS, "flew(what landed, queued, ended)"},

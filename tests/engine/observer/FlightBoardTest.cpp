@@ -56,17 +56,16 @@ class FlightBoard : public testing::Test {
   }
   void heardEnd(const Heard& heard) { lk_board_heard_end(board_.get(), heard.place, heard.life); }
 
-  // A backward of two buckets, whose collectives are about these, -1 being about none. Returns how
-  // many of them nobody looked at; holds_ is what the board said at its end.
-  int unseenIn(const std::vector<int>& buckets) {
+  // A backward of two buckets, whose collectives are about these, -1 being about none. Returns
+  // whether nobody looked at them; holds_ is what the board said at its end.
+  bool unseenIn(const std::vector<int>& buckets) {
     const std::uint64_t elements[] = {1024, 512};
     lk_board_expect(board_.get(), elements, 2);
-    int unseen = 0;
+    const bool unseen = lk_board_assumes(board_.get()) != 0;
     for (const int bucket : buckets) {
       const std::uint64_t now = lk_observer_ticks(observer_.get());
-      if (lk_board_assumes(board_.get())) {
-        ++unseen;
-        lk_board_begin_assumed(board_.get(), now);
+      if (unseen) {
+        lk_board_take(board_.get(), now, 1);
       } else {
         lk_board_begin(board_.get(), 0, now, kAllreduce, bucket < 0 ? 4 : 4 * elements[bucket],
                        bucket);
@@ -282,11 +281,11 @@ TEST_F(FlightBoard, WhileAnotherCollectiveIsFollowedAnAllreduceIsFollowedToo) {
 
 TEST_F(FlightBoard, TakesABackwardsCollectivesForItsBucketsUnseenOnceThoseBeforeWere) {
   lk_board_hear(board_.get(), 1);
-  EXPECT_THAT(unseenIn({0, 1}), 0);
-  EXPECT_THAT(unseenIn({0, 1}), 0);
-  EXPECT_THAT(unseenIn({0, 1}), 0);
+  EXPECT_FALSE(unseenIn({0, 1}));
+  EXPECT_FALSE(unseenIn({0, 1}));
+  EXPECT_FALSE(unseenIn({0, 1}));
   collectives();
-  EXPECT_THAT(unseenIn({0, 1}), 2);
+  EXPECT_TRUE(unseenIn({0, 1}));
   const std::vector<trace::Event> told = collectives();
   ASSERT_EQ(told.size(), 2u);
   EXPECT_EQ(told[0].bucket, 0);
@@ -298,7 +297,7 @@ TEST_F(FlightBoard, LooksAtABackwardEverySoOftenAllTheSame) {
   lk_board_hear(board_.get(), 1);
   int looked = 0;
   for (int backward = 0; backward < 200; ++backward) {
-    looked += unseenIn({0, 1}) == 0;
+    looked += unseenIn({0, 1}) ? 0 : 1;
     collectives();
     told("gloo queue");
   }
@@ -308,7 +307,7 @@ TEST_F(FlightBoard, LooksAtABackwardEverySoOftenAllTheSame) {
 TEST_F(FlightBoard, LooksAtAllOfABackwardThatAsksForMoreThanItsBuckets) {
   lk_board_hear(board_.get(), 1);
   for (int backward = 0; backward < 8; ++backward) {
-    EXPECT_EQ(unseenIn({0, -1, 1}), 0);
+    EXPECT_FALSE(unseenIn({0, -1, 1}));
   }
 }
 
@@ -318,12 +317,43 @@ TEST_F(FlightBoard, SaysWhereABackwardAskedForMoreThanWasAssumedAndAssumesNoMore
     unseenIn({0, 1});
     EXPECT_TRUE(holds_);
   }
-  EXPECT_EQ(unseenIn({0, -1, 1}), 2);
+  collectives();
+  EXPECT_TRUE(unseenIn({0, -1, 1}));
   EXPECT_FALSE(holds_);
+  const std::vector<trace::Event> told = collectives();
+  ASSERT_EQ(told.size(), 3u);
+  EXPECT_EQ(told[2].bucket, trace::kNoBucket);
+  EXPECT_EQ(told[2].value & 0xFFFFFFFFFFu, 0u);
   for (int backward = 0; backward < 5; ++backward) {
-    EXPECT_EQ(unseenIn({0, 1}), 0);
+    EXPECT_FALSE(unseenIn({0, 1}));
     EXPECT_TRUE(holds_);
   }
+}
+
+TEST_F(FlightBoard, SaysWhereABackwardAskedForSomethingElseThanAnAllreduce) {
+  lk_board_hear(board_.get(), 1);
+  for (int backward = 0; backward < 5; ++backward) {
+    unseenIn({0, 1});
+  }
+  collectives();
+  const std::uint64_t elements[] = {1024, 512};
+  lk_board_expect(board_.get(), elements, 2);
+  ASSERT_TRUE(lk_board_assumes(board_.get()));
+  lk_board_take(board_.get(), lk_observer_ticks(observer_.get()), 0);
+  EXPECT_FALSE(lk_board_waited(board_.get()));
+  EXPECT_THAT(collectives(), IsEmpty());
+}
+
+TEST_F(FlightBoard, LooksAtBackwardsThatNobodyHears) {
+  for (int backward = 0; backward < 5; ++backward) {
+    const std::uint64_t elements[] = {1024};
+    lk_board_expect(board_.get(), elements, 1);
+    ends(lk_board_begin(board_.get(), backward, lk_observer_ticks(observer_.get()), kAllreduce,
+                        4096, 0));
+    EXPECT_TRUE(lk_board_waited(board_.get()));
+  }
+  lk_board_hear(board_.get(), 1);
+  EXPECT_FALSE(unseenIn({0, 1}));
 }
 
 TEST_F(FlightBoard, LooksAgainWhereTheBucketsAreOthers) {

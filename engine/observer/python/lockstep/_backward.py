@@ -15,7 +15,8 @@ def follow(watcher: Any) -> None:
     """Tells a watcher of each backward.
 
     The watchers are told in their order, until one says that the backward is its own:
-    ``backward_begins()`` returns what its ``backward_ends(began, tensors)`` is given, or None.
+    ``backward_begins()`` returns what its ``backward_ends(began, tensors)`` is given, or None. Of
+    one that failed it hears by ``backward_fails()``, where it has that.
     """
     if not _watchers:
         _wrap()
@@ -37,9 +38,12 @@ def _wrap() -> None:
         _in_backward = True
         try:
             result = backward(tensors, *args, **kwargs)
+        except BaseException:
+            _fails(began[0])
+            raise
         finally:
             _in_backward = False
-        _ends(*began, tensors)  # of one that failed nothing is known
+        _ends(*began, tensors)
         return result
 
     torch.autograd.backward = watched
@@ -57,6 +61,13 @@ def _begins() -> Any:
 @guarded
 def _ends(watcher: Any, began: Any, tensors: Any) -> None:
     watcher.backward_ends(began, tensors)
+
+
+@guarded
+def _fails(watcher: Any) -> None:
+    fails = getattr(watcher, "backward_fails", None)
+    if fails is not None:
+        fails()
 
 
 def loss_of(tensors: Any) -> Any:

@@ -31,6 +31,10 @@ _OPERATIONS = {
     "BARRIER": _kinds.BARRIER,
 }
 
+# What functions of pybind11's are bound to, in version 1 of its layout, by GCC and Clang.
+_FUNCTION_OF_CPP = ("pybind11_builtins.pybind11_detail_function_record_v1_system_libstdcpp_"
+                    "gxx_abi_1xxx_use_cxx11_abi_1")
+
 # How many collectives of one group run at a time: Gloo's threads, NCCL's stream.
 _AT_ONCE = {"gloo": 2}
 
@@ -94,13 +98,28 @@ def _numbers() -> Dict[Any, int]:
             if hasattr(HookOpName, name)}
 
 
+def unseen_hook(flights: Any, group: Any, otherwise: Callable[[Any], Any]) -> Any:
+    """A pre-hook that PyTorch calls without Python, for operations that nobody looks at; None where
+    this PyTorch is not known to. One that after all is not calls ``otherwise``."""
+    from torch._C._distributed_c10d import HookOpName
+
+    bound_to = type(getattr(type(group).register_pre_hook, "__self__", None))
+    name = f"{bound_to.__module__}.{bound_to.__qualname__}"
+    if name != _FUNCTION_OF_CPP:
+        return None
+    return flights.unseen(name, int(HookOpName.ALLREDUCE), otherwise)
+
+
 class GroupHooks:
     """Sees every collective of a group by hooks of the group itself: nobody's work changes."""
 
     def __init__(self, flights: Any, group: Any) -> None:
         self._group: Any = group
+        self._flights = flights
+        self._before = flights.before
         self._after = flights.after
-        group.register_pre_hook(_HOOK_ID, flights.before)
+        self._unseen: Any = None
+        group.register_pre_hook(_HOOK_ID, self._before)
         if hasattr(flights, "by_need"):
             flights.by_need(self._look_after)  # never, where threads of Gloo's tell of all
         else:
@@ -113,6 +132,17 @@ class GroupHooks:
             self._group.register_post_hook(_HOOK_ID, self._after)
         else:
             self._group.unregister_post_hook(_HOOK_ID)
+
+    def take_unseen(self) -> None:
+        """Backwards of which it is known what they ask for have a hook without Python: Note [A
+        function of C++] of native/unseen_hook.h."""
+        self._unseen = unseen_hook(self._flights, self._group, self._before)
+        if self._unseen is not None:
+            self._flights.by_turns(self._look_before)
+
+    def _look_before(self, unseen: bool) -> None:
+        if self._group is not None:
+            self._group.register_pre_hook(_HOOK_ID, self._unseen if unseen else self._before)
 
     def close(self) -> None:
         """Takes the hooks out: a group that ends with hooks of Python's takes the process along."""

@@ -170,6 +170,9 @@ class Watch:
             self.recorder.nccl.expect(expected)
         return self.steps.backward_begins()
 
+    def backward_fails(self) -> None:
+        self.flights.expect([])  # what is asked for from here on is none of its buckets
+
     def backward_ends(self, began: Any, tensors: Any) -> None:
         synchronised = bool(self.model.require_backward_grad_sync)
         # Before a thread may tell of an end.
@@ -193,4 +196,5 @@ class Watch:
             if not holds:
                 self.recorder.send("problem", severity="warning", step=step, text=(
                     f"the backward of iteration {step} had other collectives than those before it: "
-                    "in this one iteration some may stand under a wrong bucket"))
+                    "in this one iteration some may stand under a wrong bucket, with 0 bytes, or "
+                    "nowhere"))

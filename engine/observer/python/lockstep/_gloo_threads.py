@@ -16,27 +16,29 @@ _FUNCTIONS = ("_ZN2at22addThreadLocalCallbackENS_22RecordFunctionCallbackE",
               "_ZNK2at14RecordFunction4nameEv")
 
 
-def listen(flights: Any) -> None:
+def listen(flights: Any) -> bool:
     """Lets the flights of the one group of Gloo be heard, where this PyTorch is known to tell of them;
-    elsewhere they are followed by their futures."""
+    elsewhere they are followed by their futures. Returns whether they are heard."""
     import torch
 
     if platform.machine() != "x86_64" or not _is_known(torch):
-        return
+        return False
     try:
         library = ctypes.CDLL(str(pathlib.Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"),
                               mode=os.RTLD_NOW | os.RTLD_NOLOAD)
         addresses = [ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value
                      for symbol in _FUNCTIONS]
     except (OSError, AttributeError):  # one that was built otherwise
-        return
+        return False
     probe = flights.listen(*addresses)
     if probe is None:
-        return
+        return False
     before = flights.probes()
     with torch.autograd.profiler.record_function(probe):
         pass
-    flights.hear(flights.probes() == before + 2)
+    hears: bool = flights.probes() == before + 2
+    flights.hear(hears)
+    return hears
 
 
 def _is_known(torch: Any) -> bool:

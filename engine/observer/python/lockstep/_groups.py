@@ -146,18 +146,20 @@ class Groups:
 
         if _collectives.has_hooks(group):
             flights = self.flights_of(group)
-            self._hooks.append(_collectives.GroupHooks(flights, group))
+            hooks = _collectives.GroupHooks(flights, group)
+            self._hooks.append(hooks)
             self._tell_later(group)
-            self._hear(flights, str(dist.get_backend(group)))
+            self._hear(flights, hooks, str(dist.get_backend(group)))
 
-    def _hear(self, flights: Any, backend: str) -> None:
+    def _hear(self, flights: Any, hooks: _collectives.GroupHooks, backend: str) -> None:
         """While the job has one group, threads of Gloo's tell of it: of several they do not say whose
         they are."""
         if self._heard is not None:
             self._heard.hear(False)
         elif len(self._flights) == 1 and backend == "gloo":
             self._heard = flights
-            _gloo_threads.listen(flights)
+            if _gloo_threads.listen(flights):
+                hooks.take_unseen()
 
     def _number(self, group: Any) -> int:
         name = _collectives.name_of(group)

@@ -60,6 +60,7 @@ static void look(lk_core_wait* wait, int64_t now) {
   }
   wait->looked = now;
   wait->looked_ticks = ticks;
+  wait->least_ticks = lk_observer_ticks_of(wait->observer, kBetweenBucketsNs);
   wait->waited = waited;
 }
 
@@ -83,9 +84,11 @@ void lk_core_wait_enter(lk_core_wait* wait, uint32_t step) {
   wait->step = step;
 }
 
-void lk_core_wait_look(lk_core_wait* wait) {
+void lk_core_wait_look(lk_core_wait* wait, uint64_t ticks) {
+  if (ticks - wait->looked_ticks < wait->least_ticks) { /* most calls end here */
+    return;
+  }
   const int64_t now = lk_monotonic_ns();
-  /* Most calls end at the clock, which is no call of the kernel's, as the thread's number is. */
   if (is_due(wait, now, kBetweenBucketsNs) && this_thread() == wait->thread) {
     look(wait, now);
   }

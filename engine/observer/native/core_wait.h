@@ -14,6 +14,7 @@ typedef struct {
   int thread;     /* that the file is of */
   int64_t looked; /* ns; 0: not yet */
   uint64_t looked_ticks;
+  uint64_t least_ticks; /* between two looks within a backward */
   uint64_t waited; /* ns, in all */
   uint32_t step;   /* the iteration that the thread is in */
 } lk_core_wait;
@@ -26,7 +27,8 @@ void lk_core_wait_make(lk_core_wait* wait, lk_observer* observer, lk_lane* lane)
  * first look at this one. */
 void lk_core_wait_enter(lk_core_wait* wait, uint32_t step);
 
-/* Looks in the middle of an iteration, where the thread is that of the last lk_core_wait_enter(). */
-void lk_core_wait_look(lk_core_wait* wait);
+/* Looks in the middle of an iteration, at these ticks, where the thread is that of the last
+ * lk_core_wait_enter(). */
+void lk_core_wait_look(lk_core_wait* wait, uint64_t ticks);
 
 #endif

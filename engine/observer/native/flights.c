@@ -101,7 +101,7 @@ static PyObject* flights_before(PyObject* object, PyObject* args) {
     return nothing();
   }
   want_after(self, 1);
-  lk_core_wait_look(lk_core_wait_of(self->memory));
+  lk_core_wait_look(lk_core_wait_of(self->memory), now);
   return PyLong_FromLong((long)(flight - self->board.open));
 }
 
@@ -177,7 +177,7 @@ static PyObject* flights_begin(PyObject* object, PyObject* args) {
   if (flight == NULL) {
     return PyLong_FromLong(-1);
   }
-  lk_core_wait_look(lk_core_wait_of(self->memory));
+  lk_core_wait_look(lk_core_wait_of(self->memory), now);
   return PyLong_FromLong((long)(flight - self->board.open));
 }
 

@@ -43,7 +43,7 @@ static uint8_t allreduce;
 static void before(const uint8_t* arguments) {
   const uint64_t now = lk_observer_ticks(board->observer);
   lk_board_take(board, now, *arguments == allreduce);
-  lk_core_wait_look(wait);
+  lk_core_wait_look(wait, now);
 }
 
 static PyObject* called_by_python(PyObject* object, PyObject* arguments) {

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
-from typing import Any, List
+from typing import Any, Dict, List
 
 from lockstep._guard import guarded
 
 _watchers: List[Any] = []
 _in_backward = False
+_REALS: Dict[Any, Any] = {}  # C's types of what lies in a tensor as it is
 
 
 def follow(watcher: Any) -> None:
@@ -26,6 +28,8 @@ def follow(watcher: Any) -> None:
 def _wrap() -> None:
     import torch
 
+    _REALS.update({(torch.Tensor, dtype, torch.strided): real for dtype, real in (
+        (torch.float32, ctypes.c_float), (torch.float64, ctypes.c_double))})
     backward = torch.autograd.backward
 
     @functools.wraps(backward)
@@ -74,6 +78,10 @@ def loss_of(tensors: Any) -> Any:
     """The number that a backward was called on; None where it is none on the CPU, since of a GPU's
     the value would have to be waited for."""
     root = tensors[0] if isinstance(tensors, (list, tuple)) and tensors else tensors
-    if getattr(root, "numel", lambda: 0)() == 1 and root.device.type == "cpu":
+    if getattr(root, "numel", lambda: 0)() != 1 or not root.is_cpu:
+        return None
+    real = _REALS.get((type(root), root.dtype, root.layout))
+    if real is None or root.is_neg():
         return float(root.item())
-    return None
+    # As item() would, which takes a multiple of it in caches that a backward has filled.
+    return float(real.from_address(root.data_ptr()).value)

@@ -291,7 +291,6 @@ static void doubt_silence(lk_board* board, uint64_t now) {
 
 static lk_flight* begin_next(lk_board* board, long long key, uint64_t queued, uint8_t operation,
                              uint64_t bytes, int bucket) {
-  doubt_silence(board, queued);
   ++board->asked_for;
   lk_flight* flight = free_flight(board);
   if (flight != NULL) {
@@ -305,6 +304,7 @@ static lk_flight* begin_next(lk_board* board, long long key, uint64_t queued, ui
 lk_flight* lk_board_begin(lk_board* board, long long key, uint64_t queued, uint8_t operation,
                           uint64_t bytes, int bucket) {
   lock(board);
+  doubt_silence(board, queued);
   lk_flight* flight = begin_next(board, key, queued, operation, bytes, bucket);
   unlock(board);
   return flight;
@@ -321,6 +321,7 @@ int lk_board_assumes(lk_board* board) {
 
 void lk_board_take(lk_board* board, uint64_t queued, int is_allreduce) {
   lock(board);
+  doubt_silence(board, queued);
   ++board->assumed;
   const int is_next = board->next < board->expected_count;
   if (is_allreduce && lk_board_hears(board, kAllreduce)) {

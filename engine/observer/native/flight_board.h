@@ -119,8 +119,8 @@ int lk_board_assumes(lk_board* board);
  * lk_board_waited() says so. */
 void lk_board_take(lk_board* board, uint64_t queued, int is_allreduce);
 
-/* Whether the next flight of this operation will be heard: then its key is asked for by nobody.
- * What else is under way may queue allreduces of its own, so that these would be taken for it. */
+/* Whether the next flight of this operation will be heard. What else is under way may queue
+ * allreduces of its own, so that these would be taken for it. */
 int lk_board_hears(const lk_board* board, long operation);
 
 /* Whether a flight is under way that somebody has to follow. */

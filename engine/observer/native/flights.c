@@ -92,7 +92,7 @@ static PyObject* flights_before(PyObject* object, PyObject* args) {
   uint64_t bytes = 0;
   const int known = tensors != NULL && size_of(tensors, &elements, &bytes);
   Py_XDECREF(tensors);
-  const long long key = lk_board_hears(&self->board, operation) ? 0 : key_of(args);
+  const long long key = key_of(args);
   lk_flight* flight = known && key >= 0
                           ? lk_board_begin(&self->board, key, now, (uint8_t)operation, bytes,
                                            lk_board_bucket_of(&self->board, operation, elements))

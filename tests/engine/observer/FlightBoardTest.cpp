@@ -344,6 +344,28 @@ TEST_F(FlightBoard, SaysWhereABackwardAskedForSomethingElseThanAnAllreduce) {
   EXPECT_THAT(collectives(), IsEmpty());
 }
 
+TEST_F(FlightBoard, SaysWhereThreadsFellSilentInABackwardThatNobodyLooksAt) {
+  lk_board_hear(board_.get(), 1);
+  for (int backward = 0; backward < 5; ++backward) {
+    unseenIn({0, 1});
+  }
+  collectives();
+  std::uint64_t second = 0;
+  while (second == 0) {  // the clock's rate is known a millisecond after the opening
+    second = lk_observer_ticks_of(observer_.get(), 1'000'000'000);
+  }
+  const std::uint64_t elements[] = {1024, 512};
+  lk_board_expect(board_.get(), elements, 2);
+  ASSERT_TRUE(lk_board_assumes(board_.get()));
+  const std::uint64_t now = lk_observer_ticks(observer_.get());
+  lk_board_take(board_.get(), now, 1);
+  lk_board_take(board_.get(), now + 2 * second, 1);
+  EXPECT_FALSE(lk_board_hears(board_.get(), kAllreduce));
+  EXPECT_EQ(collectives().size(), 1u) << "nobody tells when the second ends";
+  EXPECT_FALSE(lk_board_follows(board_.get()));
+  EXPECT_FALSE(lk_board_waited(board_.get()));
+}
+
 TEST_F(FlightBoard, LooksAtBackwardsThatNobodyHears) {
   for (int backward = 0; backward < 5; ++backward) {
     const std::uint64_t elements[] = {1024};

@@ -20,13 +20,21 @@ def sources(targets):
                               stdout=subprocess.PIPE).stdout.splitlines())
 
 
+def installed_by(script):
+    """The programs and modules of an install script of CMake's and of those that it includes: below
+    the build's folder may lie others, of other presets."""
+    text = script.read_text()
+    found = [str(pathlib.Path(file).relative_to(BUILD)) for file in re.findall(
+        r'TYPE (?:EXECUTABLE|MODULE) FILES "([^"]*)"', text)]
+    for included in re.findall(r'include\("([^"]*/cmake_install\.cmake)"\)', text):
+        found += installed_by(pathlib.Path(included))
+    return found
+
+
 class Everything(unittest.TestCase):
     def test_is_each_program_and_module_that_is_installed(self):
         targets = re.search(r"^everything=\((.*)\)$", (SOURCE / "app/run").read_text(), re.M)[1]
-        installed = [str(pathlib.Path(file).relative_to(BUILD))
-                     for script in BUILD.rglob("cmake_install.cmake")
-                     for file in re.findall(r'TYPE (?:EXECUTABLE|MODULE) FILES "([^"]*)"',
-                                            script.read_text())]
+        installed = installed_by(BUILD / "cmake_install.cmake")
         self.assertIn("bin/lockstep", installed)
         self.assertEqual(sources(installed) - sources(targets.split()), set())
 

@@ -97,7 +97,8 @@ class Contestant:
 
 def alternate(sides, rounds, measure):
     """measure(side) of each side in every round, by side. The order is drawn for one round and
-    turned round for the next, so that what else the machine does falls on all sides alike."""
+    turned round for the next, so that what else the machine does falls on all sides alike. Who
+    draws for as many sides and rounds draws the same."""
     source = random.Random(0)
     order = list(sides)
     values = {side: [] for side in order}

@@ -6,7 +6,6 @@ Usage: observer_peer.py mlp|layers|resnet18 [--batch N] [--device cuda]"""
 
 import argparse
 import json
-import random
 import sys
 import time
 
@@ -17,6 +16,7 @@ import lockstep
 import lockstep._collectives
 import lockstep._session
 
+from contestants import alternate
 from devices import gpu_of_rank
 from models import ResNet18
 
@@ -68,18 +68,6 @@ class Observer:
                 hooks.close()
 
 
-def order(rounds, sides, source):
-    """The sides of so many rounds: drawn for one round, and turned round for the next, so that what
-    else the machine does falls on all alike."""
-    sides = list(sides)
-    for number in range(rounds):
-        if number % 2 == 0:
-            source.shuffle(sides)
-        else:
-            sides.reverse()
-        yield from sides
-
-
 def main():
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -101,7 +89,9 @@ def main():
     print(json.dumps({"ready": True, "observed": observed, "can_be_put_out": observer is not None,
                       "parameters": len(list(net.parameters()))}), flush=True)
 
-    def step():
+    def step(side):
+        if observer is not None:
+            observer.put(side == "observed")
         start, processor = time.perf_counter(), time.process_time()
         optimizer.zero_grad(set_to_none=True)
         loss = model(inputs).square().mean()
@@ -111,16 +101,11 @@ def main():
             loss.item()  # as a training loop reads it: waits for the device
         return (time.perf_counter() - start) * 1e3, (time.process_time() - processor) * 1e3
 
-    source = random.Random(0)  # every rank draws the same order
     for line in sys.stdin:
         _, count, *sides = line.split()
-        took = {side: [] for side in sides}
-        for side in order(int(count), sides, source):
-            if observer is not None:
-                observer.put(side == "observed")
-            took[side].append(step())
+        took = alternate(sides, int(count), step)  # in the same order on every rank
         print(json.dumps({
-            "step_ms": {side: [step for step, _ in steps] for side, steps in took.items()},
+            "step_ms": {side: [ms for ms, _ in steps] for side, steps in took.items()},
             "processor_ms": {side: [ms for _, ms in steps] for side, steps in took.items()},
             "buckets": len(model.reducer._get_zeros_like_grad_buckets())}), flush=True)
     if observer is not None:

@@ -289,8 +289,8 @@ static void doubt_silence(lk_board* board, uint64_t now) {
   }
 }
 
-static lk_flight* begin_next(lk_board* board, long long key, uint64_t queued, uint8_t operation,
-                             uint64_t bytes, int bucket) {
+static lk_flight* begin_in_free_place(lk_board* board, long long key, uint64_t queued,
+                                      uint8_t operation, uint64_t bytes, int bucket) {
   ++board->asked_for;
   lk_flight* flight = free_flight(board);
   if (flight != NULL) {
@@ -305,7 +305,7 @@ lk_flight* lk_board_begin(lk_board* board, long long key, uint64_t queued, uint8
                           uint64_t bytes, int bucket) {
   lock(board);
   doubt_silence(board, queued);
-  lk_flight* flight = begin_next(board, key, queued, operation, bytes, bucket);
+  lk_flight* flight = begin_in_free_place(board, key, queued, operation, bytes, bucket);
   unlock(board);
   return flight;
 }
@@ -325,8 +325,8 @@ void lk_board_take(lk_board* board, uint64_t queued, int is_allreduce) {
   ++board->assumed;
   const int is_next = board->next < board->expected_count;
   if (is_allreduce && lk_board_hears(board, kAllreduce)) {
-    begin_next(board, 0, queued, kAllreduce, is_next ? board->flown[board->next].bytes : 0,
-               is_next ? board->next : -1);
+    begin_in_free_place(board, 0, queued, kAllreduce, is_next ? board->flown[board->next].bytes : 0,
+                        is_next ? board->next : -1);
   } else {
     ++board->asked_for;
   }

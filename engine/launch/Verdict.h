@@ -17,9 +17,9 @@ struct RankEnd {
   posix::ProcessEnd end;
   bool isCodeKnown = true;    ///< false: of a process that is no child of ours; `end` is what its
                               ///< last words come to
-  bool killedByUs = false;    ///< the signal that ended it was the supervisor's
+  bool killedByUs = false;    ///< the signal that ended it was the supervisor's, or torchrun's
   std::string lost;           ///< why nothing more can be known of it; "" = `end` says how it ended
-  bool wasSuspended = false;  ///< stopped (SIGSTOP) when the supervisor killed it
+  bool wasSuspended = false;  ///< stopped (SIGSTOP) when it was killed
   Obituary words;
   std::string lastErrorLine;  ///< last line on its stderr
 };

@@ -252,10 +252,25 @@ void Observation::commandEnded(const PartId& part, const posix::ProcessEnd& end)
 
 void Observation::processEnded(int rank) {
   Process& process = processes_[static_cast<std::size_t>(rank)];
-  if (process.isHere) {
-    process.isHere = false;
-    process.order = ended_++;
+  if (!process.isHere) {
+    return;
   }
+  process.isHere = false;
+  process.order = ended_++;
+  process.endedAt = base::readClock().ticks;
+  // Nobody tells how a process ends that is not our child, and a suspended one ends as whoever
+  // started it likes. So it is looked at while it still stands, as those that waited for it end.
+  for (int other = 0; other < static_cast<int>(processes_.size()); ++other) {
+    Process& standing = processes_[static_cast<std::size_t>(other)];
+    if (standing.isHere) {
+      standing.wasSuspended = isSuspended(other);
+    }
+  }
+}
+
+bool Observation::isSuspended(int rank) const {
+  const Process& process = processes_[static_cast<std::size_t>(rank)];
+  return process.part == kHere ? isStopped(process.pid) : parts_.elsewhere->isStopped(rank);
 }
 
 void Observation::partLost(const PartId& part, const std::string& text) {
@@ -310,7 +325,11 @@ void Observation::press(Pressure pressure) {
 }
 
 Obituary Observation::lastWords(int rank) const {
-  return readLastWords(segments_[static_cast<std::size_t>(rank)].lastWords(), startReading_);
+  const auto& words = segments_[static_cast<std::size_t>(rank)].lastWords();
+  const auto now = base::readClock();
+  const std::uint64_t endedAt = processes_[static_cast<std::size_t>(rank)].endedAt;
+  return readLastWords(words, base::calibrate(startReading_, now),
+                       endedAt != 0 ? endedAt : now.ticks);
 }
 
 void Observation::tick() {
@@ -363,8 +382,7 @@ std::string Observation::traceRanks(int steps) {
     traced.pid = process.pid;
     traced.isHere = process.isHere;
     traced.otherHost = process.part == kHere ? "" : commands_[process.part].host;
-    traced.isStopped =
-        process.part == kHere ? isStopped(process.pid) : parts_.elsewhere->isStopped(traced.rank);
+    traced.isStopped = isSuspended(traced.rank);
     traced.header = &segments_[rank].header();
     numbers.push_back(traced.rank);
   }

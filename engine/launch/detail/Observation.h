@@ -83,8 +83,10 @@ class Observation final : private PartWatcher {
     int host = trace::kRecordingHost;
     bool isHere = false;
     bool training = false;
-    int order = 0;     // 0 = the first that ended
-    std::string lost;  // why nothing more was heard of it
+    int order = 0;              // 0 = the first that ended
+    std::uint64_t endedAt = 0;  // by readClock(); 0: it has not ended
+    bool wasSuspended = false;  // (SIGSTOP) when another process of the job ended last
+    std::string lost;           // why nothing more was heard of it
   };
 
   void commandStarted(const PartId& part, const std::string& host, std::int64_t pid) override;
@@ -108,6 +110,7 @@ class Observation final : private PartWatcher {
   void press(Pressure pressure);
   void tick();
   void log(int rank, std::string text);
+  [[nodiscard]] bool isSuspended(int rank) const;
   [[nodiscard]] Obituary lastWords(int rank) const;
   [[nodiscard]] bool othersWentOnWithout(int rank) const;
   [[nodiscard]] std::vector<RankEnd> ends() const;

@@ -93,6 +93,10 @@ std::vector<RankEnd> Observation::ends() const {
     // Nothing speaks against it: the command that started it is content, or it still lives.
     } else if (command.succeeded() || process.isHere) {
       end.words.finished = true;  // a process need not say so: os._exit()
+    } else if (!end.words.finished && process.wasSuspended) {
+      end.end.signal = SIGKILL;  // no other ends one that is suspended
+      end.killedByUs = true;
+      end.wasSuspended = true;
     } else if (!end.words.finished && failed) {
       end.end.signal = SIGTERM;  // as torchrun ends those that are left
       end.killedByUs = true;
@@ -176,7 +180,8 @@ JobOutcome Observation::conclude() {
     std::vector<RankEnd> own;  // those that ended by themselves, as far as can be told
     std::copy_if(ends.begin(), ends.end(), std::back_inserter(own), [this](const RankEnd& end) {
       const Process& process = processes_[static_cast<std::size_t>(end.rank)];
-      return !end.killedByUs && (process.lost.empty() || !othersWentOnWithout(end.rank));
+      return (!end.killedByUs || end.wasSuspended) &&
+             (process.lost.empty() || !othersWentOnWithout(end.rank));
     });
     if (const Verdict verdict = judge(own); !verdict.failure.empty()) {
       outcome.failure = verdict.failure;

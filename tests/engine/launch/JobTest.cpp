@@ -80,6 +80,17 @@ TEST_F(JobTest, NamesTheRankThatWasKilled) {
                     HasSubstr("ended without a word")));
 }
 
+TEST_F(JobTest, NamesTheRankThatStoodStillBeforeThoseThatWaitedForIt) {
+  const auto outcome = record({"3", "5", "0:suspend", "1:lose", "2:lose"});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_THAT(outcome.value().failure,
+              AllOf(StartsWith("rank 0 was suspended (SIGSTOP) and was killed, in iteration 4"),
+                    HasSubstr("; rank 1 failed in iteration 4"),
+                    EndsWith("RuntimeError: Connection closed by peer")));
+  EXPECT_EQ(summary().ranks[0].state, "killed");
+  EXPECT_EQ(summary().ranks[0].signal, SIGKILL);
+}
+
 TEST_F(JobTest, TakesAProcessThatLeavesWithoutPythonsEndForFinishedWhereTheCommandSucceeds) {
   const auto outcome = record({"2", "5", "1:exit"});
   ASSERT_TRUE(outcome.ok());

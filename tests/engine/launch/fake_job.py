@@ -5,7 +5,8 @@ Usage: fake_job.py WORLD STEPS [RANK:WHAT ...]
 WHAT: throw, kill or exit at the end of the steps; stay, until it is interrupted; world, which says
 another world size; trace, which ends once it was asked for a trace; twice, which says the rank before; again, which starts the rank anew behind it;
 flood, which prints 5 MB; outlive, for which nobody waits once it has written its iterations;
-elsewhere, which is not started here.
+elsewhere, which is not started here; suspend, which stops itself (SIGSTOP), and lose, which fails as one
+whose peer went away: once it has, what is suspended is killed.
 Prints "steps of rank R: FIRST..LAST" for each. The exit code is that of the first rank that has one.
 """
 
@@ -39,6 +40,10 @@ def rank_main(rank, world, steps, what):
     print(f"steps of rank {rank}: {first}..{first + steps - 1}", flush=True)
     if what == "throw":
         raise ValueError("boom")
+    if what == "lose":
+        raise RuntimeError("Connection closed by peer")
+    if what == "suspend":
+        os.kill(os.getpid(), signal.SIGSTOP)
     if what == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     if what == "exit":
@@ -66,6 +71,7 @@ def main():
         return rank_main(rank, world, steps, whats.get(str(rank)))
     code = 0
     traced = []
+    suspended = []
     for rank in range(world):
         what = whats.get(str(rank))
         for _ in range({"again": 2, "elsewhere": 0}.get(what, 1)):
@@ -75,12 +81,17 @@ def main():
                                       start_new_session=what == "outlive")
             if what == "trace":
                 traced.append(worker)
-            if what == "outlive":
+            if what == "suspend":
+                suspended.append(worker)
+                os.waitid(os.P_PID, worker.pid, os.WSTOPPED)
+            elif what == "outlive":
                 print(worker.stdout.readline().decode(), end="", flush=True)
             elif what not in ("stay", "twice", "trace"):
                 worker.wait()
             code = code or abs(worker.returncode or 0)
-    for worker in traced:
+    for worker in suspended:
+        worker.kill()
+    for worker in traced + suspended:
         code = code or abs(worker.wait())
     for rank, what in whats.items():
         if what == "stay":

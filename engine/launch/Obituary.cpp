@@ -52,6 +52,8 @@ Obituary readLastWords(const trace::LastWords& words, const base::ClockCalibrati
   const auto phase = static_cast<EventKind>(words.phase.load(std::memory_order_relaxed));
   const auto since = words.sinceTicks.load(std::memory_order_relaxed);
   result.step = words.step.load(std::memory_order_relaxed);
+  result.phase = phase;
+  result.sinceTicks = since;
   result.finished = words.finished.load(std::memory_order_relaxed) != 0;
   result.error = boundedText(words.error);
   result.fault = static_cast<trace::Fault>(words.fault.load(std::memory_order_relaxed));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/base/Clock.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/Segment.h"
 
 namespace lockstep::launch {
@@ -15,6 +16,8 @@ struct Obituary {
   bool training = false;  ///< it had begun its first iteration
   bool finished = false;  ///< it said that its work was done
   std::uint32_t step = 0;
+  trace::EventKind phase{};      ///< the innermost that was open; 0: between two
+  std::uint64_t sinceTicks = 0;  ///< when it began
   /// "in iteration 312, in backward: allreduce of bucket 3 (sequence 1251, hook allreduce)
   /// for 1.2 s", "during start-up, in rendezvous for 3.0 s".
   std::string lastIn;

@@ -70,18 +70,17 @@ ExitCode exitCodeOf(const RankEnd& end) {
 }
 
 std::string killed(const RankEnd& end) {
-  return fmt::format("rank {} {} and was killed, {}", end.rank,
-                     end.wasSuspended ? "was suspended (SIGSTOP)" : "did not end by itself",
-                     end.words.lastIn);
+  return fmt::format("rank {} {} and was killed", end.rank,
+                     end.wasSuspended ? "was suspended (SIGSTOP)" : "did not end by itself");
 }
 
 /// What the supervisor had to end counts as a consequence, but who it was tells the reader
-/// whom the others waited for.
-std::string survivors(const std::vector<RankEnd>& ends) {
+/// whom the others waited for. `said`: a rank whose place the reader knows already.
+std::string survivors(const std::vector<RankEnd>& ends, int said = -1) {
   std::string text;
   for (const auto& end : ends) {
     if (end.killedByUs) {
-      text += "; " + killed(end);
+      text += "; " + killed(end) + (end.rank == said ? "" : ", " + end.words.lastIn);
     }
   }
   return text;
@@ -266,14 +265,15 @@ Verdict judge(const std::vector<RankEnd>& ends) {
     }
     if (const Accusation found = accusationOf(ends); found.messenger != nullptr) {
       return {trace::RunState::kFailed, exitCodeOf(*found.messenger),
-              sentence(found, ends) + "; " + describe(*found.messenger) + survivors(ends),
+              sentence(found, ends) + "; " + describe(*found.messenger) +
+                  survivors(ends, found.ranks.size() == 1 ? found.ranks.front() : -1),
               found.ranks.front()};
     }
   }
   const bool suspended = cause == Cause::kSuspended;
   // Who was suspended made no mistake that a code could tell: the run's is that of who waited.
   const RankEnd* const messenger = suspended ? rootOf(root) : nullptr;
-  std::string failure = suspended ? killed(*root) : describe(*root);
+  std::string failure = suspended ? killed(*root) + ", " + root->words.lastIn : describe(*root);
   if (messenger != nullptr && !messenger->killedByUs) {
     failure += "; " + describe(*messenger);
   }

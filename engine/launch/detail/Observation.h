@@ -114,6 +114,7 @@ class Observation final : private PartWatcher {
   [[nodiscard]] Obituary lastWords(int rank) const;
   [[nodiscard]] bool othersWentOnWithout(int rank) const;
   [[nodiscard]] std::vector<RankEnd> ends() const;
+  void nameWhoDidNotCome(std::vector<RankEnd>& ends) const;
   void recordEnds(const std::vector<RankEnd>& ends);
   [[nodiscard]] const Part* failedCommand() const;
   JobOutcome conclude();

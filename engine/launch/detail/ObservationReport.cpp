@@ -8,6 +8,7 @@
 
 #include "engine/launch/detail/Observation.h"
 #include "engine/launch/detail/Preparation.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::launch::detail {
 namespace {
@@ -26,6 +27,31 @@ bool isOfAMessenger(std::string_view error) {
                               "recvValue failed"};
   return std::any_of(kSigns.begin(), kSigns.end(),
                      [&](const char* sign) { return error.find(sign) != std::string_view::npos; });
+}
+
+/// How far a rank has come in its iteration, in the order in which it passes what needs all ranks;
+/// -1: that cannot be told.
+int stageOf(const Obituary& words) {
+  switch (words.phase) {
+    case trace::EventKind{}:
+    case trace::EventKind::kData:
+    case trace::EventKind::kEvaluate:
+    case trace::EventKind::kCheckpoint:
+      return 0;
+    case trace::EventKind::kForward:
+      return 1;  // of which the buffers' broadcast is a part
+    case trace::EventKind::kBackward:
+      return 2;
+    default:
+      return -1;
+  }
+}
+
+/// Whether `words` are of a rank that had still to come to what `waiting` was in.
+bool isBehind(const Obituary& words, const Obituary& waiting) {
+  const int stage = stageOf(words);
+  return words.training && (words.step < waiting.step ||
+                            (words.step == waiting.step && 0 <= stage && stage < stageOf(waiting)));
 }
 
 /// "was ended by SIGTERM", "ended with exit code 3".
@@ -105,7 +131,34 @@ std::vector<RankEnd> Observation::ends() const {
     }
     failed |= !endedWell(end);
   }
+  nameWhoDidNotCome(ends);
   return ends;
+}
+
+/// An error of Gloo's or NCCL's says that a wait was in vain, and not for whom. That was who had
+/// not come as far when it failed, and was ended where it stood; of those, who was last.
+void Observation::nameWhoDidNotCome(std::vector<RankEnd>& ends) const {
+  for (RankEnd& waiting : ends) {
+    if (waiting.isCodeKnown || waiting.end.exitCode != static_cast<int>(ExitCode::kCommFailed)) {
+      continue;
+    }
+    const std::uint64_t failedAt = processes_[static_cast<std::size_t>(waiting.rank)].endedAt;
+    std::vector<const RankEnd*> stood;
+    for (const RankEnd& end : ends) {
+      if (end.killedByUs && !end.wasSuspended && end.words.sinceTicks < failedAt &&
+          isBehind(end.words, waiting.words)) {
+        stood.push_back(&end);
+      }
+    }
+    for (const RankEnd* end : stood) {
+      if (std::none_of(stood.begin(), stood.end(), [end](const RankEnd* other) {
+            return isBehind(other->words, end->words);
+          })) {
+        waiting.words.fault = trace::Fault::kDidNotCome;
+        waiting.words.culprits.push_back(end->rank);
+      }
+    }
+  }
 }
 
 void Observation::recordEnds(const std::vector<RankEnd>& ends) {
@@ -177,10 +230,17 @@ JobOutcome Observation::conclude() {
   if (outcome.state == RunState::kFailed) {
     // A rank whose host was lost to the recorder may have trained on: only where the others stopped
     // with it did it go itself.
-    std::vector<RankEnd> own;  // those that ended by themselves, as far as can be told
-    std::copy_if(ends.begin(), ends.end(), std::back_inserter(own), [this](const RankEnd& end) {
+    const auto isAccused = [&](int rank) {
+      return std::any_of(ends.begin(), ends.end(), [rank](const RankEnd& end) {
+        const auto& named = end.words.culprits;
+        return std::find(named.begin(), named.end(), rank) != named.end();
+      });
+    };
+    // Those that ended by themselves, as far as can be told, and whom they waited for.
+    std::vector<RankEnd> own;
+    std::copy_if(ends.begin(), ends.end(), std::back_inserter(own), [&](const RankEnd& end) {
       const Process& process = processes_[static_cast<std::size_t>(end.rank)];
-      return (!end.killedByUs || end.wasSuspended) &&
+      return (!end.killedByUs || end.wasSuspended || isAccused(end.rank)) &&
              (process.lost.empty() || !othersWentOnWithout(end.rank));
     });
     if (const Verdict verdict = judge(own); !verdict.failure.empty()) {

@@ -80,15 +80,40 @@ TEST_F(JobTest, NamesTheRankThatWasKilled) {
                     HasSubstr("ended without a word")));
 }
 
-TEST_F(JobTest, NamesTheRankThatStoodStillBeforeThoseThatWaitedForIt) {
-  const auto outcome = record({"3", "5", "0:suspend", "1:lose", "2:lose"});
+TEST_F(JobTest, NamesTheRankThatWasSuspendedBeforeThoseThatWaitedForIt) {
+  const auto outcome = record({"3", "5", "0:suspend", "1:wait", "2:wait"});
   ASSERT_TRUE(outcome.ok());
   EXPECT_THAT(outcome.value().failure,
               AllOf(StartsWith("rank 0 was suspended (SIGSTOP) and was killed, in iteration 4"),
-                    HasSubstr("; rank 1 failed in iteration 4"),
-                    EndsWith("RuntimeError: Connection closed by peer")));
+                    HasSubstr("; rank 1 failed in iteration 5, in forward"),
+                    HasSubstr(": RuntimeError: Timed out waiting")));
   EXPECT_EQ(summary().ranks[0].state, "killed");
   EXPECT_EQ(summary().ranks[0].signal, SIGKILL);
+}
+
+TEST_F(JobTest, NamesTheRankThatDidNotComeBeforeThoseThatWaitedForIt) {
+  const auto outcome = record({"3", "5", "0:hang", "1:wait", "2:wait"});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_THAT(
+      outcome.value().failure,
+      AllOf(StartsWith("rank 0 did not come to what was waited for, in iteration 5, in data for "),
+            HasSubstr("; rank 1 failed in iteration 5, in forward"),
+            EndsWith("; rank 0 did not end by itself and was killed")));
+}
+
+TEST_F(JobTest, NamesAllThatDidNotCome) {
+  const auto outcome = record({"3", "5", "0:hang", "1:hang", "2:wait"});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_THAT(outcome.value().failure,
+              StartsWith("ranks 0, 1 did not come to what was waited for; rank 2 failed in "));
+}
+
+TEST_F(JobTest, AccusesNobodyWhoHadComeAsFar) {
+  const auto outcome = record({"3", "5", "0:forward", "1:wait", "2:wait"});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_THAT(outcome.value().failure,
+              AllOf(StartsWith("rank 1 failed in iteration 5, in forward"),
+                    EndsWith("Timed out waiting 1000ms for recv operation to complete")));
 }
 
 TEST_F(JobTest, TakesAProcessThatLeavesWithoutPythonsEndForFinishedWhereTheCommandSucceeds) {

@@ -5,8 +5,9 @@ Usage: fake_job.py WORLD STEPS [RANK:WHAT ...]
 WHAT: throw, kill or exit at the end of the steps; stay, until it is interrupted; world, which says
 another world size; trace, which ends once it was asked for a trace; twice, which says the rank before; again, which starts the rank anew behind it;
 flood, which prints 5 MB; outlive, for which nobody waits once it has written its iterations;
-elsewhere, which is not started here; suspend, which stops itself (SIGSTOP), and lose, which fails as one
-whose peer went away: once it has, what is suspended is killed.
+elsewhere, which is not started here; suspend, which stops itself (SIGSTOP), hang, which stays in the
+data of its next iteration, and forward, which does in its forward: they are killed at the end; wait, which fails in the forward of its next
+iteration as one that waited for another in vain.
 Prints "steps of rank R: FIRST..LAST" for each. The exit code is that of the first rank that has one.
 """
 
@@ -16,7 +17,8 @@ import subprocess
 import sys
 import time
 
-STEP, FORWARD = 10, 12
+STEP, DATA, FORWARD = 10, 11, 12
+HANGS = signal.SIGUSR1  # to the job, from the process that does
 
 
 def rank_main(rank, world, steps, what):
@@ -40,8 +42,13 @@ def rank_main(rank, world, steps, what):
     print(f"steps of rank {rank}: {first}..{first + steps - 1}", flush=True)
     if what == "throw":
         raise ValueError("boom")
-    if what == "lose":
-        raise RuntimeError("Connection closed by peer")
+    if what in ("hang", "forward"):
+        memory.enter(DATA if what == "hang" else FORWARD, first + steps)
+        os.kill(os.getppid(), HANGS)
+        signal.pause()
+    if what == "wait":
+        memory.enter(FORWARD, first + steps)
+        raise RuntimeError("Timed out waiting 1000ms for recv operation to complete")
     if what == "suspend":
         os.kill(os.getpid(), signal.SIGSTOP)
     if what == "kill":
@@ -71,7 +78,8 @@ def main():
         return rank_main(rank, world, steps, whats.get(str(rank)))
     code = 0
     traced = []
-    suspended = []
+    standing = []
+    signal.pthread_sigmask(signal.SIG_BLOCK, [HANGS])
     for rank in range(world):
         what = whats.get(str(rank))
         for _ in range({"again": 2, "elsewhere": 0}.get(what, 1)):
@@ -82,16 +90,19 @@ def main():
             if what == "trace":
                 traced.append(worker)
             if what == "suspend":
-                suspended.append(worker)
+                standing.append(worker)
                 os.waitid(os.P_PID, worker.pid, os.WSTOPPED)
+            elif what in ("hang", "forward"):
+                standing.append(worker)
+                signal.sigwait([HANGS])
             elif what == "outlive":
                 print(worker.stdout.readline().decode(), end="", flush=True)
             elif what not in ("stay", "twice", "trace"):
                 worker.wait()
             code = code or abs(worker.returncode or 0)
-    for worker in suspended:
+    for worker in standing:
         worker.kill()
-    for worker in traced + suspended:
+    for worker in traced + standing:
         code = code or abs(worker.wait())
     for rank, what in whats.items():
         if what == "stay":

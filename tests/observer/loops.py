@@ -77,9 +77,9 @@ def case_subgroups_leave(options):
     codes, by_itself = [], 0
     while len(codes) < 20:
         done = loop(options, 2, "groups", "leave").done
-        # PyTorch 1.13 ends one in twenty of these jobs so when nobody looks on: a thread of Gloo's
-        # is still joinable as the interpreter ends.
-        if done.returncode != 0 and by_itself < 3 and \
+        # PyTorch ends one in twenty of these jobs so when nobody looks on, and 2.15 one in eight (6 of
+        # 45, and 4 of 45 under record): a thread of Gloo's is still joinable as the interpreter ends.
+        if done.returncode != 0 and by_itself < 8 and \
                 "terminate called without an active exception" in done.stderr:
             by_itself += 1
             continue

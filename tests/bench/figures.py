@@ -83,7 +83,7 @@ def compared(name, title, times, ours, peer, bound=None, unit="ms"):
 def judged(name, value, unit, limit, least=False):
     """A line for people, and a second that says so when the figure is missed."""
     missed = value < limit if least else value > limit
-    line = f"{name:36} {value:10.2f} {unit}, {'at least' if least else 'at most'} {limit:g}"
+    line = f"{name:36} {value:10.3f} {unit}, {'at least' if least else 'at most'} {limit:g}"
     return line + ("  MISSED" if missed else ""), [line] if missed else []
 
 

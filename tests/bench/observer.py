@@ -23,7 +23,7 @@ OBSERVED = "observed"
 SIDES = (PLAIN, AGAIN, OBSERVED)
 
 # name: rounds, steps a round, most that the upper end of the processor time's ratio may be
-CASES = {"mlp": (40, 4, 1.01), "layers": (240, 8, 1.02)}
+CASES = {"mlp": (240, 4, 1.01), "layers": (240, 8, 1.02)}
 STEP_LIMIT = 1.03
 WARM_UP_STEPS = 3
 # Two processes of one program differ by some percent for as long as they live, by where their memory

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "engine/base/Clock.h"
-#include "engine/trace/Event.h"
 #include "engine/trace/Segment.h"
 
 namespace lockstep::launch {

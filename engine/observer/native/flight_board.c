@@ -177,6 +177,7 @@ static void begin(lk_board* board, lk_flight* flight, uint8_t operation, uint64_
     ++board->unheard;
   }
   flight->began = 0;
+  flight->lane = -1;
   flight->sequence = board->sequence++;
   flight->latest = 0;
   flight->bucket = LK_NO_BUCKET;
@@ -248,8 +249,8 @@ static void free_place(lk_board* board, lk_flight* flight, uint64_t ended) {
 
 /* `queued`: or, where that was heard, when it began. */
 static void flew(lk_board* board, const lk_flight* flight, uint64_t queued, uint64_t ended) {
-  int lane = 0;
-  for (int i = 1; i < board->lane_count; ++i) {
+  int lane = flight->lane >= 0 ? flight->lane : 0;
+  for (int i = 1; flight->lane < 0 && i < board->lane_count; ++i) {
     lane = board->free_from[i] < board->free_from[lane] ? i : lane;
   }
   uint64_t began = queued > board->free_from[lane] ? queued : board->free_from[lane];
@@ -357,23 +358,29 @@ void lk_board_hear(lk_board* board, int hears) {
   unlock(board);
 }
 
-int lk_board_heard_begin(lk_board* board, uint32_t* life) {
+void lk_board_heard_begin(lk_board* board, lk_teller* teller) {
   lock(board);
   lk_flight* flight = next_heard(board);
+  teller->place = -1;
   if (flight != NULL) {
+    if (teller->lane < 0) {
+      teller->lane = board->tellers++ % board->lane_count;
+    }
+    teller->place = (int)(flight - board->open);
+    teller->life = flight->life;
     flight->began = lk_observer_ticks(board->observer);
-    *life = flight->life;
+    flight->lane = teller->lane;
   }
   unlock(board);
-  return flight == NULL ? -1 : (int)(flight - board->open);
 }
 
-void lk_board_heard_end(lk_board* board, int place, uint32_t life) {
+void lk_board_heard_end(lk_board* board, lk_teller* teller) {
   lock(board);
-  lk_flight* flight = &board->open[place];
-  if (flight->key >= 0 && flight->heard && flight->life == life) {
+  lk_flight* flight = lk_board_at(board, teller->place);
+  if (flight != NULL && flight->key >= 0 && flight->heard && flight->life == teller->life) {
     end(board, flight);
   }
+  teller->place = -1;
   unlock(board);
 }
 

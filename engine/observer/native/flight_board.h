@@ -29,7 +29,16 @@ typedef struct {
   uint8_t heard; /* the thread that does it tells of it: nobody follows a future */
   uint32_t life; /* so that who was told of an earlier flight of this place is not heard */
   int call;      /* place of the hook's call that queued it; -1: none */
+  int lane;      /* of the thread that tells of it, once that has begun; else -1 */
 } lk_flight;
+
+/* A thread that tells of what it does. It does one thing after the other, so what it does stands in
+ * one lane, from where it began, however late the thread gets to tell of its end. */
+typedef struct {
+  int lane;      /* -1: it has told nothing yet */
+  int place;     /* of the flight that it does; -1: none */
+  uint32_t life; /* of that */
+} lk_teller;
 
 /* The flight of a bucket, also after it has ended. */
 typedef struct {
@@ -77,6 +86,7 @@ typedef struct {
   int used; /* places that ever were: one behind the last of them */
   int open_count;
   int followed;                /* of those under way, that are not heard */
+  int tellers;                 /* threads that have told of something */
   int hears;                   /* allreduces are */
   const lk_listener* listener; /* NULL: nobody has to be told */
   uint64_t expected[kBuckets]; /* elements of the buckets whose allreduces come, in their order */
@@ -148,10 +158,10 @@ void lk_board_flew(lk_board* board, const lk_flight* flight, uint64_t queued, ui
 /* From now on the threads that do allreduces tell of them, or no longer. */
 void lk_board_hear(lk_board* board, int hears);
 
-/* By such a thread: it begins with the oldest that is heard and has not begun. Returns its place,
- * -1 where there is none. And: it has ended. */
-int lk_board_heard_begin(lk_board* board, uint32_t* life);
-void lk_board_heard_end(lk_board* board, int place, uint32_t life);
+/* By such a thread: it begins with the oldest that is heard and has not begun, where there is one.
+ * And: that has ended. */
+void lk_board_heard_begin(lk_board* board, lk_teller* teller);
+void lk_board_heard_end(lk_board* board, lk_teller* teller);
 
 /* The user's hook is given a bucket: what is queued until it returns is about that. Returns the
  * place of the call, -1 where hundreds are under way: it is not told of. */

@@ -32,8 +32,7 @@ static name_function name_of;
 /* What this thread does. */
 static _Thread_local int listens_here;
 static _Thread_local uint64_t handle; /* of the callback, where it is in the thread's state */
-static _Thread_local int place = -1;
-static _Thread_local uint32_t life;
+static _Thread_local lk_teller teller = {.lane = -1, .place = -1};
 static _Thread_local int probes;
 
 static int is_allreduce(const char* name) {
@@ -45,7 +44,7 @@ static void* started(void** context, const void* function) {
   *context = NULL;
   const char* name = name_of(function);
   if (is_allreduce(name)) {
-    place = lk_board_heard_begin(heard, &life);
+    lk_board_heard_begin(heard, &teller);
   } else if (strcmp(name, LK_GLOO_PROBE) == 0) {
     ++probes;
   }
@@ -55,9 +54,8 @@ static void* started(void** context, const void* function) {
 static void ended(const void* function, void* context) {
   (void)context;
   const char* name = name_of(function);
-  if (place >= 0 && is_allreduce(name)) {
-    lk_board_heard_end(heard, place, life);
-    place = -1;
+  if (teller.place >= 0 && is_allreduce(name)) {
+    lk_board_heard_end(heard, &teller);
   } else if (strcmp(name, LK_GLOO_PROBE) == 0) {
     ++probes;
   }

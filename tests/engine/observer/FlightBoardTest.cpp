@@ -23,7 +23,7 @@ using trace::EventKind;
 
 class FlightBoard : public testing::Test {
  protected:
-  FlightBoard() : segment_(trace::Segment::create({4, 64, 64}).value()), reader_(segment_) {
+  FlightBoard() : segment_(trace::Segment::create({8, 64, 64}).value()), reader_(segment_) {
     const char* why = nullptr;
     observer_.reset(lk_observer_open(
         segment_.fd(),
@@ -45,16 +45,13 @@ class FlightBoard : public testing::Test {
   void ends(lk_flight* flight) { lk_board_end(board_.get(), flight); }
 
   // A thread of Gloo's begins with what is next, and ends it later.
-  struct Heard {
-    int place = -1;
-    std::uint32_t life = 0;
-  };
-  Heard heardBegin() {
-    Heard heard;
-    heard.place = lk_board_heard_begin(board_.get(), &heard.life);
-    return heard;
+  lk_teller heardBegin() {
+    lk_teller thread{-1, -1, 0};
+    heardBegin(thread);
+    return thread;
   }
-  void heardEnd(const Heard& heard) { lk_board_heard_end(board_.get(), heard.place, heard.life); }
+  void heardBegin(lk_teller& thread) { lk_board_heard_begin(board_.get(), &thread); }
+  void heardEnd(lk_teller thread) { lk_board_heard_end(board_.get(), &thread); }
 
   // A backward of two buckets, whose collectives are about these, -1 being about none. Returns
   // whether nobody looked at them; holds_ is what the board said at its end.
@@ -215,8 +212,8 @@ TEST_F(FlightBoard, AHeardAllreduceStandsFromWhereItsThreadBeganToWhereItEnded) 
   allreduceBegins(0);
   EXPECT_FALSE(lk_board_follows(board_.get())) << "nobody has to follow a future";
   const std::uint64_t queued = first->queued;
-  const Heard one = heardBegin();
-  const Heard other = heardBegin();
+  const lk_teller one = heardBegin();
+  const lk_teller other = heardBegin();
   ASSERT_NE(one.place, other.place);
   heardEnd(other);
   heardEnd(one);
@@ -226,6 +223,30 @@ TEST_F(FlightBoard, AHeardAllreduceStandsFromWhereItsThreadBeganToWhereItEnded) 
   EXPECT_EQ(told[1].value >> 40, 0u);
   EXPECT_GT(told[0].startTicks, queued);
   EXPECT_EQ(heardBegin().place, -1) << "nothing is queued";
+}
+
+TEST_F(FlightBoard, WhatAThreadIsLateToEndStandsWhereItBeganWhateverTheOtherThreadDid) {
+  lk_board_make(board_.get(), observer_.get(), "two", 2, 0, 2, nullptr);
+  lk_board_hear(board_.get(), 1);
+  for (int i = 0; i < 4; ++i) {
+    allreduceBegins(0);
+  }
+  lk_teller prompt = heardBegin();
+  lk_teller late = heardBegin();
+  heardEnd(prompt);
+  const std::uint64_t otherEnded = lk_observer_ticks(observer_.get());
+  for (int i = 0; i < 2; ++i) {
+    heardBegin(prompt);
+    heardEnd(prompt);
+  }
+  heardEnd(late);
+  const std::vector<trace::Event> ofPrompt = told("two 0");
+  const std::vector<trace::Event> ofLate = told("two 1");
+  ASSERT_EQ(ofPrompt.size(), 3u) << "a thread's flights stand in one lane";
+  ASSERT_EQ(ofLate.size(), 1u);
+  EXPECT_EQ(ofLate[0].value >> 40, 1u);
+  EXPECT_LT(ofLate[0].startTicks, otherEnded) << "it was under way by then";
+  EXPECT_GE(ofPrompt[1].startTicks, otherEnded);
 }
 
 // What a listener was asked for, and whether it says that this thread can be heard.

@@ -46,7 +46,8 @@ if(TORCH_CUDA_ARCH_LIST)
   set(TORCH_CUDA_ARCH_LIST ${TORCH_CUDA_ARCH_LIST})
 endif()\n")
 endif()
-string(APPEND needs "find_dependency(Torch)\n")
+# Another libtorch has other layouts, and its own targets.
+string(APPEND needs "find_dependency(Torch ${Torch_VERSION} EXACT)\n")
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/Lockstep-engine.cmake
 "# Lockstep::engine: DistributedDataParallel and all below it.
 include(CMakeFindDependencyMacro)

@@ -20,6 +20,13 @@ def call(*command, **options):
     return ended.stdout
 
 
+def libtorch(build):
+    """Where the build found a libtorch that is not the system's; empty otherwise."""
+    cache = (pathlib.Path(build) / "CMakeCache.txt").read_text(encoding="utf-8")
+    return next((line.split("=", 1)[1] for line in cache.splitlines()
+                 if line.startswith("CMAKE_PREFIX_PATH:")), "")
+
+
 def blocks(readme):
     """What stands in the README's section on the engine: its files by their kind."""
     section = readme.split("## The engine as a library")[1].split("\n## ")[0]
@@ -51,7 +58,7 @@ def main():
         (project / "CMakeLists.txt").write_text(program["cmake"], encoding="utf-8")
         (project / "quickstart.cpp").write_text(program["cpp"], encoding="utf-8")
         call("cmake", "-G", "Ninja", "-S", project, "-B", project / "build",
-             f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror")
+             f"-DCMAKE_PREFIX_PATH={prefix};{libtorch(build)}", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror")
         call("cmake", "--build", project / "build")
 
         environment = dict(os.environ, WORLD_SIZE=str(RANKS), MASTER_ADDR="127.0.0.1",

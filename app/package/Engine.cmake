@@ -47,7 +47,8 @@ if(TORCH_CUDA_ARCH_LIST)
 endif()\n")
 endif()
 # Another libtorch has other layouts, and its own targets.
-string(APPEND needs "find_dependency(Torch ${Torch_VERSION} EXACT)\n")
+get_directory_property(version DIRECTORY ${PROJECT_SOURCE_DIR}/engine DEFINITION Torch_VERSION)
+string(APPEND needs "find_dependency(Torch ${version} EXACT)\n")
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/Lockstep-engine.cmake
 "# Lockstep::engine: DistributedDataParallel and all below it.
 include(CMakeFindDependencyMacro)

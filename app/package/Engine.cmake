@@ -53,8 +53,12 @@ file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/Lockstep-engine.cmake
 "# Lockstep::engine: DistributedDataParallel and all below it.
 include(CMakeFindDependencyMacro)
 ${needs}include(\"\${CMAKE_CURRENT_LIST_DIR}/LockstepEngineTargets.cmake\")
+include(\"\${CMAKE_CURRENT_LIST_DIR}/FmtOfSystem.cmake\")
+set_target_properties(Lockstep::torch PROPERTIES IMPORTED_NO_SYSTEM TRUE)
+lockstep_fmt_before_torch(Lockstep::torch)
 ")
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/Lockstep-engine.cmake
+              ${PROJECT_SOURCE_DIR}/engine/FmtOfSystem.cmake
               ${PROJECT_SOURCE_DIR}/plugins/abi/cmake/LockstepConfig.cmake
               ${PROJECT_BINARY_DIR}/plugins/abi/LockstepConfigVersion.cmake
         DESTINATION ${package} COMPONENT engine EXCLUDE_FROM_ALL)

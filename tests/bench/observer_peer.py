@@ -1,7 +1,8 @@
 """A rank of a job of PyTorch for the benchmark of what the observer takes. Told by standard input how
 many rounds to run, each of one step of each side that is named, it answers with what the steps of
-each side took of time and of the processor. The side "observed" is with what lockstep.watch put into
-the job; in the others it is taken out, where that can be done.
+each side took of time and of the processor; each behind another one of its side, which is not told.
+The side "observed" is with what lockstep.watch put into the job; in the others it is taken out, where
+that can be done.
 Usage: observer_peer.py mlp|layers|resnet18 [--batch N] [--device cuda]"""
 
 import argparse
@@ -64,6 +65,7 @@ class Observer:
             if is_in:
                 hooks._group = group
                 group.register_pre_hook(lockstep._collectives._HOOK_ID, flights.before)
+                hooks._take_turns()
             else:
                 hooks.close()
 
@@ -89,9 +91,14 @@ def main():
     print(json.dumps({"ready": True, "observed": observed, "can_be_put_out": observer is not None,
                       "parameters": len(list(net.parameters()))}), flush=True)
 
-    def step(side):
-        if observer is not None:
-            observer.put(side == "observed")
+    def turn(side):
+        if observer is None:
+            return step()
+        observer.put(side == "observed")
+        step()  # code that ran three steps ago has been pushed out of the caches further than a job's
+        return step()
+
+    def step():
         start, processor = time.perf_counter(), time.process_time()
         optimizer.zero_grad(set_to_none=True)
         loss = model(inputs).square().mean()
@@ -103,7 +110,7 @@ def main():
 
     for line in sys.stdin:
         _, count, *sides = line.split()
-        took = alternate(sides, int(count), step)  # in the same order on every rank
+        took = alternate(sides, int(count), turn)  # in the same order on every rank
         print(json.dumps({
             "step_ms": {side: [ms for ms, _ in steps] for side, steps in took.items()},
             "processor_ms": {side: [ms for _, ms in steps] for side, steps in took.items()},

@@ -6,7 +6,7 @@ Starts WORLD ranks, or this host's share of them where NNODES and NODE_RANK say 
 hosts, and MASTER_ADDR and MASTER_PORT where they meet; ends with the first exit code of theirs that
 is not 0. Each prints one JSON object: its rank, the losses, the hash of its weights, and what DDP's
 own logging says of its buckets.
-Ways: watch, which hands the model to lockstep.watch; view, no_sync, unused, static, workers,
+Ways: watch, which hands the model and its optimizer to lockstep.watch, model_alone, the model alone; view, no_sync, unused, static, workers,
 two_models, own_hook, scheduler, amp, compile: what their names say of PyTorch; throw and leave, the end
 of rank 1; throw_3, of rank 3; fail_once, of its first life under torchrun; flip, a parameter of rank 1
 that changes; nccl, a fake NCCL that reduces each bucket again; waits, which holds at step 3 until the file of
@@ -70,7 +70,7 @@ def train(steps, ways):
     if "watch" in ways:
         import lockstep
 
-        model = lockstep.watch(model, optimizer)
+        model = lockstep.watch(model, None if "model_alone" in ways else optimizer)
         if second is not None:
             second = lockstep.watch(second)
     hooks = []
@@ -189,6 +189,7 @@ def tell_hooks(tell):
         hooks._unseen = lockstep._collectives.unseen_hook(hooks._flights, hooks._group,
                                                           lambda _: tell("by Python"))
     hooks._group = Told(hooks._group)
+    hooks._take_turns()
 
 
 def core_wait():

@@ -87,6 +87,17 @@ def case_other(options, *ways):
     check_iterations(run_, 2, STEPS)
 
 
+def case_model_alone(options):
+    """Where no optimizer is seen, an iteration ends as the next forward begins, the last one as the
+    job ends: nothing of it is lost."""
+    run_ = Recorded(options, 2, "model_alone").good().same_as(alone(2))
+    check_buckets(run_, 2, STEPS, PARAMETERS)
+    for rank in range(2):
+        told = run_.rows("SELECT step, value FROM metrics WHERE name = 'loss' AND rank = ? "
+                         "ORDER BY step", rank)
+        check(told == list(enumerate(run_.ranks[rank]["losses"])), told)
+
+
 def case_two_models(options):
     run_ = Recorded(options, 2, "two_models").good().same_as(alone(2, "two_models"))
     check(run_.rows("SELECT count(*) FROM parameters") == [(PARAMETERS,)], "of the first model")
@@ -327,6 +338,7 @@ CASES = {
     "static": lambda o: case_other(o, "static"),
     "workers": lambda o: case_other(o, "workers"),
     "scheduler": lambda o: case_other(o, "scheduler"),
+    "model_alone": case_model_alone,
     "two_models": case_two_models,
     "own_hook": case_own_hook,
     "unrecorded": case_unrecorded,

@@ -16,8 +16,7 @@ typedef struct {
   PyObject* add_done_callback;
   PyObject* want_after; /* gives the group its post-hook, and takes it; NULL: nobody does */
   int has_after;        /* it gave it, and has not taken it since */
-  PyObject* want_unseen; /* gives the group the pre-hook that does not look, or the other; NULL:
-                          * nobody does */
+  PyObject* turns; /* of the group's two pre-hooks, as by_turns() is given them; NULL: it has one */
   int has_unseen;
   int held; /* callbacks that futures still hold */
   lk_board board;

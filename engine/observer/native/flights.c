@@ -45,8 +45,8 @@ static PyObject* nothing(void) {
   Py_RETURN_NONE;
 }
 
-static void call_with(PyObject* callable, int whether) {
-  PyObject* result = PyObject_CallFunctionObjArgs(callable, whether ? Py_True : Py_False, NULL);
+/* What a call returned, which is none of the job's either. */
+static void drop(PyObject* result) {
   if (result == NULL) {
     PyErr_Clear();
   }
@@ -59,15 +59,17 @@ static void want_after(lk_flights* self, int wants) {
   if (self->want_after != NULL && self->has_after != wants &&
       lk_board_follows(&self->board) == wants) {
     self->has_after = wants;
-    call_with(self->want_after, wants);
+    drop(PyObject_CallFunctionObjArgs(self->want_after, wants ? Py_True : Py_False, NULL));
   }
 }
 
 /* Gives the group the pre-hook that does not look, or the one that does. */
 static void want_unseen(lk_flights* self, int wants) {
-  if (self->want_unseen != NULL && self->has_unseen != wants) {
+  if (self->turns != NULL && self->has_unseen != wants) {
     self->has_unseen = wants;
-    call_with(self->want_unseen, wants);
+    drop(PyObject_CallFunctionObjArgs(PyTuple_GetItem(self->turns, 0),
+                                      PyTuple_GetItem(self->turns, 1),
+                                      PyTuple_GetItem(self->turns, wants ? 2 : 3), NULL));
   }
 }
 
@@ -133,10 +135,22 @@ static PyObject* flights_unseen(PyObject* object, PyObject* args) {
   return lk_unseen_hook(&self->board, lk_core_wait_of(self->memory), type, allreduce, otherwise);
 }
 
-/* by_turns(callable): what gives the group that pre-hook where it is called with True, for a
- * backward whose operations need not be looked at, and the other with False as that ends. */
-static PyObject* flights_by_turns(PyObject* object, PyObject* callable) {
-  keep(&((lk_flights*)object)->want_unseen, callable);
+/* by_turns(register, number, unseen, before): has the group given the one pre-hook by
+ * register(number, unseen) for a backward whose operations need not be looked at, and the other
+ * as that ends. by_turns(): no more. */
+static PyObject* flights_by_turns(PyObject* object, PyObject* turns) {
+  lk_flights* self = (lk_flights*)object;
+  const Py_ssize_t count = PyTuple_Size(turns);
+  if (count != 0 && count != 4) {
+    PyErr_SetString(PyExc_TypeError, "by_turns() takes what registers, a number and two hooks");
+    return NULL;
+  }
+  if (count == 0) {
+    Py_CLEAR(self->turns);
+  } else {
+    keep(&self->turns, turns);
+  }
+  self->has_unseen = 0;
   Py_RETURN_NONE;
 }
 
@@ -446,8 +460,8 @@ static PyMethodDef methods[] = {
      "by_need(what registers after as the post-hook, called with whether it is needed)"},
     {"unseen", flights_unseen, METH_VARARGS,
      "unseen(type, allreduce, otherwise) -> a pre-hook that does not look"},
-    {"by_turns", flights_by_turns, METH_O,
-     "by_turns(what registers that as the pre-hook, or before again)"},
+    {"by_turns", flights_by_turns, METH_VARARGS,
+     "by_turns(what registers a pre-hook, its number, unseen, before)"},
     {"place_of", flights_place_of, METH_O, "place_of(args of a post-hook) -> place or None"},
     {"landed", flights_landed, METH_O, "landed(place) -> what it was, or None"},
     {"flew", flights_flew, METH_VARARGS, "flew(what landed, queued, ended)"},

@@ -137,16 +137,18 @@ class GroupHooks:
         """Backwards of which it is known what they ask for have a hook without Python: Note [A
         function of C++] of native/unseen_hook.h."""
         self._unseen = unseen_hook(self._flights, self._group, self._before)
-        if self._unseen is not None:
-            self._flights.by_turns(self._look_before)
+        self._take_turns()
 
-    def _look_before(self, unseen: bool) -> None:
-        if self._group is not None:
-            self._group.register_pre_hook(_HOOK_ID, self._unseen if unseen else self._before)
+    def _take_turns(self) -> None:
+        if self._unseen is not None:
+            self._flights.by_turns(self._group.register_pre_hook, _HOOK_ID, self._unseen,
+                                   self._before)
 
     def close(self) -> None:
         """Takes the hooks out: a group that ends with hooks of Python's takes the process along."""
         if self._group is not None:
+            if self._unseen is not None:
+                self._flights.by_turns()
             self._group.unregister_pre_hook(_HOOK_ID)
             self._group.unregister_post_hook(_HOOK_ID)
             self._group = None

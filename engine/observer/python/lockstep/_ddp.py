@@ -158,6 +158,7 @@ class Watch:
     def backward_begins(self) -> Any:
         if self._origin == 0:
             return None
+        self.steps.catch_up()
         if self._comm_hook is not None:
             self._comm_hook.backward_begins()
         if self._layout == 0 and self._synchronised == 1:  # DDP rebuilds behind its first backward
@@ -173,28 +174,33 @@ class Watch:
     def backward_fails(self) -> None:
         self.flights.expect([])  # what is asked for from here on is none of its buckets
 
-    def backward_ends(self, began: Any, tensors: Any) -> None:
+    def backward_ends(self, began: Any, loss: Optional[float]) -> None:
         synchronised = bool(self.model.require_backward_grad_sync)
         # Before a thread may tell of an end.
         holds = self.flights.waited() if synchronised else True
-        step = self.steps.number
         end = self.steps.backward_ends(began, synchronised)
         origin, self._origin = self._origin, 0
-        loss = _backward.loss_of(tensors)
-        if loss is not None:
-            self.steps.loss(loss)
         if synchronised:
             self._synchronised += 1
             if self._gradients is not None:
                 self._gradients.backward_ends()
-            stats = self._backward_stats
-            self.flights.tell_backward(self.lane, origin, end,
-                                       stats() if stats is not None else [],
-                                       self._bucket_of, True)
-            if self._logging.is_due(self._synchronised):
-                self._logging.tell(step)
-            if not holds:
-                self.recorder.send("problem", severity="warning", step=step, text=(
-                    f"the backward of iteration {step} had other collectives than those before it: "
-                    "in this one iteration some may stand under a wrong bucket, with 0 bytes, or "
-                    "nowhere"))
+        self.steps.soon(functools.partial(self._tell_backward, origin, end, synchronised, holds,
+                                          loss))
+
+    def _tell_backward(self, origin: int, end: int, synchronised: bool, holds: bool,
+                       loss: Optional[float]) -> None:
+        """What became of a backward's gradients and buckets, until the next forward begins."""
+        step = self.steps.number
+        self.steps.loss(loss)
+        if not synchronised:
+            return
+        stats = self._backward_stats
+        self.flights.tell_backward(self.lane, origin, end, stats() if stats is not None else [],
+                                   self._bucket_of, True)
+        if self._logging.is_due(self._synchronised):
+            self._logging.tell(step)
+        if not holds:
+            self.recorder.send("problem", severity="warning", step=step, text=(
+                f"the backward of iteration {step} had other collectives than those before it: "
+                "in this one iteration some may stand under a wrong bucket, with 0 bytes, or "
+                "nowhere"))

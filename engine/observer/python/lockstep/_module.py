@@ -46,11 +46,9 @@ class ModuleWatch:
         came, self._forward_came = self._forward_came, False
         return self.steps.backward_begins() if came else None
 
-    def backward_ends(self, began: Any, tensors: Any) -> None:
+    def backward_ends(self, began: Any, loss: Optional[float]) -> None:
         self.steps.backward_ends(began, not self.steps.sees_optimizer)
-        loss = _backward.loss_of(tensors)
-        if loss is not None:
-            self.steps.loss(loss)
+        self.steps.loss(loss)
 
 
 class OtherModelWatch:
@@ -149,8 +147,6 @@ class _JobWatch:
             self._groups.need()
         return self._steps.backward_begins()
 
-    def backward_ends(self, began: Any, tensors: Any) -> None:
+    def backward_ends(self, began: Any, loss: Optional[float]) -> None:
         self._steps.backward_ends(began, False)
-        loss = _backward.loss_of(tensors)
-        if loss is not None:
-            self._steps.loss(loss)
+        self._steps.loss(loss)

@@ -87,6 +87,7 @@ class Steps:
         self._computes_there = False
         self._followers: List[Callable] = []
         self._once: List[Callable] = []
+        self._late: List[Callable] = []
 
     def follow(self, follower: Callable) -> None:
         """Calls it with the number of each iteration as it begins."""
@@ -96,6 +97,20 @@ class Steps:
     def as_next_begins(self, call: Callable) -> None:
         """Calls it once, as the next iteration begins."""
         self._once.append(call)
+
+    def soon(self, call: Callable) -> None:
+        """Calls it once, as an optimizer's step ends, or the next forward or backward begins. Right
+        behind a backward, which has filled the caches, a call of Python's takes two to three times
+        as long. At once where a device tells the times, since what it had come to is asked for."""
+        if self._computes_there:
+            call()
+        else:
+            self._late.append(call)
+
+    def catch_up(self) -> None:
+        """Calls now what was to be called soon."""
+        while self._late:
+            self._late.pop(0)()
 
     # -- a device ---------------------------------------------------------------------------------
 
@@ -132,6 +147,7 @@ class Steps:
 
     def forward_begins(self, model: Any, *_: Any) -> None:
         """A forward of the model whose iterations these are: it trains, or it evaluates."""
+        self.catch_up()
         now = self.memory.ticks()
         self._end_what_is_over(now)
         if not (self._is_grad_enabled() and model.training):
@@ -178,8 +194,8 @@ class Steps:
             self._optimizer = now
         return now[0]
 
-    def loss(self, value: float) -> None:
-        if not self._losses_of_user:
+    def loss(self, value: Optional[float]) -> None:
+        if value is not None and not self._losses_of_user:
             self._number(_kinds.LOSS, value)
 
     def _end_what_is_over(self, now: int) -> None:
@@ -202,6 +218,7 @@ class Steps:
 
     def finish(self) -> None:
         """The job's last iteration has no forward behind it."""
+        self.catch_up()
         self._end_what_is_over(self.memory.ticks())
         if self._device is not None:
             self._device.finish()
@@ -224,6 +241,7 @@ class Steps:
             self.progress += 1
             self._stepped = self._turn(_kinds.OPTIMIZER, began, _kinds.DATA,
                                        self.number + (1 if self._synchronised else 0))[0]
+            self.catch_up()
 
     # -- what comes from the user ---------------------------------------------------------------
 

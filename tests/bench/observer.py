@@ -30,7 +30,8 @@ WARM_UP_STEPS = 3
 # came to lie. So the sides are the same processes, with what the observer put into them and without,
 # where it can be taken out; and after so many rounds all are started anew. There the sides take
 # turns step by step, each behind one of its side that does not count, so that what else the machine
-# does, the recorder's work included, falls on all of them alike. Processes of their own, before PyTorch 2.14, take turns round by round.
+# does, the recorder's work included, falls on all of them alike. Processes of their own, before
+# PyTorch 2.14, take turns round by round.
 ROUNDS_A_START = 12
 LEAD_IN_STEPS = 2  # of such a turn: what the recorder has still to do of the turn before is in them
 

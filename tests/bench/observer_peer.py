@@ -1,8 +1,8 @@
 """A rank of a job of PyTorch for the benchmark of what the observer takes. Told by standard input how
 many rounds to run, each of one step of each side that is named, it answers with what the steps of
 each side took of time and of the processor; each behind another one of its side, which is not told.
-The side "observed" is with what lockstep.watch put into the job; in the others it is taken out, where
-that can be done.
+The side "observed" is with what lockstep.watch put into the job; in the others it is taken out,
+where that can be done.
 Usage: observer_peer.py mlp|layers|resnet18 [--batch N] [--device cuda]"""
 
 import argparse
@@ -95,7 +95,7 @@ def main():
         if observer is None:
             return step()
         observer.put(side == "observed")
-        step()  # code that ran three steps ago has been pushed out of the caches further than a job's
+        step()  # code that ran three steps ago is further from the processor than a job's would be
         return step()
 
     def step():

@@ -6,11 +6,13 @@ WHAT: throw, kill or exit at the end of the steps; stay, until it is interrupted
 another world size; trace, which ends once it was asked for a trace; twice, which says the rank before; again, which starts the rank anew behind it;
 flood, which prints 5 MB; outlive, for which nobody waits once it has written its iterations;
 elsewhere, which is not started here; suspend, which stops itself (SIGSTOP), hang, which stays in the
-data of its next iteration, and forward, which does in its forward: they are killed at the end; wait, which fails in the forward of its next
-iteration as one that waited for another in vain.
+data of its next iteration, and forward, which does in its forward: they are killed at the end, the
+one that is stopped after two seconds more, as torchrun does after thirty; wait, which fails in the
+forward of its next iteration as one that waited for another in vain.
 Prints "steps of rank R: FIRST..LAST" for each. The exit code is that of the first rank that has one.
 """
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -79,6 +81,7 @@ def main():
     code = 0
     traced = []
     standing = []
+    stopped = []
     signal.pthread_sigmask(signal.SIG_BLOCK, [HANGS])
     for rank in range(world):
         what = whats.get(str(rank))
@@ -90,7 +93,7 @@ def main():
             if what == "trace":
                 traced.append(worker)
             if what == "suspend":
-                standing.append(worker)
+                stopped.append(worker)
                 os.waitid(os.P_PID, worker.pid, os.WSTOPPED)
             elif what in ("hang", "forward"):
                 standing.append(worker)
@@ -100,9 +103,12 @@ def main():
             elif what not in ("stay", "twice", "trace"):
                 worker.wait()
             code = code or abs(worker.returncode or 0)
-    for worker in standing:
+    for worker in stopped:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            worker.wait(2)
+    for worker in stopped + standing:
         worker.kill()
-    for worker in traced + standing:
+    for worker in traced + stopped + standing:
         code = code or abs(worker.wait())
     for rank, what in whats.items():
         if what == "stay":

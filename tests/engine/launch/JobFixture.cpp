@@ -37,7 +37,7 @@ base::Result<JobOutcome> JobFixture::record() {
 }
 
 std::vector<std::string> JobFixture::problems() const {
-  auto reader = trace::RunFileReader::open(job.runFile);
+  auto reader = trace::RunFileReader::open(options.runFile);
   EXPECT_TRUE(reader.ok());
   const auto update = reader.value()->poll();
   EXPECT_TRUE(update.ok());

@@ -98,7 +98,7 @@ class RemotePartsTest : public JobFixture {
   [[nodiscard]] OnAttached leavesAfterStep4() {
     return [this](relay::RelayClient& client, const relay::Attached& /*answered*/) {
       client.send(stepsOfRank1(1, 0, 4));
-      waitUntil([this] { return std::filesystem::exists(job.runFile) && summary().lastStep == 4; });
+      waitUntil([this] { return std::filesystem::exists(options.runFile) && summary().lastStep == 4; });
       go();
       throw Left();
     };
@@ -191,7 +191,7 @@ TEST_F(RemotePartsTest, AProcessOfAnotherWorldIsRefusedWhereverItComesFrom) {
     client.send(relay::CommandEnded{0, 0});
   });
   std::thread goes([this] {
-    waitUntil([this] { return std::filesystem::exists(job.runFile) && !problems().empty(); });
+    waitUntil([this] { return std::filesystem::exists(options.runFile) && !problems().empty(); });
     go();
   });
   const auto outcome = record();
@@ -320,7 +320,7 @@ TEST_F(RemotePartsTest, ACaptureReachesTheRanksOfOtherHosts) {
     waitUntil([&] { return state == 1 && !summary().info.controlSocket.empty(); });
     const ControlCommand capture{ControlCommand::Kind::kTrace, true, {}, 2};
     for (int i = 0; i < 2; ++i) {
-      const auto answer = sendControl(job.runFile, capture);
+      const auto answer = sendControl(options.runFile, capture);
       answers.push_back(answer.ok() ? answer.value() : answer.error().what);
     }
     state = 2;
@@ -377,7 +377,7 @@ TEST_F(RemotePartsTest, ARankThatIsStoppedOnAnotherHostIsNamedByACapture) {
   std::thread asks([&] {
     blockSignals();
     waitUntil([&] { return here && summary().lastStep == 4; });
-    const auto answer = sendControl(job.runFile, {ControlCommand::Kind::kTrace, true, {}, 2});
+    const auto answer = sendControl(options.runFile, {ControlCommand::Kind::kTrace, true, {}, 2});
     refusal = answer.ok() ? "" : answer.error().what;
     kill(getpid(), SIGTERM);
   });
@@ -495,7 +495,7 @@ TEST_F(RemotePartsTest, ASignalToARelayStopsTheJob) {
       [this](relay::RelayClient& client) {
         client.send(relay::RankStarted{-1, 4710});
         waitUntil(
-            [this] { return std::filesystem::exists(job.runFile) && !summary().ranks.empty(); });
+            [this] { return std::filesystem::exists(options.runFile) && !summary().ranks.empty(); });
         client.send(relay::StopAsked{"SIGTERM"});
         client.send(relay::CommandEnded{0, SIGINT});
       },

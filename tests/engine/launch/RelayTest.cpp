@@ -102,6 +102,9 @@ class Head {
 class RelayTest : public LaunchFixture {};
 
 TEST_F(RelayTest, OutputThatIsLeftOutIsToldBeforeItsRanksEnd) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "each eight bytes that ZeroMQ hands over are a report that is suppressed: minutes";
+#endif
   const relay::RunKeys keys = relay::makeRunKeys();
   Head head(keys);
   JoinOptions join;

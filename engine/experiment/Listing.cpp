@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -42,8 +42,9 @@ ListedExperiment listExperiment(const fs::path& path) {
   listed.shows = std::move(outcome.experiment.shows);
   listed.mistakes = std::move(outcome.mistakes);
   // A file that cannot be read is one of the mistakes.
-  std::ifstream file(path);
-  listed.lookFor = lookForOf(std::string(std::istreambuf_iterator<char>(file), {}));
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();  // an iterator would throw, as for a folder
+  listed.lookFor = lookForOf(text.str());
   return listed;
 }
 

@@ -10,7 +10,7 @@
 
 #include <array>
 #include <fstream>
-#include <iterator>
+#include <string>
 #include <utility>
 
 #include "engine/base/posix/Spawn.h"
@@ -113,9 +113,15 @@ std::optional<ProcessEnd> ChildProcess::reap() {
   return ProcessEnd{0, info.si_status};
 }
 
-char ChildProcess::schedulerState() const {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid_));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+char schedulerState(std::int64_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  return schedulerState(file);
+}
+
+char schedulerState(std::istream& stat) {
+  // By getline(): a process that ends before it is read is an error, which an iterator would throw.
+  std::string text;
+  std::getline(stat, text);
   // "pid (name) state ...", and a name may hold brackets and blanks.
   const std::size_t bracket = text.rfind(')');
   return bracket != std::string::npos && bracket + 2 < text.size() ? text[bracket + 2] : '\0';

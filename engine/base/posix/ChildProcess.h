@@ -2,7 +2,9 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +23,11 @@ struct ProcessEnd {
 /// Returns a descriptor that is readable once the process has ended; not open when there is no such
 /// process, and errno says why.
 Descriptor watchProcess(pid_t pid);
+
+/// Returns the scheduler's state letter of any process; 0 = gone.
+char schedulerState(std::int64_t pid);
+/// The same, of its /proc/PID/stat, which may have been opened while the process lived.
+char schedulerState(std::istream& stat);
 
 /// A direct child of this process, in a process group of its own, so that a terminal's Ctrl-C
 /// reaches the parent alone. stdin is /dev/null, stdout and stderr are pipes, and every descriptor
@@ -62,7 +69,7 @@ class ChildProcess {
   std::optional<ProcessEnd> reap();
 
   /// Returns the scheduler's state letter of the process ('R', 'S', 'D', 'T', ...); 0 = gone.
-  [[nodiscard]] char schedulerState() const;
+  [[nodiscard]] char schedulerState() const { return posix::schedulerState(pid_); }
 
  private:
   ChildProcess() = default;

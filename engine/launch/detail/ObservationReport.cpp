@@ -32,8 +32,10 @@ bool isOfAMessenger(std::string_view error) {
 /// How far a rank has come in its iteration, in the order in which it passes what needs all ranks;
 /// -1: that cannot be told.
 int stageOf(const Obituary& words) {
+  if (words.phase == trace::EventKind{}) {  // none yet
+    return 0;
+  }
   switch (words.phase) {
-    case trace::EventKind{}:
     case trace::EventKind::kData:
     case trace::EventKind::kEvaluate:
     case trace::EventKind::kCheckpoint:

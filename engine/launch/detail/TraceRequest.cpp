@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include "engine/base/NumberText.h"
+#include "engine/base/posix/ChildProcess.h"
 
 namespace lockstep::launch::detail {
 namespace {
@@ -22,13 +21,8 @@ base::Error noTrace(std::string why) {
 }  // namespace
 
 bool isStopped(std::int64_t pid) {
-  if (pid <= 0) {
-    return false;
-  }
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const std::size_t end = text.rfind(") ");  // after its name, which may hold anything
-  return end != std::string::npos && (text[end + 2] == 'T' || text[end + 2] == 't');
+  const char state = posix::schedulerState(pid);
+  return state == 'T' || state == 't';
 }
 
 base::Result<std::uint32_t> requestTraces(const std::vector<TracedRank>& ranks, int steps) {

@@ -35,6 +35,14 @@ TEST(Listing, SaysWhatToLookForAsTheHeadOfTheFileDoes) {
   EXPECT_EQ(listExperiment(folder / "a.toml").lookFor, "the gap.");
 }
 
+TEST(Listing, AFolderInAFilesPlaceIsAMistakeOfThatName) {
+  const support::TemporaryFolder folder;
+  folder.write("a.toml/inside.txt", "");
+  const ListedExperiment listed = listExperiment(folder / "a.toml");
+  EXPECT_EQ(listed.lookFor, "");
+  EXPECT_FALSE(listed.mistakes.empty());
+}
+
 TEST(Listing, NamesAFolderThatIsNotThere) {
   const support::TemporaryFolder folder;
   const auto list = listExperiments(folder / "absent");

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <fstream>
 #include <string>
 
 #include "engine/base/posix/Spawn.h"
@@ -149,6 +150,16 @@ TEST(SpawnTest, SaysByErrnoWhyAProgramCannotBeStarted) {
   options.output = 12345;
   EXPECT_EQ(spawn(options), -1);
   EXPECT_EQ(errno, EBADF);
+}
+
+TEST(ChildProcessTest, OneThatEndsBeforeItsStateIsReadHasNone) {
+  auto child = ChildProcess::spawn(shell("exit 0"));
+  ASSERT_TRUE(child.ok());
+  const pid_t pid = child.value().pid();
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  endOf(child.value());
+  EXPECT_EQ(schedulerState(stat), '\0');
+  EXPECT_EQ(schedulerState(pid), '\0');
 }
 
 }  // namespace

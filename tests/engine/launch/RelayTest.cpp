@@ -103,7 +103,8 @@ class RelayTest : public LaunchFixture {};
 
 TEST_F(RelayTest, OutputThatIsLeftOutIsToldBeforeItsRanksEnd) {
 #if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "each eight bytes that ZeroMQ hands over are a report that is suppressed: minutes";
+  GTEST_SKIP()
+      << "each eight bytes that ZeroMQ hands over are a report that is suppressed: minutes";
 #endif
   const relay::RunKeys keys = relay::makeRunKeys();
   Head head(keys);

@@ -98,7 +98,8 @@ class RemotePartsTest : public JobFixture {
   [[nodiscard]] OnAttached leavesAfterStep4() {
     return [this](relay::RelayClient& client, const relay::Attached& /*answered*/) {
       client.send(stepsOfRank1(1, 0, 4));
-      waitUntil([this] { return std::filesystem::exists(options.runFile) && summary().lastStep == 4; });
+      waitUntil(
+          [this] { return std::filesystem::exists(options.runFile) && summary().lastStep == 4; });
       go();
       throw Left();
     };
@@ -494,8 +495,9 @@ TEST_F(RemotePartsTest, ASignalToARelayStopsTheJob) {
       folder / "control",
       [this](relay::RelayClient& client) {
         client.send(relay::RankStarted{-1, 4710});
-        waitUntil(
-            [this] { return std::filesystem::exists(options.runFile) && !summary().ranks.empty(); });
+        waitUntil([this] {
+          return std::filesystem::exists(options.runFile) && !summary().ranks.empty();
+        });
         client.send(relay::StopAsked{"SIGTERM"});
         client.send(relay::CommandEnded{0, SIGINT});
       },

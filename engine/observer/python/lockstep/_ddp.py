@@ -189,7 +189,7 @@ class Watch:
 
     def _tell_backward(self, origin: int, end: int, synchronised: bool, holds: bool,
                        loss: Optional[float]) -> None:
-        """What became of a backward's gradients and buckets, until the next forward begins."""
+        """Tells what became of its gradients and buckets, before DDP forgets it in its next forward."""
         step = self.steps.number
         self.steps.loss(loss)
         if not synchronised:

@@ -49,13 +49,26 @@ std::string pairMismatch(int sender, const Note& sent, int receiver, const Note&
   const auto to = static_cast<std::size_t>(receiver);
   const auto from = static_cast<std::size_t>(sender);
   if (to < sent.to.size() && from < received.from.size() && sent.to[to] != received.from[from]) {
-    return fmt::format("rank {} sends {} bytes to rank {}, which expects {}", sender, sent.to[to],
-                       receiver, received.from[from]);
+    return unlikePartsText(sender, sent.to[to], receiver, received.from[from]);
   }
   return {};
 }
 
 }  // namespace
+
+std::string unlikeCallsText(int rank, std::string_view called, int other,
+                            std::string_view otherCalled) {
+  // Descriptions give counts and bytes; what tells calls apart knows the dtypes and sizes of each
+  // tensor, too.
+  return fmt::format("{}rank {} {}, rank {} {}{}", kNotTheSameCall, rank, called, other,
+                     otherCalled,
+                     called == otherCalled ? " (of tensors with other dtypes or sizes)" : "");
+}
+
+std::string unlikePartsText(int sender, std::uint64_t sent, int receiver, std::uint64_t expected) {
+  return fmt::format("{}rank {} sends {} bytes to rank {}, which expects {}", kNotTheSameCall,
+                     sender, sent, receiver, expected);
+}
 
 std::string note(const Call& call) {
   return fmt::format("{:x}|{}|{}|{}", fingerprint(call), describe(call), fmt::join(call.bytesTo, ","),
@@ -73,21 +86,14 @@ Difference mismatch(const Call& call, int self, int size,
   for (const auto& [rank, text] : notes) {
     const Note other = parse(text);
     if (other.fingerprint != mine.fingerprint) {
-      // Descriptions give counts and bytes; a fingerprint knows the dtypes and sizes of each
-      // tensor, too.
-      return {fmt::format("the ranks do not make the same call: rank {} {}, rank {} {}{}", self,
-                          mine.description, rank, other.description,
-                          other.description == mine.description
-                              ? " (of tensors with other dtypes or sizes)"
-                              : ""),
+      return {unlikeCallsText(self, mine.description, rank, other.description),
               outvoted(calls, size)};
     }
     // An alltoall: both ways, for the sizes of a pair need not be symmetric.
     for (const std::string& found : {pairMismatch(self, mine, rank, other),
                                      pairMismatch(rank, other, self, mine)}) {
       if (!found.empty()) {
-        return {"the ranks do not make the same call: " + found,
-                {std::min(self, rank), std::max(self, rank)}};
+        return {found, {std::min(self, rank), std::max(self, rank)}};
       }
     }
   }

@@ -11,6 +11,7 @@
 
 #include "engine/base/NumberText.h"
 #include "engine/process_group/Majority.h"
+#include "engine/process_group/Mismatch.h"
 
 namespace lockstep::process_group::checked {
 namespace {
@@ -216,14 +217,12 @@ std::string details(Field field, const Call& call, const std::vector<at::Tensor>
 
 std::string describeDifference(Field field, const std::vector<CheckRecord>& records,
                                const std::vector<std::string>& details) {
-  const std::string opening = "the ranks do not make the same call: ";
   if (field == Field::kSplits) {
     const Pair pair = differingPair(details);
     if (pair.sender < 0) {
-      return opening + "the split sizes of two ranks do not fit";
+      return std::string(kNotTheSameCall) + "the split sizes of two ranks do not fit";
     }
-    return opening + fmt::format("rank {} sends {} bytes to rank {}, which expects {}",
-                                 pair.sender, pair.sent, pair.receiver, pair.expected);
+    return unlikePartsText(pair.sender, pair.sent, pair.receiver, pair.expected);
   }
   std::vector<std::string> values;
   for (const CheckRecord& record : records) {
@@ -231,9 +230,10 @@ std::string describeDifference(Field field, const std::vector<CheckRecord>& reco
   }
   // Records have hashes of these, which say nothing; words were gathered in their place.
   if (field == Field::kDtypes || field == Field::kShape) {  // hashes in the records
-    return fmt::format("{}{} is {}", opening, title(field), byValue(values, details));
+    return fmt::format("{}{} is {}", kNotTheSameCall, title(field), byValue(values, details));
   }
-  std::string text = fmt::format("{}{} is {}", opening, title(field), byValue(values, values));
+  std::string text =
+      fmt::format("{}{} is {}", kNotTheSameCall, title(field), byValue(values, values));
   // Where all wrote the same words there is nothing to add.
   if (needsDetails(field) &&
       std::adjacent_find(details.begin(), details.end(), std::not_equal_to<>()) != details.end()) {

@@ -10,6 +10,7 @@
 
 #include "engine/base/Clock.h"
 #include "engine/process_group/KeepForever.h"
+#include "engine/process_group/Mismatch.h"
 #include "engine/process_group/mpi/Dispatcher.h"
 #include "engine/process_group/mpi/Requests.h"
 
@@ -151,9 +152,8 @@ void Dispatcher::testOpen(Activity& activity) {
         done.push_back(flight);
       }
     } catch (const Requests::Mismatch& mismatch) {
-      failedBy(flight,
-               Failure{fmt::format("the ranks do not make the same call: {}", mismatch.what),
-                       mismatch.peer, CommErrorKind::kMismatch});
+      failedBy(flight, Failure{std::string(kNotTheSameCall) + mismatch.what, mismatch.peer,
+                               CommErrorKind::kMismatch});
       return;
     } catch (const MpiError& error) {
       failedBy(flight, Failure{error.what()});

@@ -9,6 +9,7 @@
 
 #include "engine/base/NumberText.h"
 #include "engine/process_group/Majority.h"
+#include "engine/process_group/Mismatch.h"
 
 namespace lockstep::process_group::shared_memory {
 namespace {
@@ -39,9 +40,7 @@ std::uint64_t part(const Board& board, std::uint64_t order, int rank, int other,
 std::string partMismatch(const Board& board, std::uint64_t order, int from, int to) {
   const std::uint64_t sent = part(board, order, from, to, false);
   const std::uint64_t expected = part(board, order, to, from, true);
-  return sent == expected ? std::string()
-                          : fmt::format("rank {} sends {} bytes to rank {}, which expects {}", from,
-                                        sent, to, expected);
+  return sent == expected ? std::string() : unlikePartsText(from, sent, to, expected);
 }
 
 }  // namespace
@@ -100,12 +99,8 @@ Failure mismatch(const Operation& operation, int rank, const Board& board) {
     }
     const Place& place = board.place(order, other);
     if (place.fingerprint != mine) {
-      const std::string called = describe(operation.call);
-      const std::string theirs = describe(callOf(place));
-      return {fmt::format("the ranks do not make the same call: rank {} {}, rank {} {}{}", rank,
-                          called, other, theirs,
-                          called == theirs ? " (of tensors with other dtypes or sizes)" : ""),
-              -1, CommErrorKind::kMismatch, outvoted(calls, board.size())};
+      return {unlikeCallsText(rank, describe(operation.call), other, describe(callOf(place))), -1,
+              CommErrorKind::kMismatch, outvoted(calls, board.size())};
     }
   }
   if (operation.call.operation != trace::Operation::kAlltoall) {
@@ -118,10 +113,7 @@ Failure mismatch(const Operation& operation, int rank, const Board& board) {
         continue;
       }
       if (const std::string found = partMismatch(board, order, from, to); !found.empty()) {
-        return {"the ranks do not make the same call: " + found,
-                -1,
-                CommErrorKind::kMismatch,
-                {std::min(from, to), std::max(from, to)}};
+        return {found, -1, CommErrorKind::kMismatch, {std::min(from, to), std::max(from, to)}};
       }
     }
   }

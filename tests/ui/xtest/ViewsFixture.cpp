@@ -156,8 +156,11 @@ void ViewsFixture::chooseIn(const char* comboBox, const QString& entry) {
   // For as long as a double click may take, a list leaves the release of the click that opened it
   // alone.
   QApplication::setDoubleClickInterval(kDoubleClickMs);
-  click(box);
-  ASSERT_TRUE(waitUntil([=] { return box->view()->isVisible(); }));
+  // What comes up beside the box moves it, also between a look and a click.
+  ASSERT_TRUE(waitUntil([&] {
+    click(box);
+    return waitUntil([=] { return box->view()->isVisible(); }, std::chrono::seconds(2));
+  }));
   const QPoint to = middleOf(box->view()->viewport(), [=] {
     return box->view()->visualRect(box->model()->index(index, 0));
   });

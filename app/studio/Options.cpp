@@ -59,7 +59,8 @@ std::variant<Options, int> parseOptions(int argc, char** argv, const std::string
   CLI::App app{"Opens the Lockstep studio: start data-parallel training runs and watch them.",
                "lockstep-studio"};
   app.set_version_flag("--version", "lockstep-studio " + version);
-  app.add_option("RUN", options.runs, "run files to open (.lockstep)");
+  app.add_option("RUN", options.runs,
+                 "run files (.lockstep): one to open, or several to compare with the first");
   app.add_option("--picture", pictures,
                  "draw a view of RUN into a file and leave, without a display; views: " +
                      ui::picturedViews().join(QStringLiteral(", ")).toStdString() +

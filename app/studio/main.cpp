@@ -67,9 +67,11 @@ int runStudio(const Options& options, QApplication& application) {
   const lockstep::studio::QuitSignals quitSignals;
   window.show();
   window.activateWindow();
+  QStringList runs;
   for (const std::string& run : options.runs) {
-    window.openRun(QString::fromStdString(run));
+    runs.append(QString::fromStdString(run));
   }
+  window.openRuns(runs);
   if (options.restore || (options.runs.empty() && options.experiment.empty())) {
     window.restoreSession(options.restore);
   }

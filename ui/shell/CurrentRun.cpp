@@ -31,6 +31,21 @@ void CurrentRun::open(const QString& path) {
   frame_.pages->turnTo(Pages::Page::kViews);
 }
 
+void CurrentRun::openAll(const QStringList& paths) {
+  if (paths.isEmpty()) {
+    return;
+  }
+  open(paths.front());
+  if (paths.size() == 1) {
+    return;
+  }
+  frame_.views.compare->clearOthers();
+  for (const QString& other : paths.mid(1)) {
+    frame_.views.compare->addRun(QFileInfo(other).absoluteFilePath());
+  }
+  frame_.pages->showView(QStringLiteral("compare"));
+}
+
 // Note [One run after another]
 //
 // Everything that shows a run lets go of the one before while that is still there (close), and only

@@ -3,6 +3,7 @@
 #include <QObject>
 #include <QPointer>
 #include <QString>
+#include <QStringList>
 #include <cstdint>
 #include <memory>
 
@@ -30,6 +31,8 @@ class CurrentRun : public QObject {
 
   /// Opens a run file, live or not, in the views.
   void open(const QString& path);
+  /// Opens the first of them, and sets the others, if any, against it in Compare.
+  void openAll(const QStringList& paths);
   /// The same of a run that was started here: the page that is shown stays, and so do messages.
   void take(const QString& path);
   void close();

@@ -153,18 +153,7 @@ QStringList latestOf(const std::vector<RunEntry>& entries, const QString& open) 
 void linkRuns(Frame& frame, CurrentRun& run) {
   RunsPanel* runs = frame.panels.runs;
   const Views& views = frame.views;
-  QObject::connect(runs, &RunsPanel::compareRequested, &run,
-                   [&frame, &run](const QStringList& paths) {
-                     if (paths.isEmpty()) {
-                       return;
-                     }
-                     run.open(paths.front());
-                     frame.views.compare->clearOthers();
-                     for (const QString& path : paths.mid(1)) {
-                       frame.views.compare->addRun(path);
-                     }
-                     frame.pages->showView(QStringLiteral("compare"));
-                   });
+  QObject::connect(runs, &RunsPanel::compareRequested, &run, &CurrentRun::openAll);
   QObject::connect(views.compare, &CompareView::comparedChanged, runs, &RunsPanel::setCompared);
   QObject::connect(runs, &RunsPanel::sightWanted, runs,
                    [&frame, runs] { frame.docks.bring(runs); });

@@ -37,22 +37,23 @@ QString runsFolder(const StudioPaths& paths) {
 
 /// What a drop on the window asks for; at most one of both is filled.
 struct Drop {
-  QString run;         ///< to be opened
+  QStringList runs;    ///< to be opened, the first compared with the others
   QStringList traces;  ///< to be imported
 
-  [[nodiscard]] bool any() const { return !run.isEmpty() || !traces.isEmpty(); }
+  [[nodiscard]] bool any() const { return !runs.isEmpty() || !traces.isEmpty(); }
 };
 
 Drop dropOf(const QMimeData& data) {
   Drop drop;
   for (const QString& path : localFiles(data)) {
-    // A run goes before all else that was dropped with it.
     if (path.endsWith(QStringLiteral(".lockstep"))) {
-      return {path, {}};
-    }
-    if (!path.endsWith(QStringLiteral(".toml"))) {  // an experiment, which the setup takes
+      drop.runs.append(path);
+    } else if (!path.endsWith(QStringLiteral(".toml"))) {  // an experiment, which the setup takes
       drop.traces.append(path);
     }
+  }
+  if (!drop.runs.isEmpty()) {
+    drop.traces.clear();  // runs go before all else that was dropped with them
   }
   return drop;
 }
@@ -250,8 +251,8 @@ void MainWindow::dropEvent(QDropEvent* event) {
     return;
   }
   event->acceptProposedAction();
-  if (!drop.run.isEmpty()) {
-    run_.open(drop.run);
+  if (!drop.runs.isEmpty()) {
+    openRuns(drop.runs);
   } else {
     import_->start(drop.traces);
   }

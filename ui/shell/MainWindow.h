@@ -44,6 +44,8 @@ class MainWindow : public QMainWindow {
 
   /// Opens a run file, live or not, on the view that was shown last.
   void openRun(const QString& path) { run_.open(path); }
+  /// Opens the first of them, and sets the others, if any, against it in Compare.
+  void openRuns(const QStringList& paths) { run_.openAll(paths); }
   /// Shows an experiment file in Setup, starts it, and opens its run as soon as that exists; does
   /// nothing where the user would rather keep what stands in Setup.
   void runExperiment(const QString& path) { experiment_.run(path); }

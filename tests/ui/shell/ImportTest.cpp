@@ -3,10 +3,13 @@
 #include <QDropEvent>
 #include <QMimeData>
 #include <QPushButton>
+#include <QTabBar>
 #include <QTableView>
 #include <QUrl>
 
 #include "tests/ui/shell/MainWindowFixture.h"
+#include "ui/shell/Stages.h"
+#include "ui/views/compare/CompareView.h"
 
 namespace lockstep {
 namespace {
@@ -92,6 +95,19 @@ TEST_F(ImportTest, ClosingTheStudioEndsAnImportAndLeavesNothing) {
   ASSERT_TRUE(waitUntil([this] { return messages().join(' ').contains("read 40 %"); }));
   closeWindow();
   EXPECT_TRUE(filesOfRuns().isEmpty());
+}
+
+TEST_F(ImportTest, RunsThatAreDroppedTogetherAreComparedWithTheFirst) {
+  const QString a = finishedRun();
+  trace::RunInfo info;
+  info.runId = "b";
+  const QString b = runThatSays(info);
+  ASSERT_TRUE(drop({a, trace("a.json"), b}));
+  EXPECT_TRUE(waitUntil([this] { return find<ui::Stages>("stages")->current() == "compare"; }));
+  EXPECT_EQ(window().session()->path(), a);
+  const auto* compare = window().findChild<ui::CompareView*>();
+  ASSERT_TRUE(waitUntil([&] { return compare->otherTabs()->count() == 1; }));
+  EXPECT_EQ(compare->runs().model(1)->path().string(), b.toStdString());
 }
 
 TEST_F(ImportTest, ARunAmongWhatIsDroppedIsOpenedAndAnExperimentIsLeft) {

@@ -6,6 +6,7 @@
 #include "app/cli/ComparedRun.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/TextTable.h"
+#include "engine/base/NumberText.h"
 #include "engine/base/Try.h"
 
 namespace lockstep::cli {
@@ -27,6 +28,10 @@ std::string signedText(const std::optional<double>& value) {
 }
 
 /// From ten times on as a factor: nobody reads thousands of per cent.
+std::string signedMsText(double ms) {
+  return (ms > 0 ? "+" : "") + base::msText(ms);
+}
+
 std::string changeText(const std::optional<double>& percent) {
   if (!percent) {
     return "-";
@@ -110,7 +115,8 @@ std::string comparisonText(const analysis::Comparison& comparison,
                         analysis::letterOf(other), metricTable(comparison, other));
     text += fmt::format("\nwhy (means a step and rank, which add up)\n  {}\n", why.summary);
     for (std::size_t i = 0; i < why.reasons.size() && i < kReasonsShown; ++i) {
-      text += fmt::format("  {:+9.3f} ms  {}\n", why.reasons[i].deltaMs, why.reasons[i].sentence);
+      text += fmt::format("  {:>9} ms  {}\n", signedMsText(why.reasons[i].deltaMs),
+                          why.reasons[i].sentence);
     }
     if (why.reasons.size() > kReasonsShown) {
       text += fmt::format("  {} more with less effect: see --json\n",

@@ -4,6 +4,8 @@
 
 #include <csignal>
 
+#include "engine/base/NumberText.h"
+
 namespace lockstep::cli {
 namespace {
 
@@ -26,8 +28,8 @@ Interruptible::~Interruptible() {
 }
 
 bool drawPart(TerminalLine& line, double part) {
-  line.draw(fmt::format("{} {:3.0f} %",
-                        progressBar(static_cast<std::uint32_t>(part * 100), 100, 30), part * 100));
+  line.draw(fmt::format("{} {:>5}", progressBar(static_cast<std::uint32_t>(part * 100), 100, 30),
+                        base::percentText(part * 100, 0)));
   return gInterrupted == 0;
 }
 

@@ -142,7 +142,7 @@ std::string textOf(const Simulated& told) {
   const auto own = [&](const RanksForecast& of, const char* what) {
     table.add({base::countText(static_cast<std::uint64_t>(of.ranks)),
                base::durationText(of.stepNs.value), base::durationText(of.exposedNs.value),
-               fmt::format("{:.0f} %", 100 * of.efficiency.value), "", "", what});
+               base::percentText(100 * of.efficiency.value, 0), "", "", what});
   };
   own(scaling.measured(), "measured");
   own(scaling.simulated(), "the same, simulated");

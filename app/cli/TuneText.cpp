@@ -150,7 +150,7 @@ std::string measuredText(const Tuning& tuning) {
   TextTable table({"settings", "steps [ms], by round", "median", "of the run's own", "99 %"});
   for (const MeasuredSettings& one : tuning.measured) {
     table.add({one.settings.text(), fmt::format("{:.2f}", fmt::join(one.stepMs, " ")),
-               fmt::format("{:.2f}", cost::median(one.stepMs).value_or(0)),
+               base::msText(cost::median(one.stepMs).value_or(0)),
                one.ratio ? fmt::format("{:.3f}", one.ratio->mean) : "1",
                one.ratio ? fmt::format("{:.3f} .. {:.3f}", one.ratio->low, one.ratio->high) : "-"});
   }

@@ -47,8 +47,8 @@ std::vector<std::string> cells(const VerifiedHook& hook, const Verification& run
   row.push_back(promised);
   row.push_back(trained ? sameText(hook, run) : "-");
   row.push_back(!trained ? "-" : run.stateBytes >= 0 ? base::bytesText(run.stateBytes) : "none");
-  row.push_back(timed ? fmt::format("{:.2f}", run.stepMs) : "-");
-  row.push_back(timed ? fmt::format("{:.2f}", run.allreduceMs) : "-");
+  row.push_back(timed ? base::msText(run.stepMs) : "-");
+  row.push_back(timed ? base::msText(run.allreduceMs) : "-");
   row.push_back(timed ? base::bytesText(run.sentBytes) : "-");
   return row;
 }

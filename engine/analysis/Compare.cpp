@@ -112,8 +112,8 @@ void judgeExperiments(Delta& delta, const cost::MeanInterval& between, std::size
   delta.low = between.low;
   delta.high = between.high;
   const std::string runs =
-      fmt::format("Means of {} runs like A and {} like {} (Welch's t, {:.0f} %)", countA, count,
-                  letter, 100 * (1 - kSignificant));
+      fmt::format("Means of {} runs like A and {} like {} (Welch's t, {})", countA, count, letter,
+                  base::percentText(100 * (1 - kSignificant), 0));
   if (leavesOutZero(between)) {
     delta.verdict = sideOf(between.mean, better);
     delta.reason = runs + " differ.";

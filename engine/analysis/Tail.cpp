@@ -7,6 +7,7 @@
 #include <ranges>
 
 #include "engine/analysis/StepOverlap.h"
+#include "engine/base/NumberText.h"
 
 namespace lockstep::analysis {
 namespace {
@@ -28,9 +29,8 @@ std::string whyLate(const TailItem& item) {
   }
   // Half of the lateness was there when its gradients were ready: then they are the reason.
   if (*readyLaterMs >= 0.5 * item.contextMs) {
-    return fmt::format(
-        ": its gradients were ready {:.2f} ms later than on the rank that waited for it",
-        *readyLaterMs);
+    return fmt::format(": its gradients were ready {} ms later than on the rank that waited for it",
+                       base::msText(*readyLaterMs));
   }
   return ", though its gradients were ready in time: its hook or its communication thread was late";
 }
@@ -40,12 +40,13 @@ std::string whyLate(const TailItem& item) {
 std::string partsOf(const TailItem& item) {
   constexpr double kWorthAWord = 0.05;
   const double rest = item.wholeMs - item.queueMs - item.transferMs;
-  std::string text = fmt::format("{:.2f} ms of transfer", item.transferMs);
+  std::string text = fmt::format("{} ms of transfer", base::msText(item.transferMs));
   if (item.queueMs > kWorthAWord * item.wholeMs) {
-    text = fmt::format("{:.2f} ms behind earlier buckets, {}", item.queueMs, text);
+    text = fmt::format("{} ms behind earlier buckets, {}", base::msText(item.queueMs), text);
   }
   if (rest > kWorthAWord * item.wholeMs) {
-    text += fmt::format(", {:.2f} ms of copies, launch and waiting for other ranks", rest);
+    text +=
+        fmt::format(", {} ms of copies, launch and waiting for other ranks", base::msText(rest));
   }
   return text;
 }
@@ -63,14 +64,14 @@ std::string adviceFor(const TailItem& item) {
   const char* const orFaster = link ? " or a faster link" : "";
   if (isLatency(item)) {
     return fmt::format(
-        " {:.2f} ms of the transfers do not depend on the bytes. Fewer, larger buckets "
+        " {} ms of the transfers do not depend on the bytes. Fewer, larger buckets "
         "(bucket_cap_mb){} can help.",
-        *latencyMs, link ? " or a link of less latency" : "");
+        base::msText(*latencyMs), link ? " or a link of less latency" : "");
   }
   if (latencyMs) {
     return fmt::format(
-        " Fewer bytes{} can help; of the transfers, {:.2f} ms do not depend on the bytes.",
-        orFaster, *latencyMs);
+        " Fewer bytes{} can help; of the transfers, {} ms do not depend on the bytes.", orFaster,
+        base::msText(*latencyMs));
   }
   // Of one size alone what it costs whatever its size cannot be told from what its bytes cost.
   return item.calls < 1.5
@@ -89,18 +90,18 @@ std::string whyMuch(const TailItem& item) {
   constexpr double kWorthAWord = 0.1;
   const bool one = item.calls < 1.5;
   std::string text = fmt::format(
-      "A step's {} {} {:.2f} ms, its backward computes {:.2f} ms: the rest no order of the buckets "
+      "A step's {} {} {} ms, its backward computes {} ms: the rest no order of the buckets "
       "could hide.",
       one ? std::string("transfer") : fmt::format("{:.0f} transfers", item.calls),
-      one ? "takes" : "take", item.transferMs, item.contextMs);
+      one ? "takes" : "take", base::msText(item.transferMs), base::msText(item.contextMs));
   if (item.telling) {
     text += adviceFor(item);
   }
   if (item.coreWaitMs > kWorthAWord * item.transferMs) {
     text += fmt::format(
-        " The rank's step thread was ready and had no core for {:.2f} ms a step, so that the "
+        " The rank's step thread was ready and had no core for {} ms a step, so that the "
         "transfers alone may take less than that.",
-        item.coreWaitMs);
+        base::msText(item.coreWaitMs));
   }
   return text;
 }
@@ -262,23 +263,22 @@ std::string explanation(const TailItem& item) {
   switch (item.cause) {
     case TailCause::kLateBucket:
       return fmt::format(
-          "Bucket {} was ready when the backward had {:.2f} ms of computing left, and reduced "
-          "{:.2f} "
-          "ms later: {}.",
-          item.bucket, item.contextMs, item.wholeMs, partsOf(item));
+          "Bucket {} was ready when the backward had {} ms of computing left, and reduced "
+          "{} ms later: {}.",
+          item.bucket, base::msText(item.contextMs), base::msText(item.wholeMs), partsOf(item));
     case TailCause::kInOrderStall:
       return fmt::format(
-          "Bucket {} was ready {:.2f} ms before it was launched: bucket {} ahead of it was not "
+          "Bucket {} was ready {} ms before it was launched: bucket {} ahead of it was not "
           "ready on this rank.",
-          item.bucket, item.contextMs, item.ahead);
+          item.bucket, base::msText(item.contextMs), item.ahead);
     case TailCause::kMuchTransfer:
     case TailCause::kSlowLink:
       return whyMuch(item);
     case TailCause::kLateRank:
-      return fmt::format("Rank {} came {:.2f} ms later to {}{}.", item.peer, item.contextMs,
-                         comesTo(item), whyLate(item));
+      return fmt::format("Rank {} came {} ms later to {}{}.", item.peer,
+                         base::msText(item.contextMs), comesTo(item), whyLate(item));
     case TailCause::kUnevenRanks:
-      return fmt::format("The last rank came {:.2f} ms later: {}", item.contextMs,
+      return fmt::format("The last rank came {} ms later: {}", base::msText(item.contextMs),
                          item.peer == kUnclearRank
                              ? "on different hosts, whose clocks are not known well enough to tell "
                                "which that was."
@@ -287,9 +287,9 @@ std::string explanation(const TailItem& item) {
                              : "whether one is always late takes more iterations to tell.");
     case TailCause::kNoCore:
       return fmt::format(
-          "This rank, or the one that it waited for, was ready to run for {:.2f} ms a step and had "
+          "This rank, or the one that it waited for, was ready to run for {} ms a step and had "
           "no core: more threads want to run than there are cores for them.",
-          item.contextMs);
+          base::msText(item.contextMs));
     case TailCause::kOutsideBuckets:
       return fmt::format(
           "The {} belongs to no bucket (it may carry buffers, batch statistics or sharded "

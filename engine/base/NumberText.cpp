@@ -53,8 +53,16 @@ std::string msText(double ms) {
   return fmt::format("{:.{}f}", ms, decimals);
 }
 
+std::string msRangeText(double lowMs, double highMs) {
+  return fmt::format("{} to {}", msText(lowMs), msText(highMs));
+}
+
 std::string percentText(double percent, int decimals) {
   return fmt::format("{:.{}f} %", percent, decimals);
+}
+
+std::string percentRangeText(double percent, double low, double high) {
+  return fmt::format("{} ({:.0f} to {})", percentText(percent, 0), low, percentText(high, 0));
 }
 
 std::string countText(std::uint64_t count) {

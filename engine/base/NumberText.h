@@ -24,8 +24,14 @@ std::string durationText(double ns);
 /// with more digits what would be nothing but zeros, "0.0042".
 std::string msText(double ms);
 
+/// "1.20 to 1.60": an interval of milliseconds, likewise without their unit.
+std::string msRangeText(double lowMs, double highMs);
+
 /// "12.3 %".
 std::string percentText(double percent, int decimals = 1);
+
+/// "73 % (70 to 76 %)": a percentage and the interval in which it lies.
+std::string percentRangeText(double percent, double low, double high);
 
 /// "12,345".
 std::string countText(std::uint64_t count);

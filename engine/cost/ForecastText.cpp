@@ -20,7 +20,7 @@ std::string partText(double measured, const Estimate& estimate, Change change) {
   if (!(measured > 0) || most > kMostPercent) {
     return "";
   }
-  return fmt::format(", by {:.0f} % ({:.0f} to {:.0f} %)", percent(estimate.value), least, most);
+  return ", by " + base::percentRangeText(percent(estimate.value), least, most);
 }
 
 std::string sentence(std::string_view what, int rank, double measured, const Estimate& estimate) {
@@ -68,10 +68,10 @@ std::string costText(const TransferFit& fit) {
   return fmt::format(
       "Once all ranks have come and the link is free, the communication of a bucket takes {} and "
       "{} "
-      "a MiB, {}; of {} transfers half are off by more than {:.1f} %.",
+      "a MiB, {}; of {} transfers half are off by more than {}.",
       base::durationText(fit.cost.latencyNs), base::durationText(fit.cost.nsPerByte * base::kMiB),
       fit.bySettings ? "the latter by the settings of the link" : "fitted to what the run measured",
-      fit.samples, fit.errorPercent);
+      fit.samples, base::percentText(fit.errorPercent));
 }
 
 std::string lineText(const Line& line) {

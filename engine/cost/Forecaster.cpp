@@ -152,15 +152,17 @@ base::Status Forecaster::replaysItself() const {
     if (exposedMissed > std::max(kExposedMayMiss * own.measuredExposedNs,
                                  kExposedMayMissOfStep * own.measuredStepNs)) {
       return cannotTell(fmt::format(
-          "a replay of its own steps misses what was measured: {:.3g} ms of exposed time on rank "
-          "{} where {:.3g} ms were measured",
-          own.replayedExposedNs / kNsPerMs, own.rank, own.measuredExposedNs / kNsPerMs));
+          "a replay of its own steps misses what was measured: {} ms of exposed time on rank "
+          "{} where {} ms were measured",
+          base::msText(own.replayedExposedNs / kNsPerMs), own.rank,
+          base::msText(own.measuredExposedNs / kNsPerMs)));
     }
     if (std::abs(own.replayedStepNs - own.measuredStepNs) > kStepMayMiss * own.measuredStepNs) {
       return cannotTell(fmt::format(
-          "a replay of its own steps misses what was measured: steps of {:.3g} ms on rank {} where "
-          "{:.3g} ms were measured",
-          own.replayedStepNs / kNsPerMs, own.rank, own.measuredStepNs / kNsPerMs));
+          "a replay of its own steps misses what was measured: steps of {} ms on rank {} where "
+          "{} ms were measured",
+          base::msText(own.replayedStepNs / kNsPerMs), own.rank,
+          base::msText(own.measuredStepNs / kNsPerMs)));
     }
   }
   return {};
@@ -184,10 +186,10 @@ base::Status Forecaster::speaksOf(const std::vector<PlannedBucket>& plan) const 
     return {};
   }
   return cannotTell(
-      fmt::format("{} MiB was the most that it moved at once{}, and {:.3g} MiB are asked for",
-                  fmt::format("{:.3g}", static_cast<double>(fit_.mostBytes) / base::kMiB),
+      fmt::format("{} was the most that it moved at once{}, and {} are asked for",
+                  base::bytesText(static_cast<double>(fit_.mostBytes)),
                   fit_.cost.nsPerByte > 0 ? "" : ", more bytes took no longer than fewer",
-                  static_cast<double>(largest->bytes) / base::kMiB));
+                  base::bytesText(static_cast<double>(largest->bytes))));
 }
 
 double Forecaster::middleBytes() const {

@@ -180,10 +180,10 @@ base::Result<TransferFit> fitTransfers(const std::vector<TransferSample>& sample
   if (!line) {
     return base::Error{
         base::ExitCode::kBadInput,
-        fmt::format("its transfers are too alike in size to tell latency from bandwidth: {:.3g} to "
-                    "{:.3g} MiB; run it once with a ddp.bucket_cap_mb that makes unlike buckets",
-                    static_cast<double>(fit.leastBytes) / base::kMiB,
-                    static_cast<double>(fit.mostBytes) / base::kMiB),
+        fmt::format("its transfers are too alike in size to tell latency from bandwidth: {} to {}; "
+                    "run it once with a ddp.bucket_cap_mb that makes unlike buckets",
+                    base::bytesText(static_cast<double>(fit.leastBytes)),
+                    base::bytesText(static_cast<double>(fit.mostBytes))),
         ""};
   }
   // The probe's sizes count as measured, but only for a line that it helped to find.

@@ -36,11 +36,8 @@ std::string savingText(const Finding& finding) {
     return "";
   }
   const cost::MeanInterval& saving = *finding.savingMs;
-  return finding.atMost
-             ? fmt::format("Without it a step takes at most {:.2f} ms less ({:.2f} to {:.2f}).",
-                           saving.mean, saving.low, saving.high)
-             : fmt::format("Without it a step takes {:.2f} ms less ({:.2f} to {:.2f}).",
-                           saving.mean, saving.low, saving.high);
+  return fmt::format("Without it a step takes {}{} ms less ({}).", finding.atMost ? "at most " : "",
+                     base::msText(saving.mean), base::msRangeText(saving.low, saving.high));
 }
 
 bool canTell(const Evidence& evidence) {
@@ -55,13 +52,13 @@ bool muchExposed(const Evidence& evidence) {
 std::string nothingStandsOut(const Evidence& evidence) {
   if (muchExposed(evidence)) {
     return fmt::format(
-        "No rank, link or setting stands out in {} measured steps of {:.2f} ms, and {} of a step is "
+        "No rank, link or setting stands out in {} measured steps of {} ms, and {} of a step is "
         "exposed.",
-        evidence.measuredSteps, evidence.stepMs,
+        evidence.measuredSteps, base::msText(evidence.stepMs),
         base::percentText(100 * *evidence.run.exposedMs / evidence.stepMs, 0));
   }
-  return fmt::format("Nothing stands out in {} measured steps of {:.2f} ms.",
-                     evidence.measuredSteps, evidence.stepMs);
+  return fmt::format("Nothing stands out in {} measured steps of {} ms.", evidence.measuredSteps,
+                     base::msText(evidence.stepMs));
 }
 
 std::string nothingOf(const Evidence& evidence) {
@@ -78,9 +75,9 @@ std::string nothingOf(const Evidence& evidence) {
                         static_cast<double>(std::max<std::size_t>(waits.size(), 1));
   if (waitMs > kWorthSpeakingOf * evidence.stepMs) {
     text += fmt::format(
-        " Threads had no core for {:.2f} ms a step: this run cannot tell a rank that is late by "
-        "less than {:.2f} ms.",
-        waitMs, analysis::kCoreWaits * waitMs);
+        " Threads had no core for {} ms a step: this run cannot tell a rank that is late by "
+        "less than {} ms.",
+        base::msText(waitMs), base::msText(analysis::kCoreWaits * waitMs));
   }
   if (!evidence.forecaster.ok()) {
     text += fmt::format(" Whether other buckets would be faster this run cannot tell, because {}.",
@@ -135,9 +132,9 @@ std::string headlineOf(const Finding& finding) {
   if (!finding.savingMs) {
     return finding.title;
   }
-  return fmt::format("{}: {}{:.2f} ms a step ({:.2f} to {:.2f})", finding.title,
-                     finding.atMost ? "at most " : "", finding.savingMs->mean,
-                     finding.savingMs->low, finding.savingMs->high);
+  return fmt::format("{}: {}{} ms a step ({})", finding.title, finding.atMost ? "at most " : "",
+                     base::msText(finding.savingMs->mean),
+                     base::msRangeText(finding.savingMs->low, finding.savingMs->high));
 }
 
 std::string textOf(const Diagnosis& diagnosis) {

@@ -9,9 +9,10 @@ namespace {
 /// "12.10 ms a step", or of what strikes in some steps "30.00 ms in every 10th step (step 20 is
 /// one)".
 std::string amountOf(const UnlikeRanks& unlike) {
-  return unlike.period ? fmt::format("{:.2f} ms in every {}th step (step {} is one)",
-                                     unlike.strikeMs, unlike.period->every, unlike.period->first)
-                       : fmt::format("{:.2f} ms a step", unlike.ms);
+  return unlike.period ? fmt::format("{} ms in every {}th step (step {} is one)",
+                                     base::msText(unlike.strikeMs), unlike.period->every,
+                                     unlike.period->first)
+                       : base::msText(unlike.ms) + " ms a step";
 }
 
 std::string timesOf(const UnlikeRanks& unlike) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/base/NumberText.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::imports {
@@ -48,9 +49,9 @@ bool differ(const std::string& a, const std::string& b) {
 /// Why `later` cannot follow `earlier`; empty: it can.
 std::string contradiction(const JobRank& earlier, const JobRank& later) {
   if (beginOf(later) < endOf(earlier)) {
-    return fmt::format(
-        "their times overlap by {:.3f} ms",
-        static_cast<double>(std::min(endOf(earlier), endOf(later)) - beginOf(later)) / 1e6);
+    return fmt::format("their times overlap by {}",
+                       base::durationText(static_cast<double>(
+                           std::min(endOf(earlier), endOf(later)) - beginOf(later))));
   }
   if (differ(earlier.hostName, later.hostName)) {
     return fmt::format("it was written on {}, and that one on {}", later.hostName,

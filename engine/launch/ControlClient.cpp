@@ -93,7 +93,7 @@ base::Result<trace::RunInfo> infoWithSocket(const std::filesystem::path& runFile
     }
     if (Clock::now() >= deadline) {
       return Error{ExitCode::kEnvironment,
-                   fmt::format("the supervisor of this run, process {}, has not said within {:.3g} s "
+                   fmt::format("the supervisor of this run, process {}, has not said within {:g} s "
                                "where it takes commands; send it again",
                                info.supervisorPid, std::chrono::duration<double>(timeout).count()),
                    runFile.string()};

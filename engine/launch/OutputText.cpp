@@ -71,9 +71,9 @@ bool LineBudget::take(std::string_view line) {
 
 std::string LineBudget::text() const {
   return lines_ == 0 ? std::string()
-                     : fmt::format("{} ({}) after the first {} MiB {} left out",
+                     : fmt::format("{} ({}) after the first {} {} left out",
                                    base::countedText(lines_, "line"), base::bytesText(bytes_),
-                                   kMaxBytes >> 20, lines_ == 1 ? "was" : "were");
+                                   base::bytesText(kMaxBytes), lines_ == 1 ? "was" : "were");
 }
 
 void OutputTail::feed(std::string_view bytes) {

@@ -25,8 +25,8 @@ std::string distanceText(const analysis::Divergence& divergence) {
     return fmt::format("; equal again at step {}", last->step);
   }
   return fmt::format(
-      "; {:.3g} from their mean at step {} (Euclidean, root mean square over ranks; +- {:.0f} %)",
-      last->spread, last->step, 100 * divergence.consensusRelativeError);
+      "; {:.3g} from their mean at step {} (Euclidean, root mean square over ranks; +- {})",
+      last->spread, last->step, base::percentText(100 * divergence.consensusRelativeError, 0));
 }
 
 /// Where no sample has every rank.
@@ -107,9 +107,9 @@ std::string samplingText(const RunReport& report) {
   if (!report.divergence.cost) {
     return "";
   }
-  return fmt::format("fingerprints {:.2f} % of the step time, gradient checks {:.2f} %",
-                     report.divergence.cost->fingerprintPercent,
-                     report.divergence.cost->gradientCheckPercent);
+  return fmt::format("fingerprints {} of the step time, gradient checks {}",
+                     base::percentText(report.divergence.cost->fingerprintPercent, 2),
+                     base::percentText(report.divergence.cost->gradientCheckPercent, 2));
 }
 
 }  // namespace lockstep::report

@@ -71,10 +71,9 @@ std::string ranksText(const RunReport& report) {
   std::string text;
   for (const analysis::RankLateness& rank : report.lateness) {
     if (rank.late) {
-      text +=
-          fmt::format("{}rank {} comes {:.2f} ms a step later than the others ({:.2f} to {:.2f})",
-                      text.empty() ? "" : "; ", rank.rank, rank.meanMs, rank.interval->low,
-                      rank.interval->high);
+      text += fmt::format("{}rank {} comes {} ms a step later than the others ({})",
+                          text.empty() ? "" : "; ", rank.rank, base::msText(rank.meanMs),
+                          base::msRangeText(rank.interval->low, rank.interval->high));
     }
   }
   return text;
@@ -93,10 +92,10 @@ std::string coresText(const RunReport& report) {
     return "";
   }
   return fmt::format(
-      "rank {} was ready to run and had no core for {:.2f} ms a step ({:.0f} %): more "
+      "rank {} was ready to run and had no core for {} ms a step ({}): more "
       "threads want to run than there are cores for them, and what they cost each other is the "
       "fault of no rank and no link",
-      worst->rank, worst->coreWaitMs, 100 * share(*worst));
+      worst->rank, base::msText(worst->coreWaitMs), base::percentText(100 * share(*worst), 0));
 }
 
 std::string stolenText(const RunReport& report) {
@@ -105,9 +104,9 @@ std::string stolenText(const RunReport& report) {
     return "";
   }
   return fmt::format(
-      "a hypervisor took {:.0f} % of the core that lost most: a rank counts as late, and a link as "
+      "a hypervisor took {} of the core that lost most: a rank counts as late, and a link as "
       "slow, only beyond that",
-      *report.stolenPercent);
+      base::percentText(*report.stolenPercent, 0));
 }
 
 std::string checksText(const RunReport& report) {
@@ -115,10 +114,11 @@ std::string checksText(const RunReport& report) {
     return "";
   }
   return fmt::format(
-      "{} compared first: {:.2f} % of the step time, and {:.2f} % waiting for "
+      "{} compared first: {} of the step time, and {} waiting for "
       "their last rank",
-      base::countedText(report.checks->calls, "call"), report.checks->ownPercent,
-      report.checks->waitingPercent);
+      base::countedText(report.checks->calls, "call"),
+      base::percentText(report.checks->ownPercent, 2),
+      base::percentText(report.checks->waitingPercent, 2));
 }
 
 /// Lines with labels; one that says nothing is left out.
@@ -145,7 +145,7 @@ std::string trainingText(const RunReport& report) {
     add(fmt::format("loss {:.4f}", *report.loss));
   }
   if (report.testAccuracy) {
-    add(fmt::format("test accuracy {:.2f} %", *report.testAccuracy * 100));
+    add("test accuracy " + base::percentText(*report.testAccuracy * 100, 2));
   }
   if (report.stepsPerSecond) {
     add(fmt::format("{:.1f} steps/s", *report.stepsPerSecond));

@@ -25,14 +25,14 @@ std::string betweenText(const BreakingPoint& point, int least) {
 }  // namespace
 
 std::string efficiencyText(const cost::Estimate& efficiency) {
-  return fmt::format("{:.0f} % ({:.0f} to {:.0f} %)", kPercent * efficiency.value,
-                     kPercent * efficiency.low, kPercent * efficiency.high);
+  return base::percentRangeText(kPercent * efficiency.value, kPercent * efficiency.low,
+                                kPercent * efficiency.high);
 }
 
 std::string breakingText(const BreakingPoint& point, const std::vector<RanksForecast>& rows) {
-  const double bound = kPercent * point.efficiency;
+  const std::string bound = base::percentText(kPercent * point.efficiency, 0);
   if (!point.ranks) {
-    return fmt::format("Efficiency stays at {:.0f} % or more up to {} ranks{}.", bound,
+    return fmt::format("Efficiency stays at {} or more up to {} ranks{}.", bound,
                        aboutRanks(rows.back().ranks),
                        point.low ? fmt::format("; by the low end of its interval it may fall below "
                                                "that from {} ranks on",
@@ -40,10 +40,10 @@ std::string breakingText(const BreakingPoint& point, const std::vector<RanksFore
                                  : "");
   }
   if (*point.ranks <= rows.front().ranks) {
-    return fmt::format("Efficiency is below {:.0f} % on the {} recorded ranks already.", bound,
+    return fmt::format("Efficiency is below {} on the {} recorded ranks already.", bound,
                        rows.front().ranks);
   }
-  return fmt::format("Efficiency falls below {:.0f} % from about {} ranks on ({}), by {}.", bound,
+  return fmt::format("Efficiency falls below {} from about {} ranks on ({}), by {}.", bound,
                      aboutRanks(*point.ranks), betweenText(point, rows.front().ranks),
                      name(point.bound));
 }

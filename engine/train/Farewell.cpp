@@ -52,7 +52,7 @@ base::Status leaveTogether(store::Store& store, int rank, int worldSize, bool ho
   if (const auto missing = waitFor(store, done, timeout); !missing.empty()) {
     return base::Error{
         base::ExitCode::kTimeout,
-        fmt::format("{} did not reach the end of the run within {:.0f} s", base::ranksText(missing),
+        fmt::format("{} did not reach the end of the run within {:g} s", base::ranksText(missing),
                     std::chrono::duration<double>(timeout).count()),
         ""};
   }

@@ -14,6 +14,7 @@
 #include <variant>
 
 #include "engine/base/Log.h"
+#include "engine/base/NumberText.h"
 #include "engine/base/Try.h"
 #include "engine/ddp/GatherAll.h"
 #include "engine/ddp/Join.h"
@@ -408,8 +409,8 @@ void TrainLoop::evaluateNow(std::int64_t stepsDone) {
   if (parts_.group.rank() == 0) {
     parts_.tracer.send(trace::toJson(result));
     if (!parts_.tracer.recording()) {
-      base::logInfo("after {} steps: test loss {:.4f}, test accuracy {:.2f} %", stepsDone,
-                    result.loss, 100 * result.accuracy);
+      base::logInfo("after {} steps: test loss {:.4f}, test accuracy {}", stepsDone, result.loss,
+                    base::percentText(100 * result.accuracy, 2));
     }
   }
 }

@@ -54,8 +54,8 @@ ONE_PLACE_OF_UI = [
     (re.compile(r"\b(1\.0|1), (2\.0|2), (5\.0|5)\}|\blist_?\.polyline\(points,"),
      ("ui/chart/",), "axes and curves are drawn from ui/chart"),
     (re.compile(r"""'f', [^,]*\) \+ (QStringLiteral|QLatin1String)\(" %"\)"""
-                r"""|\("( × |th)"\)"""), ("ui/model/Format.",),
-     "numbers are written by ui/model/Format.h"),
+                r"""|\("( × |th)"\)|%\d ([nµm]?s|%)"\)\.arg\([^,]*, 0, 'f'"""),
+     ("ui/model/Format.",), "numbers are written by ui/model/Format.h"),
 ]
 NUMBER = ("numbers are written by engine/base/NumberText.h, in the studio by ui/model/Format.h")
 ONE_PLACE = [
@@ -66,6 +66,9 @@ ONE_PLACE = [
     (re.compile(r"""== 1 \? (QStringLiteral\(|tr\()?"(✕ )?(1 )?([a-z]*)"\)? : """
                 r"""(QStringLiteral\(|tr\()?"(✕ )?(%1 )?\4s"""),
      ("engine/base/NumberText.", "engine/store/detail/Errors."), NUMBER),
+    # A setting in MiB is written with `g`, as its file has it.
+    (re.compile(r"\{:[ +\d]*\.\d([fg]\} ?([nuµm]?s|%)|f\} ?[KMG]i?B)(?!\w)"),
+     ("engine/base/NumberText.", "engine/trace/ClockOffset."), NUMBER),
     (re.compile(r"\btoupper\(|\.toUpper\(\)"), ("engine/base/StartingLarge.h",),
      "a clause becomes a sentence by engine/base/StartingLarge.h, in the studio by ui/model's"),
 ]
@@ -207,7 +210,11 @@ def self_test():
              ("app/cli/A.cpp", '  fmt::format("{} {}", n, n == 1 ? "step" : "steps");'),
              ("ui/panels/A.cpp", '  n == 1 ? tr("1 row") : tr("%1 rows").arg(n);'),
              ("ui/panels/A.cpp", "  text[0] = text[0].toUpper();"),
-             ("engine/launch/A.cpp", "  text[0] = static_cast<char>(std::toupper(text[0]));")]
+             ("engine/launch/A.cpp", "  text[0] = static_cast<char>(std::toupper(text[0]));"),
+             ("engine/report/A.cpp", '  fmt::format("rank {} is {:.2f} ms late", rank, ms);'),
+             ("app/cli/A.cpp", '  fmt::format("{:+.1f} % of a step", percent);'),
+             ("engine/cost/A.cpp", '  fmt::format("{:.1f} MiB were moved", bytes / kMiB);'),
+             ("ui/shell/A.cpp", "  tr(\"%1 ms\").arg(ms, 0, 'f', 1);")]
     once = [("ui/table/A.h", "class A : public QAbstractTableModel {"),
             ("ui/panels/A.h", "class A : public QAbstractListModel {"),
             ("ui/model/BackgroundJob.h", "  QMetaObject::invokeMethod("),
@@ -216,6 +223,8 @@ def self_test():
             ("engine/base/NumberText.h", "std::string bytesText(double bytes);"),
             ("ui/model/Format.h", "QString formatBytes(double bytes);"),
             ("app/cli/A.cpp", '  lines == 1 ? "was" : "were"'),
+            ("engine/analysis/A.cpp", '  fmt::format("cap {:.4g} MiB", capMb);'),
+            ("engine/store/A.cpp", '  fmt::format("timeout after {} ms", timeout.count());'),
             ("tests/ui/A.cpp", "QString msText(double ms) {")]
     missed += [line for line in twice if repeated(*line) is None]
     missed += [line for line in once if repeated(*line) is not None]

@@ -4,6 +4,7 @@
 #include <QFontDatabase>
 #include <utility>
 
+#include "ui/model/Format.h"
 #include "ui/panels/CurrentPalette.h"
 
 namespace lockstep::ui {
@@ -95,7 +96,7 @@ QString LogLines::text(std::size_t row, std::size_t column) const {
   const Line& of = line(row);
   if (column == kTime) {  // "12.345 s", or nothing
     const auto ns = times_ && of.ticks != 0 ? times_(of.ticks) : std::nullopt;
-    return ns ? QStringLiteral("%1 s").arg(*ns / 1e9, 0, 'f', 3) : QString();
+    return ns ? formatTime(*ns, 1e6, 1e9) : QString();
   }
   return column == kLevel  ? nameOf(of.level)
          : column != kRank ? of.text

@@ -134,7 +134,7 @@ void StatusReadout::setTexts() {
   const LatencyHistogram& latency = timeline_->eventToPixel();
   if (latency.count() > 0) {
     said_.push_back(latency_);
-    setTextIfNew(latency_, tr("on screen within %1 ms").arg(latency.p95Ms(), 0, 'f', 0));
+    setTextIfNew(latency_, tr("on screen within %1").arg(formatMs(latency.p95Ms())));
   }
   if (!live && model.isLoaded()) {
     timer_.stop();  // nothing will change: let the process sleep

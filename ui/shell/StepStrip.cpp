@@ -3,6 +3,7 @@
 #include <QPainter>
 #include <QPushButton>
 
+#include "ui/model/Format.h"
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/Labels.h"
 #include "ui/panels/Layouts.h"
@@ -80,9 +81,9 @@ void StepStrip::paintEvent(QPaintEvent* /*event*/) {
     }
     QString below;
     if (stage.done) {
-      below = stage.seconds > 0 ? tr("%1 s").arg(stage.seconds, 0, 'f', 2) : QString();
+      below = stage.seconds > 0 ? formatDuration(stage.seconds * 1e9) : QString();
     } else if (i == active) {
-      below = tr("%1 s").arg(static_cast<double>(activeSince_.elapsed()) / 1000, 0, 'f', 1);
+      below = formatMs(static_cast<double>(activeSince_.elapsed()));
       if (progress_.ranks > 1) {
         below += tr(" · %1 of %2").arg(stage.ranksDone).arg(progress_.ranks);
       }

@@ -74,10 +74,10 @@ std::vector<Finding> judgeBuckets(const Evidence& evidence) {
   finding.weight = Weight::kCost;
   finding.title = best->plan.size() < own ? "buckets are too small" : "buckets are too large";
   finding.sentence = fmt::format(
-      "With a cap of {:g} MiB the replayed steps have {} in place of {}, and take {:.2f} ms in "
-      "place of {:.2f}: {}.",
+      "With a cap of {:g} MiB the replayed steps have {} in place of {}, and take {} ms in "
+      "place of {}: {}.",
       best->capMiB, base::countedText(best->plan.size(), "bucket"), own,
-      evidence.stepMs - saving->mean, evidence.stepMs,
+      base::msText(evidence.stepMs - saving->mean), base::msText(evidence.stepMs),
       best->plan.size() < own ? "each bucket costs a latency, and a rank's own work"
                               : "more of the transfer lies beside the backward");
   const std::string cap = fmt::format("{:g}", best->capMiB);

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "engine/base/NumberText.h"
 #include "engine/diagnosis/rules/Judges.h"
 #include "engine/run/KindFacts.h"
 #include "engine/trace/Event.h"
@@ -50,8 +51,8 @@ std::vector<Finding> judgeCopies(const Evidence& evidence) {
   finding.weight = Weight::kNote;  // as DDP does by default
   finding.title = "gradients are copied into buckets and back";
   finding.sentence = fmt::format(
-      "Copies that no wait hides take {:.2f} ms a step ({:.2f} to {:.2f}) of {:.2f} ms.",
-      interval->mean, interval->low, interval->high, evidence.stepMs);
+      "Copies that no wait hides take {} ms a step ({}) of {} ms.", base::msText(interval->mean),
+      base::msRangeText(interval->low, interval->high), base::msText(evidence.stepMs));
   finding.remedy = "Set ddp.gradient_as_bucket_view = true.";
   finding.settings = {{"ddp.gradient_as_bucket_view", "true"}};
   finding.savingMs = interval;

@@ -34,10 +34,11 @@ std::vector<Finding> judgeCores(const Evidence& evidence) {
                                     starved.size() == 1 ? "has" : "have",
                                     starved.size() == 1 ? "itself" : "themselves");
   finding.sentence = fmt::format(
-      "In each step a rank's step thread is ready to run and has no core for {:.2f} ms ({:.2f} to "
-      "{:.2f}) of {:.2f} ms{}. What looks like late ranks and long transfers here is that, and the "
+      "In each step a rank's step thread is ready to run and has no core for {} ms ({}) "
+      "of {} ms{}. What looks like late ranks and long transfers here is that, and the "
       "fault of no rank and no link.",
-      interval->mean, interval->low, interval->high, evidence.stepMs,
+      base::msText(interval->mean), base::msRangeText(interval->low, interval->high),
+      base::msText(evidence.stepMs),
       all ? ", whichever rank it is"
           : fmt::format(", most of it on {}", base::ranksText(starved, 4)));
   if (all) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/analysis/RunCores.h"
+#include "engine/base/NumberText.h"
 #include "engine/cost/LinkSettings.h"
 #include "engine/cost/Probe.h"
 #include "engine/diagnosis/StepSaving.h"
@@ -106,14 +107,14 @@ std::vector<Finding> judgeHook(const Evidence& evidence) {
   finding.title =
       fmt::format("the hook {} costs more than it saves", evidence.experiment->hook.name);
   finding.sentence = fmt::format(
-      "It works {:.2f} ms a step and moves its data in {:.2f} ms; plain allreduces of the same "
-      "buckets would move theirs in {:.2f} ms over this link.",
-      mean.workMs, mean.transferMs, *plain);
+      "It works {} ms a step and moves its data in {} ms; plain allreduces of the same "
+      "buckets would move theirs in {} ms over this link.",
+      base::msText(mean.workMs), base::msText(mean.transferMs), base::msText(*plain));
   if (heldUp > 0) {
     finding.sentence += fmt::format(
         " The ranks share {:g} cores, too few for its threads beside all else: the step may "
-        "take up to {:.2f} ms more, which none of its spans holds.",
-        cores->count, heldUp);
+        "take up to {} ms more, which none of its spans holds.",
+        cores->count, base::msText(heldUp));
   }
   finding.remedy = "Take the plain allreduce here: hook.name = \"allreduce\".";
   finding.settings = {{"hook.name", "\"allreduce\""}};

@@ -61,10 +61,10 @@ std::vector<Finding> judgeLargeParameter(const Evidence& evidence) {
   finding.title = fmt::format("{} is most of what is sent", name);
   finding.sentence = fmt::format(
       "The gradient of {} alone is {} of the {} that a step reduces: without its transfer the "
-      "replayed steps take {:.2f} ms in place of {:.2f}.",
+      "replayed steps take {} ms in place of {}.",
       name, base::bytesText(static_cast<double>(bytes)),
       base::bytesText(static_cast<double>(bytesOfAll(evidence.data.parameters))),
-      evidence.stepMs - saving->mean, evidence.stepMs);
+      base::msText(evidence.stepMs - saving->mean), base::msText(evidence.stepMs));
   finding.remedy = fmt::format(
       "Send less of {}: a sparse gradient where a batch uses few of its rows, a hook that "
       "compresses, or one weight in place of two that are tied.",

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "engine/base/NumberText.h"
 #include "engine/base/RangesText.h"
 #include "engine/diagnosis/StepSaving.h"
 #include "engine/diagnosis/StruckHosts.h"
@@ -120,13 +121,14 @@ Finding ofRank(const Evidence& evidence, const Excesses& excesses,
   finding.weight = Weight::kCost;
   finding.title = fmt::format("rank {} is late", late.rank);
   finding.sentence = fmt::format(
-      "Rank {} comes {:.2f} ms a step ({:.2f} to {:.2f}) later to its collectives than the "
+      "Rank {} comes {} ms a step ({}) later to its collectives than the "
       "others, who wait for it",
-      late.rank, late.meanMs, late.interval->low, late.interval->high);
+      late.rank, base::msText(late.meanMs),
+      base::msRangeText(late.interval->low, late.interval->high));
   finding.sentence +=
       culprit.parts.empty()
           ? "; no part of its work that was recorded takes so much longer than theirs."
-          : fmt::format(". It loses {:.2f} ms {}{}.", culprit.ms, culprit.phrase,
+          : fmt::format(". It loses {} ms {}{}.", base::msText(culprit.ms), culprit.phrase,
                         periodText(culprit));
   finding.remedy = remedyOf(culprit, late.rank);
   if (!culprit.parts.empty()) {
@@ -175,16 +177,18 @@ Finding ofHost(const Evidence& evidence, const Excesses& excesses, const StruckH
   finding.weight = Weight::kCost;
   finding.title = fmt::format("host {} is late", host.name);
   finding.sentence = fmt::format(
-      "Host {}: ranks {} ({}) come {:.2f} ms a step ({:.2f} to {:.2f}) later to their "
+      "Host {}: ranks {} ({}) come {} ms a step ({}) later to their "
       "collectives than the others, who wait for them",
-      host.name, base::rangesText(host.ranks), all, common.mean, common.low, common.high);
+      host.name, base::rangesText(host.ranks), all, base::msText(common.mean),
+      base::msRangeText(common.low, common.high));
   const auto most = std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
     return a.second.first < b.second.first;
   });
   if (most != parts.end() && most->second.first * 2 > host.ranks.size()) {
     const auto& [ranks, ms] = most->second;
-    finding.sentence += fmt::format(". They lose {:.2f} ms in their {}.",
-                                    ms / static_cast<double>(ranks), nameOf(most->first));
+    finding.sentence +=
+        fmt::format(". They lose {} ms in their {}.", base::msText(ms / static_cast<double>(ranks)),
+                    nameOf(most->first));
     finding.place.phase = std::string(nameOf(most->first));
   } else {
     finding.sentence += "; no part of their work that was recorded takes so much longer.";

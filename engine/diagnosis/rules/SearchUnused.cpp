@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "engine/base/NumberText.h"
 #include "engine/diagnosis/StepSaving.h"
 #include "engine/diagnosis/rules/Judges.h"
 #include "engine/trace/Event.h"
@@ -42,8 +43,9 @@ std::vector<Finding> judgeSearch(const Evidence& evidence) {
   finding.title = "unused parameters are searched for, and there are none";
   finding.sentence = fmt::format(
       "Every step searches the graph for parameters that take no part, and asks the other ranks, "
-      "for {:.2f} ms ({:.2f} to {:.2f}); in {} steps it found none.",
-      interval->mean, interval->low, interval->high, samples.values.size());
+      "for {} ms ({}); in {} steps it found none.",
+      base::msText(interval->mean), base::msRangeText(interval->low, interval->high),
+      samples.values.size());
   finding.remedy = "Set ddp.find_unused_parameters = false.";
   finding.settings = {{"ddp.find_unused_parameters", "false"}};
   if (finding.weight == Weight::kCost) {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "engine/analysis/SlowLink.h"
+#include "engine/base/NumberText.h"
 #include "engine/diagnosis/StepSaving.h"
 #include "engine/diagnosis/rules/Judges.h"
 
@@ -28,9 +29,10 @@ std::vector<Finding> judgeData(const Evidence& evidence) {
   finding.weight = Weight::kCost;
   finding.title = "making batches takes long";
   finding.sentence = fmt::format(
-      "Every rank takes {:.2f} ms a step ({:.2f} to {:.2f}) of {:.2f} ms to make its batch, and "
+      "Every rank takes {} ms a step ({}) of {} ms to make its batch, and "
       "nothing else goes on meanwhile.",
-      interval->mean, interval->low, interval->high, evidence.stepMs);
+      base::msText(interval->mean), base::msRangeText(interval->low, interval->high),
+      base::msText(evidence.stepMs));
   finding.remedy =
       "Make the next batch while this one is trained on: workers of a data loader, prefetching.";
   finding.savingMs = savingOfTime(evidence, *interval);

@@ -16,6 +16,7 @@
 
 #include "engine/base/Check.h"
 #include "engine/base/Clock.h"
+#include "engine/base/NumberText.h"
 #include "engine/trace/HostFacts.h"
 
 namespace lockstep::launch::detail {
@@ -103,8 +104,9 @@ base::Result<std::vector<trace::Segment>> makeSegments(const trace::SegmentOptio
   const std::uint64_t available = availableBytes();
   if (needed > available) {
     return Error{ExitCode::kEnvironment,
-                 fmt::format("{} ranks need {} MiB of event memory and {} MiB are available", ranks,
-                             needed >> 20, available >> 20),
+                 fmt::format("{} ranks need {} of event memory and {} are available", ranks,
+                             base::bytesText(static_cast<double>(needed)),
+                             base::bytesText(static_cast<double>(available))),
                  "memory"};
   }
   std::vector<trace::Segment> segments;

@@ -1,4 +1,5 @@
 #include "engine/launch/detail/Supervision.h"
+#include "engine/base/NumberText.h"
 
 #include <signal.h>
 
@@ -113,9 +114,9 @@ void Supervision::keepLine(int rank, std::string_view line) {
   if (kept.take(line)) {
     resources_.recorder->addLog(rank, std::string(line));
   } else if (kept.leftOut() == 1) {
-    resources_.recorder->addLog(rank, fmt::format("(from here on left out: of a process {} MiB are "
+    resources_.recorder->addLog(rank, fmt::format("(from here on left out: of a process {} are "
                                                   "kept)",
-                                                  LineBudget::kMaxBytes >> 20));
+                                                  base::bytesText(LineBudget::kMaxBytes)));
   }
 }
 
@@ -279,8 +280,8 @@ void Supervision::checkStartup() {
     }
   }
   ownFailure_ = fmt::format(
-      "no rank reached its first step within {:.3g} s (processes.timeout_seconds = {:g}): {}",
-      std::chrono::duration<double>(Clock::now() - start_).count(),
+      "no rank reached its first step within {} (processes.timeout_seconds = {:g}): {}",
+      base::durationText(std::chrono::duration<double, std::nano>(Clock::now() - start_).count()),
       options_.experiment.processes.timeoutSeconds, describeStartup());
   ownExitCode_ = ExitCode::kTimeout;
   fail();

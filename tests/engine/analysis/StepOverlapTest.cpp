@@ -313,7 +313,7 @@ TEST(StepOverlapTest, AdvisesAFasterLinkWhereTransfersGrowWithTheirBytes) {
   EXPECT_EQ(explanation(slowLinkOf(run)),
             "A step's 2 transfers take 1.10 ms, its backward computes 0.10 ms: the rest no order "
             "of the buckets could hide. Fewer bytes or a faster link can help; of the transfers, "
-            "0.00 ms do not depend on the bytes.");
+            "0 ms do not depend on the bytes.");
 }
 
 // Both buckets are ready at 4 and come to their collectives at once; over a link that carries one

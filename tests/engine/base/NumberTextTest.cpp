@@ -40,6 +40,12 @@ TEST(NumberText, MillisecondsHaveMoreDigitsWhereThereWouldBeNothingButZeros) {
   EXPECT_EQ(msText(126.42), "126.4");
 }
 
+TEST(NumberText, AnIntervalHasTheDigitsThatEachOfItsEndsNeeds) {
+  EXPECT_EQ(msRangeText(9.8, 126.42), "9.80 to 126.4");
+  EXPECT_EQ(msRangeText(-0.042, 0), "-0.042 to 0");
+  EXPECT_EQ(percentRangeText(73.4, 69.6, 76.2), "73 % (70 to 76 %)");
+}
+
 TEST(NumberText, AShareHasAsManyDecimalsAsAreAskedFor) {
   EXPECT_EQ(percentText(12.34), "12.3 %");
   EXPECT_EQ(percentText(12.34, 0), "12 %");

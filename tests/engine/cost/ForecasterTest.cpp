@@ -253,8 +253,8 @@ RecordedRun standingStill() {
 // 0.2 ms and 4 ns for each of 500 KB are exposed without the 30.
 TEST(Forecaster, AbstainsWhereItDoesNotReplayItsOwnSteps) {
   EXPECT_EQ(whyNot(standingStill()),
-            "a replay of its own steps misses what was measured: 2.2 ms of exposed time on rank 0 "
-            "where 32.2 ms were measured");
+            "a replay of its own steps misses what was measured: 2.20 ms of exposed time on rank 0 "
+            "where 32.20 ms were measured");
 }
 
 // 10 ms forward, 20 of gradients, 2.2 in flight, 2 of the optimizer: 34.2 without the 30. Nothing
@@ -267,8 +267,8 @@ TEST(Forecaster, AbstainsWhereItReplaysExposedTimeAndNotTheStep) {
     }
   }
   EXPECT_EQ(whyNot(recorded),
-            "a replay of its own steps misses what was measured: steps of 34.2 ms on rank 0 where "
-            "64.2 ms were measured");
+            "a replay of its own steps misses what was measured: steps of 34.20 ms on rank 0 where "
+            "64.20 ms were measured");
 }
 
 }  // namespace

@@ -218,7 +218,7 @@ TEST(FewCoresTest, SpeaksOfAllRanksOrOfTheOneThatHasNone) {
   EXPECT_EQ(
       said(all),
       "there are not enough cores | In each step a rank's step thread is ready to run and has "
-      "no core for 25.00 ms (25.00 to 25.00) of 100.00 ms, whichever rank it is. What looks "
+      "no core for 25.00 ms (25.00 to 25.00) of 100.0 ms, whichever rank it is. What looks "
       "like late ranks and long transfers here is that, and the fault of no rank and no link. "
       "| Run fewer ranks on the machine, or give it more cores.");
   evidence.experiment->processes.worldSize = 8;
@@ -231,7 +231,7 @@ TEST(FewCoresTest, SpeaksOfAllRanksOrOfTheOneThatHasNone) {
   evidence.run.ranks[1].coreWaitMs = 2;
   const Finding one = only(judgeCores(evidence));
   EXPECT_EQ(one.title, "rank 0 has no core to itself");
-  EXPECT_NE(one.sentence.find("of 100.00 ms, most of it on rank 0."), std::string::npos);
+  EXPECT_NE(one.sentence.find("of 100.0 ms, most of it on rank 0."), std::string::npos);
   EXPECT_EQ(one.remedy, "Something else runs on the cores of this rank: keep it off them.");
   EXPECT_EQ(one.place.rank, 0);
 }
@@ -269,7 +269,7 @@ TEST(DataTest, CountsWhatEveryRankTakes) {
   EXPECT_TRUE(finding.atMost);
   EXPECT_EQ(
       said(finding),
-      "making batches takes long | Every rank takes 30.00 ms a step (30.00 to 30.00) of 100.00 "
+      "making batches takes long | Every rank takes 30.00 ms a step (30.00 to 30.00) of 100.0 "
       "ms to make its batch, and nothing else goes on meanwhile. | Make the next batch while "
       "this one is trained on: workers of a data loader, prefetching.");
 }
@@ -298,7 +298,7 @@ TEST(CopiesTest, CostWhatNoWaitHidesAndOnlyWhereGradientsCouldBeViews) {
   EXPECT_EQ(finding.settings, (std::vector<Setting>{{"ddp.gradient_as_bucket_view", "true"}}));
   EXPECT_EQ(said(finding),
             "gradients are copied into buckets and back | Copies that no wait hides take 5.00 ms a "
-            "step (5.00 to 5.00) of 100.00 ms. | Set ddp.gradient_as_bucket_view = true.");
+            "step (5.00 to 5.00) of 100.0 ms. | Set ddp.gradient_as_bucket_view = true.");
   EXPECT_TRUE(judgeCopies(copying(40'000)).empty()) << "2 ms are left, less than 3 %";
   evidence.stepMs = 1000;
   EXPECT_TRUE(judgeCopies(evidence).empty());

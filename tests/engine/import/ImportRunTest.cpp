@@ -220,7 +220,7 @@ TEST_F(ImportRun, RefusesTracesOfOneRankThatContradictEachOther) {
   };
   EXPECT_THAT(refused(cycle(0, 4, 1000), cycle(0, 7, 3500)),
               HasSubstr("b.json: is of rank 0, as " + (folder_ / "a.json").string() +
-                        " is, and cannot stand behind it: their times overlap by 0.500 ms; import "
+                        " is, and cannot stand behind it: their times overlap by 500 µs; import "
                         "one of the two"));
   EXPECT_THAT(refused(cycle(0, 4, 1000), cycle(0, 4, 9000)),
               HasSubstr("it begins with iteration 4, and that one, earlier, had come to 6"));

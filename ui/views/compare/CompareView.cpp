@@ -301,7 +301,7 @@ CompareView::CompareView(QWidget* parent)
   pictures_->setCornerWidget(alone);
   connect(alone, &QToolButton::toggled, top, &QWidget::setHidden);
   stack_->addWidget(empty_);
-  stack_->addWidget(fill(new QWidget, inColumn({message_, forecastWords_, {halves, 1}})));
+  stack_->addWidget(fill(new QWidget, inColumn({message_, forecastWords_, fewRuns_, {halves, 1}})));
   forecastWords_->hide();
   fill(this, inColumn({header_, {stack_, 1}}), {8, 6, 8, 6});
 
@@ -385,7 +385,6 @@ QWidget* CompareView::makeTop() {
                                     same_,
                                     keysTable_,
                                     inRow({bold(tr("Figures")), Part::rest(), exportFigures}),
-                                    fewRuns_,
                                     {metricsTable_, 1},
                                     counts_}),
                           {0, 0, 4, 0});

@@ -130,7 +130,8 @@ void addCompare(CLI::App& app, Command& chosen) {
   auto [command, arguments] = addCommand(
       app, chosen, "compare",
       "Say how runs differ from the first: keys, figures with significance, and why", compare);
-  command->add_option("RUN", arguments->paths, "Run files; the first is the one compared with")
+  command
+      ->add_option("RUN", arguments->paths, "2 to 26 run files; the first is the one compared with")
       ->required()
       ->expected(2, 26);
   command->add_flag("--json", arguments->json, "Print one JSON object");

@@ -14,8 +14,8 @@ constexpr const char* kExitCodes = R"(Exit codes:
   5    a rank was ended by a signal
   6    a hook failed
   7    a time limit passed
-  8    the run went to its end but diverged: its replicas differ, or a loss is no
-       finite number
+  8    the run went to its end but diverged: its replicas differ, or a loss or a
+       parameter is no finite number
   130  interrupted)";
 
 }  // namespace

@@ -15,7 +15,7 @@ enum class ExitCode : std::uint8_t {
   kHookFailed = 6,    ///< a communication hook reported or caused an error
   kTimeout = 7,       ///< start-up or shut-down took longer than its limit
   kDiverged = 8,      ///< training went to its end, but its result is worthless: replicas differ
-                      ///< against their hook's word, or a loss is no finite number
+                      ///< against their hook's word, or a loss or parameter is not finite
   kInterrupted = 130  ///< Ctrl-C or `lockstep stop`
 };
 

@@ -1,7 +1,10 @@
 #include <QApplication>
 #include <QIcon>
 #include <QLatin1String>
+#include <QPainter>
+#include <QPixmap>
 #include <QSurfaceFormat>
+#include <QSvgRenderer>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -38,6 +41,22 @@ void prepareGl() {
   format.setDepthBufferSize(0);
   format.setStencilBufferSize(0);
   QSurfaceFormat::setDefaultFormat(format);
+}
+
+/// Drawn here: what Qt reads an icon in SVG with is a plugin, which Debian 13 has in a package of
+/// its own.
+QIcon windowIcon() {
+  QSvgRenderer drawing(QStringLiteral(":/lockstep-studio.svg"));
+  QIcon icon;
+  for (const int size : {16, 24, 32, 48, 64, 128}) {
+    QPixmap pixmap(size, size);
+    pixmap.fill(Qt::transparent);
+    QPainter painter(&pixmap);
+    drawing.render(&painter);
+    painter.end();
+    icon.addPixmap(pixmap);
+  }
+  return icon;
 }
 
 QtMessageHandler usualMessages = nullptr;
@@ -130,7 +149,6 @@ int main(int argc, char** argv) {
   QGuiApplication::setDesktopFileName(QStringLiteral("lockstep-studio"));
   QApplication application(argc, argv);
   lockstep::ui::useTypeface();
-  QApplication::setWindowIcon(QIcon::fromTheme(QStringLiteral("lockstep-studio"),
-                                               QIcon(QStringLiteral(":/lockstep-studio.svg"))));
+  QApplication::setWindowIcon(windowIcon());
   return pictures ? lockstep::studio::drawPictures(options) : runStudio(options, application);
 }

@@ -118,9 +118,9 @@ base::Result<LaunchOutcome> superviseRun(
       loop, controlDirectory(options.controlDirectory), resources.runId,
       [&supervision](const ControlCommand& command) { return supervision->answer(command); }));
   auto created = LOCKSTEP_TRY(detail::createRunFile(options.runFile, options.numberIfTaken));
-  resources.recorder =
-      detail::startRecorder(std::move(created.writer), infoOf(options, resources, control->path()),
-                            resources.segments, kDrainEvery, detailOf(options.experiment.capture));
+  resources.recorder = detail::startRecorder(
+      std::move(created.writer), infoOf(options, resources, control->path()), resources.segments,
+      {kDrainEvery, options.experiment.capture.countersHz}, detailOf(options.experiment.capture));
 
   if (launch.isLocal()) {
     resources.ranks = childRanks(options, resources, loop, rankProgram);

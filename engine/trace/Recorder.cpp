@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -27,7 +28,6 @@ using namespace std::chrono_literals;
 
 constexpr std::int64_t kMsNs = 1'000'000;
 constexpr std::int64_t kCommitEveryNs = 20 * kMsNs;
-constexpr std::int64_t kCountersEveryNs = 100 * kMsNs;
 constexpr std::int64_t kRanksEveryNs = 1000 * kMsNs;  // of facts that always change, as bytes do
 
 // Note [A recorder's pass]
@@ -38,7 +38,7 @@ constexpr std::int64_t kRanksEveryNs = 1000 * kMsNs;  // of facts that always ch
 //   rings of all ranks ──▶ spans and metrics      what ranks emitted
 //   messages           ──▶ RankMessages           parameters, layouts, problems, summaries
 //   DivergenceWatch    ──▶ problems, RunInfo      what follows from them
-//   /proc, wire counts ──▶ metrics                with the first pass after 100 ms
+//   /proc, wire counts ──▶ metrics                Rates::countersHz times a second
 //   mailbox_           ──▶ rows, RunInfo, ranks   what other threads handed in under mutex_
 //                      ──▶ COMMIT                 every 20 ms, where there is something new
 //
@@ -51,8 +51,11 @@ constexpr std::int64_t kRanksEveryNs = 1000 * kMsNs;  // of facts that always ch
 class RecorderThread final : public Recorder {
  public:
   RecorderThread(std::unique_ptr<RunFileWriter> writer, RunInfo info,
-                 const std::vector<Segment*>& segments, std::chrono::milliseconds drainEvery)
-      : pace_(std::clamp<std::chrono::milliseconds>(drainEvery, 1ms, 50ms)),
+                 const std::vector<Segment*>& segments, Rates rates)
+      : pace_(std::clamp<std::chrono::milliseconds>(rates.drainEvery, 1ms, 50ms)),
+        countersEveryNs_(rates.countersHz > 0
+                             ? std::optional(static_cast<std::int64_t>(1e9 / rates.countersHz))
+                             : std::nullopt),
         writer_(std::move(writer)),
         divergence_(segments.size()),
         info_(std::move(info)),
@@ -157,7 +160,7 @@ class RecorderThread final : public Recorder {
     while (!last) {
       {
         std::unique_lock lock(mutex_);
-        last = wake_.wait_for(lock, pace_.wait(), [this] { return stop_; });
+        last = wake_.wait_for(lock, untilNextPass(), [this] { return stop_; });
       }
       pass(last);
     }
@@ -167,6 +170,12 @@ class RecorderThread final : public Recorder {
       (void)writer_->finish();
     }
     updateProgress();
+  }
+
+  /// A calm rank's ring may wait for longer than its counters.
+  RecorderPace::Duration untilNextPass() const {
+    return countersEveryNs_ ? std::min(pace_.wait(), RecorderPace::Duration(*countersEveryNs_))
+                            : pace_.wait();
   }
 
   void pass(bool last) {
@@ -186,7 +195,7 @@ class RecorderThread final : public Recorder {
     pace_.passed(std::chrono::nanoseconds(nowNs - std::exchange(lastPassNs_, nowNs)), events, fill);
     takeMessages();
     judge(last);
-    if (nowNs - lastCountersNs_ >= kCountersEveryNs || last) {
+    if (countersEveryNs_ && (nowNs - lastCountersNs_ >= *countersEveryNs_ || last)) {
       sampleCounters(nowNs);
     }
     if (nowNs - lastRanksNs_ >= kRanksEveryNs || last) {
@@ -361,6 +370,7 @@ class RecorderThread final : public Recorder {
 
   // Of the recorder thread alone.
   RecorderPace pace_;
+  const std::optional<std::int64_t> countersEveryNs_;  // none: no counters are taken
   std::unique_ptr<RunFileWriter> writer_;
   std::vector<RankDrain> drains_;
   std::vector<RankCounters> counters_;
@@ -394,9 +404,8 @@ class RecorderThread final : public Recorder {
 }  // namespace
 
 std::unique_ptr<Recorder> Recorder::start(std::unique_ptr<RunFileWriter> writer, RunInfo info,
-                                          std::vector<Segment*> segments,
-                                          std::chrono::milliseconds drainEvery) {
-  return std::make_unique<RecorderThread>(std::move(writer), std::move(info), segments, drainEvery);
+                                          std::vector<Segment*> segments, Rates rates) {
+  return std::make_unique<RecorderThread>(std::move(writer), std::move(info), segments, rates);
 }
 
 }  // namespace lockstep::trace

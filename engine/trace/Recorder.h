@@ -17,11 +17,11 @@ namespace lockstep::trace {
 /// neither the ranks nor the supervisor ever wait for the disk. Commits with each pass while there
 /// is something new, how often: RecorderPace. All members are [any-thread].
 ///
-/// Beside the ranks' events it writes, five to ten times a second and without the ranks' help, the
-/// counters of CounterId for every rank whose RankInfo::pid is known, and the wire bytes; of a
-/// rank on another host, or where skipProcessCounters was called, only those that its segment
-/// tells. The parameters and layouts stored are rank 0's; another rank's that differ become a
-/// problem that names the rank and the first difference. Events and what comes with them (losses)
+/// Beside the ranks' events it writes, Rates::countersHz times a second at most and without the
+/// ranks' help, the counters of CounterId for every rank whose RankInfo::pid is known, and the wire
+/// bytes; of a rank on another host, or where skipProcessCounters was called, only those that its
+/// segment tells. The parameters and layouts stored are rank 0's; another rank's that differ become
+/// a problem that names the rank and the first difference. Events and what comes with them (losses)
 /// keep the ticks of the rank's host (RankInfo::host); what the recorder stamps itself, as it takes
 /// messages, counters and logs, has the recording host's. Loss of events: Note [Gaps] in
 /// RankDrain.cpp. What happens in which order: Note [A recorder's pass] in Recorder.cpp.
@@ -39,11 +39,14 @@ class Recorder {
     bool diverged = false;          ///< RunInfo::divergence is there
   };
 
+  struct Rates {
+    std::chrono::milliseconds drainEvery;  ///< shortest wait between two passes, 1 to 50 ms
+    double countersHz = 10;                ///< counters a second, with a pass; 0 takes none
+  };
+
   /// `segments[r]` is rank r's; they outlive the recorder. `info` is the first RunInfo.
-  /// `drainEvery`, held between 1 and 50 ms, is the shortest wait between two passes.
   static std::unique_ptr<Recorder> start(std::unique_ptr<RunFileWriter> writer, RunInfo info,
-                                         std::vector<Segment*> segments,
-                                         std::chrono::milliseconds drainEvery);
+                                         std::vector<Segment*> segments, Rates rates);
   virtual ~Recorder() = default;
 
   /// An ended state (hasEnded()) reaches the file with the last rows, in `finish`, so that a reader

@@ -98,7 +98,7 @@ class Recording {
     trace::RunInfo info;
     info.worldSize = 1;
     recorder_ = trace::Recorder::start(valueOf(trace::RunFileWriter::create(path_)), info, {&mine_},
-                                       std::chrono::milliseconds(20));
+                                       {std::chrono::milliseconds(20)});
     mine_.header().captureEnabled.store(capture ? 1 : 0);
   }
   void end() {

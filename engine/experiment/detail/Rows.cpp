@@ -133,7 +133,7 @@ void addCapture(Table& table) {
             "Events a lane holds until they are recorded, a power of two.",
             {.unit = "events", .from = 256, .to = 4'194'304, .advanced = true});
   table.add("capture.counters_hz", at<&E::capture, &C::countersHz>(), "Counter rate",
-            "Samples of memory, processor and network; 0 takes none.",
+            "Samples of memory, processor and network, at most so many a second; 0 takes none.",
             {.unit = "Hz", .from = 0, .to = 100, .advanced = true});
   table.add(
       "capture.fingerprint_every", at<&E::capture, &C::fingerprintEvery>(), "Fingerprint every",

@@ -51,7 +51,7 @@ base::Status Observation::begin(int worldSize) {
   LOCKSTEP_TRY(ensureDescriptors(worldSize));
   segments_ = LOCKSTEP_TRY(makeSegments(kJobMemory, worldSize, capture_));
   info_.worldSize = worldSize;
-  recorder_ = startRecorder(std::move(writer_), info_, segments_, kEmptyEvery, options_.detail);
+  recorder_ = startRecorder(std::move(writer_), info_, segments_, {kEmptyEvery}, options_.detail);
   processes_.resize(static_cast<std::size_t>(worldSize));
   for (auto& [rank, text] : earlyLog_) {
     recorder_->addLog(rank, std::move(text));

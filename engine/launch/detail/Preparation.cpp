@@ -231,14 +231,14 @@ trace::RunInfo firstInfo(const std::string& runId, const std::string& name,
 std::unique_ptr<trace::Recorder> startRecorder(std::unique_ptr<trace::RunFileWriter> writer,
                                                const trace::RunInfo& info,
                                                std::vector<trace::Segment>& segments,
-                                               std::chrono::milliseconds drainEvery,
+                                               trace::Recorder::Rates rates,
                                                const capture::DetailOptions& detail) {
   std::vector<trace::Segment*> pointers;
   for (trace::Segment& segment : segments) {
     pointers.push_back(&segment);
   }
   return trace::Recorder::start(capture::writeDetail(std::move(writer), detail), info,
-                                std::move(pointers), drainEvery);
+                                std::move(pointers), rates);
 }
 
 void recordRunning(trace::Recorder& recorder, int rank, trace::RunState& state) {

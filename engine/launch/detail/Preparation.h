@@ -63,7 +63,7 @@ trace::RunInfo firstInfo(const std::string& runId, const std::string& name,
 std::unique_ptr<trace::Recorder> startRecorder(std::unique_ptr<trace::RunFileWriter> writer,
                                                const trace::RunInfo& info,
                                                std::vector<trace::Segment>& segments,
-                                               std::chrono::milliseconds drainEvery,
+                                               trace::Recorder::Rates rates,
                                                const capture::DetailOptions& detail);
 
 /// Records that a rank trains; with the first of them the run does, whose state is `state`.

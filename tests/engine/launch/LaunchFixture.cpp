@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iterator>
 
@@ -54,6 +55,17 @@ base::Result<LaunchOutcome> LaunchFixture::launch(
   options.experiment.processes.worldSize = worldSize;
   setenv("FAKE_RANK_PLAN", plan.c_str(), 1);
   return superviseRun(options, progress);
+}
+
+std::int64_t LaunchFixture::metrics(const std::string& name) const {
+  std::int64_t count = 0;
+  auto reader = std::move(trace::RunFileReader::open(options.runFile)).value();
+  for (bool more = true; more;) {
+    const auto update = std::move(reader->poll()).value();
+    count += std::ranges::count(update.metrics, name, &trace::MetricRow::name);
+    more = !update.empty();
+  }
+  return count;
 }
 
 trace::RunSummary LaunchFixture::summary() const {

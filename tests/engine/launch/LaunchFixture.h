@@ -33,6 +33,8 @@ class LaunchFixture : public testing::Test {
       const std::function<void(const LaunchProgress&)>& progress = nullptr);
 
   [[nodiscard]] trace::RunSummary summary() const;
+  /// Counts the rows of one metric that are in the run file by now.
+  [[nodiscard]] std::int64_t metrics(const std::string& name) const;
 
   std::filesystem::path folder;
   LaunchOptions options;

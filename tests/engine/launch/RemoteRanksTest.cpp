@@ -45,19 +45,6 @@ class RemoteRanksTest : public LaunchFixture {
     }
     return texts;
   }
-
-  /// Rows of one metric that are in the run file by now.
-  [[nodiscard]] std::int64_t metrics(const std::string& name) const {
-    std::int64_t count = 0;
-    auto reader = std::move(trace::RunFileReader::open(options.runFile)).value();
-    for (bool more = true; more;) {
-      const auto update = std::move(reader->poll()).value();
-      count += std::count_if(update.metrics.begin(), update.metrics.end(),
-                             [&](const trace::MetricRow& row) { return row.name == name; });
-      more = !update.empty();
-    }
-    return count;
-  }
 };
 
 TEST_F(RemoteRanksTest, BatchesThatAreMissingAreToldAndThoseThatComeTwiceAreLeftOut) {

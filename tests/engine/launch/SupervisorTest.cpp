@@ -60,6 +60,17 @@ TEST_F(SupervisorTest, RecordsARunThatFinishes) {
   }
 }
 
+TEST_F(SupervisorTest, TakesCountersAsTheExperimentSays) {
+  options.experiment.capture.countersHz = 0;
+  ASSERT_TRUE(launch(2, "steps=20").ok());
+  EXPECT_EQ(metrics("ring_fill_percent"), 0);
+}
+
+TEST_F(SupervisorTest, TakesCountersOfEachRankUnlessToldOtherwise) {
+  ASSERT_TRUE(launch(2, "steps=20").ok());
+  EXPECT_GE(metrics("ring_fill_percent"), 2) << "of each rank with the last pass";
+}
+
 TEST_F(SupervisorTest, GivesARankItsPlaceItsExperimentAndNoOtherDescriptors) {
   // One that the supervisor inherited without close-on-exec must not reach a rank.
   const int stray = open("/dev/null", O_RDONLY);

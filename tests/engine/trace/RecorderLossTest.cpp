@@ -55,7 +55,8 @@ TEST(RecorderLossTest, ReadsTheLastEventsOfARankThatWasKilled) {
   peer.command("emit 100");
   peer.command("send " + toJson(ProblemMessage{"error", 0, "last message"}));
   peer.kill();
-  auto recorder = Recorder::start(createRun(folder / "a.lockstep"), runningInfo(), {&segment}, 2ms);
+  auto recorder =
+      Recorder::start(createRun(folder / "a.lockstep"), runningInfo(), {&segment}, {2ms});
   EXPECT_TRUE(recorder->finish().ok());
   const RunUpdate update = readAll(*openRun(folder / "a.lockstep"));
   EXPECT_EQ(update.spans.size(), 100);

@@ -258,6 +258,27 @@ TEST(RecorderTest, SamplesTheRanksProcessWithoutItsHelp) {
   EXPECT_EQ(update.ranks->at(0).wireMessages, 3);
 }
 
+TEST(RecorderTest, TakesNoCountersWhereNoneAreWanted) {
+  Recording recording(1, {}, {}, {.drainEvery = 2ms, .countersHz = 0});
+  recording->updateRank(0, [](RankInfo& rank) { rank.pid = getpid(); });
+  recording.rank(0).countSent(5'000'000, 3);
+  const RunUpdate update = recording.finish();
+  EXPECT_TRUE(update.metrics.empty());
+  EXPECT_EQ(update.ranks->at(0).wireBytes, 5'000'000) << "which is a fact of the rank";
+}
+
+TEST(RecorderTest, TakesCountersAsOftenAsItIsToldAndOnceAtTheEnd) {
+  Recording seldom(1, {}, {}, {.drainEvery = 2ms, .countersHz = 0.001});
+  EXPECT_EQ(valuesOf(seldom.finish(), "ring_fill_percent").size(), 1);
+  // Of a rank that emits nothing the rings are emptied four times a second: forty in ten seconds.
+  Recording often(1, {}, {}, {.drainEvery = 50ms, .countersHz = 100});
+  std::size_t samples = 0;
+  EXPECT_TRUE(often.waitUntil([&](const RunUpdate& update) {
+    samples += valuesOf(update, "ring_fill_percent").size();
+    return samples > 60;
+  }));
+}
+
 TEST(RecorderTest, MayBeFinishedTwiceAndToldThingsAfterwards) {
   Recording recording(1);
   EXPECT_TRUE(recording->finish().ok());

@@ -20,8 +20,10 @@ namespace lockstep::trace {
 class Recording {
  public:
   explicit Recording(int ranks, RunFileWriterOptions options = {},
-                     SegmentOptions segment = {
-                         .lanes = 3, .eventsPerLane = 1024, .messageRingBytes = 1 << 16}) {
+                     SegmentOptions segment = {.lanes = 3,
+                                               .eventsPerLane = 1024,
+                                               .messageRingBytes = 1 << 16},
+                     Recorder::Rates rates = {std::chrono::milliseconds(2)}) {
     std::vector<Segment*> pointers;
     for (int rank = 0; rank < ranks; ++rank) {
       segments_.push_back(Segment::create(segment).value());
@@ -30,8 +32,7 @@ class Recording {
       pointers.push_back(&one);
       tracers_.push_back(std::make_unique<Tracer>(Segment::attach(dup(one.fd())).value()));
     }
-    recorder_ = Recorder::start(createRun(path(), options), runningInfo(), pointers,
-                                std::chrono::milliseconds(2));
+    recorder_ = Recorder::start(createRun(path(), options), runningInfo(), pointers, rates);
   }
 
   Recorder& operator*() { return *recorder_; }

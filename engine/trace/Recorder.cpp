@@ -28,6 +28,8 @@ using namespace std::chrono_literals;
 
 constexpr std::int64_t kMsNs = 1'000'000;
 constexpr std::int64_t kCommitEveryNs = 20 * kMsNs;
+// 30 years: a rate next to nothing gives no time that the clock cannot hold.
+constexpr double kSeldomNs = 1e18;
 constexpr std::int64_t kRanksEveryNs = 1000 * kMsNs;  // of facts that always change, as bytes do
 
 // Note [A recorder's pass]
@@ -53,9 +55,9 @@ class RecorderThread final : public Recorder {
   RecorderThread(std::unique_ptr<RunFileWriter> writer, RunInfo info,
                  const std::vector<Segment*>& segments, Rates rates)
       : pace_(std::clamp<std::chrono::milliseconds>(rates.drainEvery, 1ms, 50ms)),
-        countersEveryNs_(rates.countersHz > 0
-                             ? std::optional(static_cast<std::int64_t>(1e9 / rates.countersHz))
-                             : std::nullopt),
+        countersEveryNs_(rates.countersHz > 0 ? std::optional(static_cast<std::int64_t>(
+                                                    std::min(1e9 / rates.countersHz, kSeldomNs)))
+                                              : std::nullopt),
         writer_(std::move(writer)),
         divergence_(segments.size()),
         info_(std::move(info)),

@@ -39,9 +39,10 @@ class Recorder {
     bool diverged = false;          ///< RunInfo::divergence is there
   };
 
+  /// How often it works.
   struct Rates {
     std::chrono::milliseconds drainEvery;  ///< shortest wait between two passes, 1 to 50 ms
-    double countersHz = 10;                ///< counters a second, with a pass; 0 takes none
+    double countersHz = 10;                ///< counters a second at most; 0 takes none
   };
 
   /// `segments[r]` is rank r's; they outlive the recorder. `info` is the first RunInfo.

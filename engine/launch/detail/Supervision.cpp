@@ -1,11 +1,12 @@
 #include "engine/launch/detail/Supervision.h"
-#include "engine/base/NumberText.h"
 
 #include <signal.h>
 
 #include <algorithm>
 #include <map>
 #include <utility>
+
+#include "engine/base/NumberText.h"
 
 namespace lockstep::launch::detail {
 namespace {

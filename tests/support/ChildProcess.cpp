@@ -1,6 +1,8 @@
 #include "tests/support/ChildProcess.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -11,6 +13,10 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 
@@ -57,6 +63,36 @@ std::vector<std::string> mergedEnvironment(const SpawnOptions& options) {
     result.push_back(name + "=" + value);
   }
   return result;
+}
+
+/// "NAME S 120 ms" of each thread: its name, its state as proc(5) has it, its time on a core.
+std::string threadsOf(pid_t pid) {
+  std::vector<std::string> threads;
+  std::error_code gone;
+  for (const auto& task :
+       std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), gone)) {
+    std::string stat;
+    std::getline(std::ifstream(task.path() / "stat"), stat);
+    const auto open = stat.find('(');
+    const auto close = stat.rfind(')');
+    if (close == std::string::npos) {
+      continue;  // it has ended since
+    }
+    std::istringstream fields(stat.substr(close + 1));
+    char state = '?';
+    std::uint64_t userTicks = 0;
+    std::uint64_t systemTicks = 0;
+    fields >> state;
+    std::string other;
+    for (int field = 4; field < 14; ++field) {
+      fields >> other;
+    }
+    fields >> userTicks >> systemTicks;
+    threads.push_back(fmt::format("{} {} {} ms", stat.substr(open + 1, close - open - 1), state,
+                                  (userTicks + systemTicks) * 1000 /
+                                      static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK))));
+  }
+  return fmt::format("{}", fmt::join(threads, ", "));
 }
 
 void closeIfOpen(int fd) {
@@ -187,12 +223,16 @@ ExitStatus ChildProcess::wait(std::chrono::milliseconds patience) {
     if (stream == Stream::kClosed) {
       int status = 0;
       waitpid(pid_, &status, 0);
-      reaped_ = true;
-      status_ = {WIFSIGNALED(status), WIFEXITED(status) ? WEXITSTATUS(status) : 0,
-                 WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+      takeStatus(status);
     }
   }
   return status_;
+}
+
+void ChildProcess::takeStatus(int status) {
+  reaped_ = true;
+  status_ = {WIFSIGNALED(status), WIFEXITED(status) ? WEXITSTATUS(status) : 0,
+             WIFSIGNALED(status) ? WTERMSIG(status) : 0};
 }
 
 std::string ChildProcess::output() {
@@ -206,6 +246,16 @@ std::string ChildProcess::errors() const {
   const ssize_t size = pread(errorsFd_, text.data(), text.size(), 0);
   text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   return text;
+}
+
+std::string ChildProcess::situation() {
+  if (int status = 0; !reaped_ && waitpid(pid_, &status, WNOHANG) == pid_) {
+    takeStatus(status);
+  }
+  std::string text = reaped_ ? (status_.signalled ? fmt::format("ended by signal {}", status_.signal)
+                                                  : fmt::format("ended with code {}", status_.code))
+                             : "runs, with the threads " + threadsOf(pid_);
+  return fmt::format("process {} {}; its stderr: {}", pid_, text, errors());
 }
 
 std::vector<ChildProcess> spawnRanks(int worldSize, const SpawnOptions& options) {

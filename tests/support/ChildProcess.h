@@ -56,9 +56,14 @@ class ChildProcess {
   /// Returns what stands on its stderr so far.
   std::string errors() const;
 
+  /// Says how it stands, for the message of a test that waited in vain: how it ended or, while it
+  /// runs, what each of its threads does and how long it has computed; then what stands on stderr.
+  std::string situation();
+
  private:
   enum class Stream { kData, kClosed, kTimeout };
   Stream pump(std::chrono::steady_clock::time_point deadline, bool untilExit);
+  void takeStatus(int status);
 
   pid_t pid_ = -1;
   int pidFd_ = -1;

@@ -51,6 +51,19 @@ TEST(ChildProcess, SaysThatAChildDidNotEndInTime) {
   EXPECT_THROW(child.wait(std::chrono::milliseconds(1)), std::runtime_error);
 }
 
+TEST(ChildProcess, SaysHowItStands) {
+  auto child = ChildProcess::self("sleep");
+  child.readLine();
+  EXPECT_THAT(child.situation(), testing::ContainsRegex("runs, with the threads .+ [RS] [0-9]+ ms"));
+  child.kill(SIGKILL);
+  child.wait();
+  EXPECT_THAT(child.situation(), testing::HasSubstr("ended by signal 9; its stderr: "));
+
+  auto reporter = ChildProcess::self("report", {"7"});
+  reporter.wait();
+  EXPECT_THAT(reporter.situation(), testing::HasSubstr("ended with code 7; its stderr: on stderr"));
+}
+
 TEST(ChildProcess, KillsAChildThatIsNoLongerWanted) {
   pid_t pid = 0;
   {

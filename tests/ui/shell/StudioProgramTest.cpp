@@ -60,8 +60,13 @@ class StudioProgramTest : public testing::Test {
                                          {"TMPDIR", (folder_ / "tmp").string()},
                                          {"XDG_CONFIG_HOME", folder_.path().string()}}});
   }
-  bool waitForTitle(const std::string& part) {
-    return waitUntil([&] { return input_.title().find(part) != std::string::npos; });
+  testing::AssertionResult waitForTitle(const std::string& part, ChildProcess& program) {
+    if (waitUntil([&] { return input_.title().find(part) != std::string::npos; })) {
+      return testing::AssertionSuccess();
+    }
+    tests::keep(input_.screenshot(), "no-title");
+    return testing::AssertionFailure()
+           << "the title is \"" << input_.title() << "\"; " << program.situation();
   }
   // The border of the first card is the one long line in the accent colour.
   QRect firstCard() {
@@ -92,7 +97,7 @@ class StudioProgramTest : public testing::Test {
 
 TEST_F(StudioProgramTest, AClickOnTheFirstCardStartsTheDemoAndItsTimelineAppears) {
   auto program = studio();
-  ASSERT_TRUE(waitForTitle("Lockstep"));
+  ASSERT_TRUE(waitForTitle("Lockstep", program));
   const QRect card = firstCard();
   ASSERT_FALSE(card.isEmpty());
   tests::keep(input_.screenshot(), "start");
@@ -102,12 +107,12 @@ TEST_F(StudioProgramTest, AClickOnTheFirstCardStartsTheDemoAndItsTimelineAppears
     input_.click(card.left() + 60, card.top() + below);
     waitUntil([&] { return input_.title() != "Lockstep"; }, 300ms);
   }
-  ASSERT_TRUE(waitForTitle("running")) << input_.title();
+  ASSERT_TRUE(waitForTitle("running", program));
   const std::uint32_t forward =
       rgb(ui::Palette::of(ui::Theme::kLight).tone(ui::Tone::kForward));
   EXPECT_TRUE(waitUntil(
       [&] { return tests::countPixels(input_.screenshot(), forward, 1) > 500; }));
-  ASSERT_TRUE(waitForTitle("finished"));
+  ASSERT_TRUE(waitForTitle("finished", program));
   tests::keep(input_.screenshot(), "finished");
   program.kill(SIGTERM);
 }
@@ -118,7 +123,7 @@ TEST_F(StudioProgramTest, ItsWindowIsNoLargerThanTheScreenAtAnyScale) {
   for (const int scale : {100, 200, 300}) {
     folder_.write("lockstep/studio.conf", "[General]\nscale=" + std::to_string(scale) + "\n");
     auto program = studio({(folder_ / "runs" / "old.lockstep").string()});
-    ASSERT_TRUE(waitForTitle("old")) << scale;
+    ASSERT_TRUE(waitForTitle("old", program)) << scale;
     // Qt knows the screen in whole logical pixels, rounded.
     const int rounding = scale / 100 - 1;
     const auto within = [this, rounding] {
@@ -135,29 +140,29 @@ TEST_F(StudioProgramTest, ItsWindowIsNoLargerThanTheScreenAtAnyScale) {
 
 TEST_F(StudioProgramTest, ItsWindowHasAnIconThoughNothingIsInstalled) {
   auto program = studio();
-  ASSERT_TRUE(waitForTitle("Lockstep"));
+  ASSERT_TRUE(waitForTitle("Lockstep", program));
   EXPECT_TRUE(waitUntil([&] { return input_.hasIcon(); }));
   program.kill(SIGTERM);
 }
 
 TEST_F(StudioProgramTest, EnterStartsAndShiftF5StopsARun) {
   auto program = studio({}, "3000");
-  ASSERT_TRUE(waitForTitle("Lockstep"));
+  ASSERT_TRUE(waitForTitle("Lockstep", program));
   ASSERT_FALSE(firstCard().isEmpty());
   input_.key(tests::kKeyReturn);
-  ASSERT_TRUE(waitForTitle("running"));
+  ASSERT_TRUE(waitForTitle("running", program));
   input_.key(tests::kKeyF5, {tests::kKeyShift});
-  EXPECT_TRUE(waitForTitle("stopped"));
+  EXPECT_TRUE(waitForTitle("stopped", program));
   EXPECT_TRUE(waitForRun(RunState::kStopped));
 }
 
 TEST_F(StudioProgramTest, KillingTheStudioLeavesItsRunAlone) {
   {
     auto program = studio({}, "100");
-    ASSERT_TRUE(waitForTitle("Lockstep"));
+    ASSERT_TRUE(waitForTitle("Lockstep", program));
     ASSERT_FALSE(firstCard().isEmpty());
     input_.key(tests::kKeyReturn);
-    ASSERT_TRUE(waitForTitle("running"));
+    ASSERT_TRUE(waitForTitle("running", program));
     program.kill(SIGKILL);
     program.wait();
   }
@@ -166,7 +171,7 @@ TEST_F(StudioProgramTest, KillingTheStudioLeavesItsRunAlone) {
   EXPECT_EQ(summary.value().lastStep, 99U);
 
   auto again = studio({onlyRun().string()});
-  EXPECT_TRUE(waitForTitle("demo – finished"));
+  EXPECT_TRUE(waitForTitle("demo – finished", again));
 }
 
 // As where the user chooses another scale: with the arguments of before, and what is open now.
@@ -175,20 +180,20 @@ TEST_F(StudioProgramTest, AStartWithRestoreOpensWhatWasOpenLastWhateverElseItIsG
   tests::writeFinishedRun(run, 5);
   {
     auto program = studio({run.string()});
-    ASSERT_TRUE(waitForTitle("demo – finished"));
+    ASSERT_TRUE(waitForTitle("demo – finished", program));
     program.kill(SIGTERM);
     program.wait();
   }
   auto again = studio({"--experiment", (folder_ / "experiments/first_steps/demo.toml").string(),
                        "gone.lockstep", "--restore"});
-  EXPECT_TRUE(waitForTitle("demo – finished"));
+  EXPECT_TRUE(waitForTitle("demo – finished", again));
   again.kill(SIGTERM);
 }
 
 TEST_F(StudioProgramTest, WritesWhatItMeasuresOfItselfUntilTheRunHasEnded) {
   const auto figures = folder_ / "figures.json";
   auto program = studio({"--figures", figures.string()}, "100");
-  ASSERT_TRUE(waitForTitle("Lockstep"));
+  ASSERT_TRUE(waitForTitle("Lockstep", program));
   ASSERT_FALSE(firstCard().isEmpty());
   input_.key(tests::kKeyReturn);
   const auto tells = [&](const std::string& text) {
@@ -204,7 +209,7 @@ TEST_F(StudioProgramTest, WritesWhatItMeasuresOfItselfUntilTheRunHasEnded) {
 
 TEST_F(StudioProgramTest, QuitsOnControlQ) {
   auto program = studio();
-  ASSERT_TRUE(waitForTitle("Lockstep"));
+  ASSERT_TRUE(waitForTitle("Lockstep", program));
   ASSERT_FALSE(firstCard().isEmpty());
   input_.key('q', {tests::kKeyControl});
   EXPECT_EQ(program.wait(), (support::ExitStatus{.code = 0}));
@@ -213,7 +218,7 @@ TEST_F(StudioProgramTest, QuitsOnControlQ) {
 TEST_F(StudioProgramTest, ASignalClosesItAsItsWindowsButtonDoes) {
   for (const int signal : {SIGTERM, SIGINT}) {
     auto program = studio();
-    ASSERT_TRUE(waitForTitle("Lockstep"));
+    ASSERT_TRUE(waitForTitle("Lockstep", program));
     ASSERT_FALSE(firstCard().isEmpty());
     program.kill(signal);
     EXPECT_EQ(program.wait(), (support::ExitStatus{.code = 128 + signal}));

@@ -123,7 +123,7 @@ TEST_F(StudioProgramTest, ItsWindowIsNoLargerThanTheScreenAtAnyScale) {
   for (const int scale : {100, 200, 300}) {
     folder_.write("lockstep/studio.conf", "[General]\nscale=" + std::to_string(scale) + "\n");
     auto program = studio({(folder_ / "runs" / "old.lockstep").string()});
-    ASSERT_TRUE(waitForTitle("old", program)) << scale;
+    ASSERT_TRUE(waitForTitle("demo – finished", program)) << scale;
     // Qt knows the screen in whole logical pixels, rounded.
     const int rounding = scale / 100 - 1;
     const auto within = [this, rounding] {

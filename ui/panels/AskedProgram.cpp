@@ -42,7 +42,9 @@ void AskedProgram::start(const QString& program, const QStringList& arguments, i
                                                    : ProgramAnswer::End::kExited,
             .exitCode = exitCode,
             .output = process_->readAllStandardOutput(),
-            .errors = process_->readAllStandardError(),
+            // Of merged channels nothing is left for it, and Qt complains of the question.
+            .errors = channels_ == QProcess::MergedChannels ? QByteArray()
+                                                            : process_->readAllStandardError(),
             .whyNot = {}});
   });
   // Only this error has no `finished` after it.

@@ -188,8 +188,7 @@ TEST(Appearance, WhatOpensUnfoldsInThatTimeOrIsThereAtOnce) {
   unfold(&still);
   EXPECT_EQ(still.maximumHeight(), QWIDGETSIZE_MAX);
   appearance.moveAsDesktopDoes();
-  QWidget card;
-  card.setMinimumSize(100, 40);
+  QLabel card(QStringLiteral("a message"));
   card.show();
   unfold(&card);
   EXPECT_EQ(card.maximumHeight(), 0);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "tests/support/TemporaryFolder.h"
+#include "tests/ui/shell/QtComplaints.h"
 #include "tests/ui/shell/Screen.h"
 #include "ui/canvas/Typeface.h"
 #include "ui/shell/Appearance.h"
@@ -28,6 +29,7 @@ int main(int argc, char** argv) {
   QCoreApplication::setAttribute(Qt::AA_ShareOpenGLContexts);
   QApplication application(argc, argv);
   QApplication::setQuitOnLastWindowClosed(false);
+  lockstep::tests::failOnQtComplaints();
   lockstep::ui::useTypeface();
   const lockstep::ui::Appearance appearance;
   return RUN_ALL_TESTS();

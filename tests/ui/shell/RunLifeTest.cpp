@@ -40,9 +40,11 @@ TEST_F(RunLifeTest, TheStripNamesTheStagesUntilAFewStepsAreDone) {
 }
 
 TEST_F(RunLifeTest, CancelStopsARunThatIsComingUp) {
+  setenv("FAKE_LOCKSTEP_STEPS", "3000", 1);
   click(find<QPushButton>("runFirst"));
   auto* cancel = find<QPushButton>("cancelRun");
-  ASSERT_TRUE(waitUntil([&] { return cancel->isVisible(); }));
+  // With a file: before, there is nothing yet that could say "stopped".
+  ASSERT_TRUE(waitUntil([&] { return cancel->isVisible() && window().session() != nullptr; }));
   click(cancel);
   EXPECT_TRUE(waitForState(RunState::kStopped));
 }

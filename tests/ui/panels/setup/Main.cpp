@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "tests/support/TemporaryFolder.h"
+#include "tests/ui/shell/QtComplaints.h"
 #include "tests/ui/shell/Screen.h"
 
 // Widgets need an application before the first test and one X server for all of them. A call
@@ -21,5 +22,6 @@ int main(int argc, char** argv) {
                                         lockstep::tests::kScreenHeight);
   QApplication application(argc, argv);
   QApplication::setQuitOnLastWindowClosed(false);
+  lockstep::tests::failOnQtComplaints();
   return RUN_ALL_TESTS();
 }

@@ -9,6 +9,7 @@
 
 #include "engine/base/Clock.h"
 #include "engine/trace/Event.h"
+#include "tests/support/ChildProcess.h"
 
 namespace lockstep::launch {
 
@@ -41,7 +42,7 @@ relay::Batch batchOfOneStep(std::uint64_t number) {
 }
 
 void waitUntil(const std::function<bool()>& done) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto deadline = std::chrono::steady_clock::now() + support::ChildProcess::kPatience;
   while (!done() && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::yield();
   }
@@ -56,7 +57,7 @@ void blockSignals() {
 void PlayedRelay::play(const std::filesystem::path& folder,
                        const std::function<void(relay::RelayClient&)>& onStart,
                        const relay::Hello& hello, const OnPing& onPing, const OnOther& onOther) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto deadline = std::chrono::steady_clock::now() + 2 * support::ChildProcess::kPatience;
   std::unique_ptr<relay::RelayClient> client;
   bool done = false;
   while (!done && std::chrono::steady_clock::now() < deadline) {

@@ -307,7 +307,8 @@ TEST_F(RemotePartsTest, ARankThatComesAgainByAnotherRelayOfItsHostIsRefused) {
 }
 
 TEST_F(RemotePartsTest, ACaptureReachesTheRanksOfOtherHosts) {
-  commandWaits(ranksHere("2 5 0:trace"));
+  const auto answered = folder / "answered";
+  commandWaits("FAKE_UNTIL=" + answered.string() + " " + ranksHere("2 5 0:trace"));
   std::atomic<int> state = 0;  // 1: rank 0 is here, 2: asked, 3: rank 1 has traced
   job.wrote = [&](bool, std::string_view bytes) {
     output += bytes;
@@ -324,6 +325,7 @@ TEST_F(RemotePartsTest, ACaptureReachesTheRanksOfOtherHosts) {
       const auto answer = sendControl(options.runFile, capture);
       answers.push_back(answer.ok() ? answer.value() : answer.error().what);
     }
+    std::ofstream(answered) << "";
     state = 2;
   });
   const PlayedRelay played(

@@ -3,7 +3,8 @@
 Usage: fake_job.py WORLD STEPS [RANK:WHAT ...]
 
 WHAT: throw, kill or exit at the end of the steps; stay, until it is interrupted; world, which says
-another world size; trace, which ends once it was asked for a trace; twice, which says the rank before; again, which starts the rank anew behind it;
+another world size; trace, which ends once it was asked for a trace and the file FAKE_UNTIL, if one
+is named, is there; twice, which says the rank before; again, which starts the rank anew behind it;
 flood, which prints 5 MB; outlive, for which nobody waits once it has written its iterations;
 elsewhere, which is not started here; suspend, which stops itself (SIGSTOP), hang, which stays in the
 data of its next iteration, and forward, which does in its forward: they are killed at the end, the
@@ -63,7 +64,9 @@ def rank_main(rank, world, steps, what):
         signal.pause()
     if what == "trace":
         deadline = time.monotonic() + 30
-        while not memory.trace_requested() and time.monotonic() < deadline:
+        until = os.environ.get("FAKE_UNTIL")
+        while (not memory.trace_requested() or (until and not os.path.exists(until))) and \
+                time.monotonic() < deadline:
             time.sleep(0.005)
         print(f"rank {rank} traces {memory.trace_requested() & 0xFFFF} iterations", flush=True)
         memory.trace_done(memory.trace_requested())

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 
 namespace lockstep::process_group::gloo {
@@ -13,8 +14,13 @@ using Connections = std::map<unsigned long, int>;
 /// All that are open now, but for `others`.
 [[nodiscard]] Connections openConnections(const Connections& others = {});
 
-/// Waits until the peers' hosts have acknowledged all that was sent over those that are TCP
-/// connections and still open. [any-thread]
-void awaitDelivery(const Connections& connections, std::chrono::milliseconds atMost);
+/// How many bytes have been read from those that are TCP connections and still open, and how many
+/// of those sent the peers' hosts have: a number that grows as long as anything moves. [any-thread]
+[[nodiscard]] std::uint64_t movedBytes(const Connections& connections);
+
+/// Waits until the peers' hosts have all that was sent over them, for as long as what they do not
+/// have becomes less within `still`, and no longer than `atMost`. [any-thread]
+void awaitDelivery(const Connections& connections, std::chrono::milliseconds still,
+                   std::chrono::milliseconds atMost);
 
 }  // namespace lockstep::process_group::gloo

@@ -180,9 +180,14 @@ void Dispatcher::look() {
   // How long a peer whose connection is lost stays a suspect: the thread that has its last data may
   // not have run since.
   constexpr milliseconds kSuspect{500};
+  // A spared collective of many bytes over a slow network ends late, but moves.
+  const bool moved = state() != GroupState::kSuccess && transport_->moved();
   const auto now = Clock::now();
   Lock lock(mutex_);
   const Failure broken = ledger_.broken();
+  if (moved) {
+    ledger_.moment.renew();
+  }
   const bool momentOver = ledger_.isBroken() && ledger_.moment.over(now);
   lock.unlock();
   const std::vector<FlightPtr> flights = openCalls([&](const Flight& flight) {

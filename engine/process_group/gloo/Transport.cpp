@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <regex>
 #include <sstream>
+#include <utility>
 
 #include "engine/base/Thread.h"
 #include "engine/base/Try.h"
@@ -26,8 +27,12 @@ using std::chrono::milliseconds;
 // Gloo's names for messages of a connection itself.
 constexpr std::uint64_t kVigilSlot = std::uint64_t{4} << 60;
 constexpr std::uint64_t kFarewellSlot = std::uint64_t{5} << 60;
-// How long a rank that leaves waits for its peers to read that, and what it has sent before.
+// How long a rank that leaves waits for its peers to read that.
 constexpr milliseconds kFarewell{500};
+// What was sent before has as long as it moves: over a slow network the buffers of a socket alone
+// may take longer than that.
+constexpr milliseconds kUndelivered{500};
+constexpr milliseconds kLongestDelivery{10'000};
 
 // Lets Gloo meet through a store of ours.
 class StoreAdapter final : public ::gloo::rendezvous::Store {
@@ -218,11 +223,16 @@ void Transport::sayFarewell() {
   }
 }
 
+bool Transport::moved() {
+  const std::uint64_t now = movedBytes(connections_);
+  return std::exchange(movedBytes_, now) != now;
+}
+
 void Transport::close() {
   // A socket that is closed with something unread, as with what peers have sent for a collective
   // that this rank never calls, is reset: what it has still to send is thrown away, and with it
   // this rank's part in collectives that it has ended and they have not.
-  awaitDelivery(connections_, kFarewell);
+  awaitDelivery(connections_, kUndelivered, kLongestDelivery);
   for (const auto& context : contexts_) {
     succeeds([&] { context->closeConnections(); });  // else it is closed already
   }

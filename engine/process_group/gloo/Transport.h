@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -78,8 +79,12 @@ class Transport {
   /// Tells all peers that this rank leaves in order; takes half a second at most.
   void sayFarewell();
 
-  /// Closes all connections once the peers' hosts have what was sent, or after half a second, so
-  /// that the peers notice; ends no waits here. [any-thread]
+  /// Whether anything has moved over the connections since the last call. [watch-thread]
+  [[nodiscard]] bool moved();
+
+  /// Closes all connections so that the peers notice; ends no waits here. Before, it waits until
+  /// the peers' hosts have what was sent: until nothing of it has moved for half a second, and ten
+  /// seconds at most. [any-thread]
   void close();
 
  private:
@@ -88,6 +93,7 @@ class Transport {
 
   std::vector<std::shared_ptr<::gloo::Context>> contexts_;
   Connections connections_;
+  std::uint64_t movedBytes_ = 0;  // at the last call of moved()
   std::mutex vigilMutex_;
   std::vector<std::unique_ptr<Vigil>> vigils_;
 };

@@ -102,7 +102,7 @@ void expectNoStepLost(int ranks, const MakePart& make, const AbortRound& round) 
     auto made = make(store, rank);
     ASSERT_TRUE(made.ok()) << made.error().message();
     EXPECT_EQ(stepsLostBy(*made.value(), round, signals), std::vector<std::string>())
-        << "rank " << rank;
+        << "rank " << rank << ": " << round.text();
   });
 }
 

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <latch>
 #include <thread>
+#include <vector>
 
 #include "engine/base/posix/Descriptor.h"
 
@@ -44,6 +45,10 @@ struct FullConnection {
     }
   }
 
+  void read(std::size_t size) const {
+    std::vector<char> bytes(size);
+    EXPECT_EQ(recv(far.get(), bytes.data(), size, MSG_WAITALL), static_cast<ssize_t>(size));
+  }
   void readAll() const {
     std::array<char, 65'536> bytes{};
     shutdown(near.get(), SHUT_WR);
@@ -65,7 +70,7 @@ TEST(Connections, WaitUntilThePeersHostHasWhatWasSent) {
   });
   waits.count_down();
   const auto begin = Clock::now();
-  awaitDelivery(made, kNever);
+  awaitDelivery(made, kNever, kNever);
   EXPECT_TRUE(reads);
   EXPECT_LT(Clock::now() - begin, kNever);
   peer.join();
@@ -74,8 +79,40 @@ TEST(Connections, WaitUntilThePeersHostHasWhatWasSent) {
 TEST(Connections, WaitForAPeerThatDoesNotReadForAsLongAsTheyAreTold) {
   const FullConnection connection;
   const auto begin = Clock::now();
-  awaitDelivery(openConnections(), milliseconds(20));
-  EXPECT_GE(Clock::now() - begin, milliseconds(20));
+  awaitDelivery(openConnections(), milliseconds(20), kNever);
+  awaitDelivery(openConnections(), kNever, milliseconds(20));
+  EXPECT_GE(Clock::now() - begin, milliseconds(40));
+  EXPECT_LT(Clock::now() - begin, kNever);
+}
+
+TEST(Connections, WaitLongerForAPeerThatReadsSlowly) {
+  constexpr milliseconds kStill{1'000};
+  const Connections before = openConnections();
+  const FullConnection connection;
+  const Connections made = openConnections(before);
+  std::atomic<bool> last = false;
+  std::thread peer([&] {
+    const auto until = Clock::now() + 2 * kStill;
+    while (Clock::now() < until) {
+      connection.read(4'096);
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    last = true;
+    connection.readAll();
+  });
+  awaitDelivery(made, kStill, kNever);
+  EXPECT_TRUE(last);
+  peer.join();
+}
+
+TEST(Connections, CountWhatMoves) {
+  const Connections before = openConnections();
+  const FullConnection connection;
+  const Connections made = openConnections(before);
+  const std::uint64_t atFirst = movedBytes(made);
+  EXPECT_EQ(movedBytes(made), atFirst);
+  connection.read(1'000);
+  EXPECT_GE(movedBytes(made), atFirst + 1'000);
 }
 
 TEST(Connections, DoNotWaitForOthersNorForThoseThatAreClosed) {
@@ -87,7 +124,7 @@ TEST(Connections, DoNotWaitForOthersNorForThoseThatAreClosed) {
     made = openConnections(before);
   }
   const auto begin = Clock::now();
-  awaitDelivery(made, kNever);
+  awaitDelivery(made, kNever, kNever);
   EXPECT_LT(Clock::now() - begin, kNever);
 }
 

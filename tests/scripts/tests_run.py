@@ -60,6 +60,16 @@ class TestsRun(unittest.TestCase):
         self.assertRegex(lines[-3], r"^Ran 2 tests in \d+ s: 1 passed, 1 failed \(bad\)$")
         self.assertEqual(lines[-2:], ["Skipped none", "Not built: nothing, every part is in"])
 
+    def test_puts_delays_before_the_libraries_of_the_tests(self):
+        held_up = ("held_up", 'case "$LD_PRELOAD" in */build/bin/liblockstep_delays.so) ;; *) false ;; esac', "")
+        self.assertEqual(self.run_tests(held_up, arguments=["--delays"])[0], 0)
+        self.assertNotEqual(self.run_tests(held_up)[0], 0)
+
+    def test_refuses_delays_under_a_sanitizer(self):
+        ended = self.tree.run("tests/run", "--delays", "--preset", "tsan")
+        self.assertEqual(ended.returncode, 2)
+        self.assertRegex(ended.stdout, r"\Atests/run: --delays and the preset tsan .*\n\Z")
+
     def test_counts_each_case_of_a_suite_that_ran_as_one(self):
         # Of an earlier call.
         self.tree.write("build/suites/test_old/Old.xml", "<testsuites/>")

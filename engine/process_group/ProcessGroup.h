@@ -133,6 +133,10 @@ class ProcessGroup {
   /// kSuccess until a failure breaks the group. [any-thread]
   [[nodiscard]] virtual GroupState state() const { return GroupState::kSuccess; }
 
+  /// Whether bytes of its operations have moved since the last call, for who waits as long as they
+  /// do; false where a backend cannot see that. [any-thread]
+  [[nodiscard]] virtual bool moved() { return false; }
+
  protected:
   /// Carries out a call whose arguments have been checked. Refuses what this backend lacks
   /// (std::invalid_argument).

@@ -181,11 +181,11 @@ void Dispatcher::look() {
   // not have run since.
   constexpr milliseconds kSuspect{500};
   // A spared collective of many bytes over a slow network ends late, but moves.
-  const bool moved = state() != GroupState::kSuccess && transport_->moved();
+  const bool moves = state() != GroupState::kSuccess && moved();
   const auto now = Clock::now();
   Lock lock(mutex_);
   const Failure broken = ledger_.broken();
-  if (moved) {
+  if (moves) {
     ledger_.moment.renew();
   }
   const bool momentOver = ledger_.isBroken() && ledger_.moment.over(now);

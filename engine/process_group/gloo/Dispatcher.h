@@ -32,6 +32,8 @@ class Dispatcher final : public WatchedCalls<Flight> {
   /// been abandoned at once, and leaves the others. Not from a callback of its own works.
   void close();
 
+  [[nodiscard]] bool moved() { return transport_->moved(); }
+
   /// Queues the group's next operation.
   std::shared_ptr<WorkState> submit(Request request, std::chrono::milliseconds limit);
 

@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <regex>
 #include <sstream>
-#include <utility>
 
 #include "engine/base/Thread.h"
 #include "engine/base/Try.h"
@@ -225,7 +224,7 @@ void Transport::sayFarewell() {
 
 bool Transport::moved() {
   const std::uint64_t now = movedBytes(connections_);
-  return std::exchange(movedBytes_, now) != now;
+  return movedBytes_.exchange(now) != now;
 }
 
 void Transport::close() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -79,7 +80,7 @@ class Transport {
   /// Tells all peers that this rank leaves in order; takes half a second at most.
   void sayFarewell();
 
-  /// Whether anything has moved over the connections since the last call. [watch-thread]
+  /// Whether anything has moved over the connections since the last call. [any-thread]
   [[nodiscard]] bool moved();
 
   /// Closes all connections so that the peers notice; ends no waits here. Before, it waits until
@@ -93,7 +94,7 @@ class Transport {
 
   std::vector<std::shared_ptr<::gloo::Context>> contexts_;
   Connections connections_;
-  std::uint64_t movedBytes_ = 0;  // at the last call of moved()
+  std::atomic<std::uint64_t> movedBytes_ = 0;  // at the last call of moved()
   std::mutex vigilMutex_;
   std::vector<std::unique_ptr<Vigil>> vigils_;
 };

@@ -68,9 +68,15 @@ void Pipeline::breakGroup(const Failure& failure, const Journey* first, Lock& lo
 }
 
 // The parts serve what is spared until then.
-bool Pipeline::mayTellParts(Clock::time_point now) const {
+bool Pipeline::mayTellParts(Clock::time_point now) {
   if (!ledger_.isBroken() || telling_) {
     return false;
+  }
+  // A stage of many bytes over a slow network ends late, but moves.
+  for (const Part* part : parts_) {
+    if (part->group != nullptr && (*part)->moved()) {
+      ledger_.moment.renew();
+    }
   }
   return ledger_.moment.over(now) ||
          std::all_of(ledger_.calls().begin(), ledger_.calls().end(), [](const auto& entry) {

@@ -64,7 +64,7 @@ class Pipeline final : public GroupCalls<Journey> {
   JourneyPtr expired(Clock::time_point now) const;
   void failOne(Journey& journey, const Failure& failure, Lock& lock);
   void breakGroup(const Failure& failure, const Journey* first, Lock& lock);
-  [[nodiscard]] bool mayTellParts(Clock::time_point now) const;
+  [[nodiscard]] bool mayTellParts(Clock::time_point now);
   void tellParts(Lock& lock);
   void abandon(Journey& journey, Lock& lock);
   [[nodiscard]] bool idle() const;

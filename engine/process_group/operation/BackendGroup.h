@@ -19,6 +19,7 @@ class BackendGroup : public ProcessGroup {
   [[nodiscard]] std::string backendName() const final { return name_; }
   [[nodiscard]] std::uint64_t sequenceNumber() const final { return calls_->sequence(); }
   [[nodiscard]] GroupState state() const final { return calls_->state(); }
+  [[nodiscard]] bool moved() final { return calls_->moved(); }
   void abort(const std::string& reason) final {
     calls_->breakGroup(Failure{"aborted: " + reason, -1, CommErrorKind::kAborted});
   }

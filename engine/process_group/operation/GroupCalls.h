@@ -36,6 +36,8 @@ class GroupCalls {
     std::lock_guard lock(mutex_);
     return ledger_.state();
   }
+  /// As ProcessGroup::moved(), of a backend that cannot see it.
+  [[nodiscard]] bool moved() const { return false; }
   /// What has broken the group; no text while it works.
   [[nodiscard]] Failure whyBroken() const {
     std::lock_guard lock(mutex_);

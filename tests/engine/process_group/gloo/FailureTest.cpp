@@ -1,14 +1,13 @@
 // What ranks that live see when something goes wrong between them.
 
 #include <gmock/gmock.h>
-#include <sys/socket.h>
 
 #include <chrono>
 #include <future>
 #include <latch>
 
-#include "engine/process_group/gloo/Connections.h"
 #include "tests/engine/process_group/GroupThreads.h"
+#include "tests/engine/process_group/SlowNetwork.h"
 
 namespace lockstep::process_group {
 namespace {
@@ -153,32 +152,8 @@ TEST(GlooRendezvous, GivesNobodyTheGroupBeforeAllAreConnected) {
   });
 }
 
-// The kernel lets a socket send no faster than it is told, as a slow network would.
 TEST(GlooFailure, AnAbortSparesACollectiveForAsLongAsItsBytesMove) {
-  constexpr std::int64_t kElements = 2'000'000;
-  constexpr unsigned kBytesPerSecond = 5'000'000;  // so that it takes more than a second
-  const gloo::Connections before = gloo::openConnections();
-  std::latch slow(2);
-  runGroup(2, [&](ProcessGroup& group) {
-    if (group.rank() == 0) {
-      for (const auto& [inode, descriptor] : gloo::openConnections(before)) {
-        setsockopt(descriptor, SOL_SOCKET, SO_MAX_PACING_RATE, &kBytesPerSecond,
-                   sizeof kBytesPerSecond);
-      }
-    }
-    slow.arrive_and_wait();
-    at::Tensor tensor = filled(kElements, group.rank() == 0 ? 3 : 0);
-    const auto begin = steady_clock::now();
-    const auto work = group.broadcast({tensor}, 0);
-    if (group.rank() == 1) {
-      group.abort("enough");
-      EXPECT_NO_THROW(work->wait());
-      EXPECT_GT(steady_clock::now() - begin, seconds(1)) << "the network was not slow";
-      EXPECT_TRUE(at::equal(tensor, filled(kElements, 3)));
-    } else {
-      work->wait();
-    }
-  });
+  expectSparedWhileBytesMove([](const auto& body) { runGroup(2, body); });
 }
 
 }  // namespace

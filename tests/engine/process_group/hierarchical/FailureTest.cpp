@@ -11,6 +11,7 @@
 
 #include "engine/store/FileStore.h"
 #include "tests/engine/process_group/AbortRounds.h"
+#include "tests/engine/process_group/SlowNetwork.h"
 #include "tests/engine/process_group/hierarchical/HostThreads.h"
 #include "tests/support/ChildProcess.h"
 #include "tests/support/ChildRole.h"
@@ -144,6 +145,10 @@ TEST_P(HierarchicalAbort, UndoesNoStepThatARankHasTaken) {
 
 TEST_P(HierarchicalAbort, LetsStepsEndAsLongAsOneEndsAfterAnother) {
   expectNoStepLost(ranksOnHosts(), makePart, kAbortBeforeStepsThatTakeTheirTime);
+}
+
+TEST(HierarchicalFailure, AnAbortSparesACollectiveForAsLongAsItsBytesMove) {
+  expectSparedWhileBytesMove([](const auto& body) { runOnHosts({0, 1}, body); });
 }
 
 TEST(HierarchicalFailure, DifferentCallsOfOneHostAreNamed) {

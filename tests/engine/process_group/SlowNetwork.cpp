@@ -1,0 +1,51 @@
+#include "tests/engine/process_group/SlowNetwork.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <latch>
+
+#include "engine/process_group/gloo/Connections.h"
+#include "tests/engine/process_group/GroupThreads.h"
+
+namespace lockstep::process_group {
+namespace {
+
+constexpr std::int64_t kManyElements = 2'000'000;
+constexpr unsigned kBytesPerSecond = 5'000'000;
+
+// The kernel lets a socket send no faster than it is told.
+void slowDown(const gloo::Connections& connections) {
+  for (const auto& [inode, descriptor] : connections) {
+    setsockopt(descriptor, SOL_SOCKET, SO_MAX_PACING_RATE, &kBytesPerSecond,
+               sizeof kBytesPerSecond);
+  }
+}
+
+}  // namespace
+
+void expectSparedWhileBytesMove(const RunTwoRanks& run) {
+  using std::chrono::steady_clock;
+  const gloo::Connections before = gloo::openConnections();
+  std::latch slow(2);
+  run([&](ProcessGroup& group) {
+    if (group.rank() == 0) {
+      slowDown(gloo::openConnections(before));
+    }
+    slow.arrive_and_wait();
+    at::Tensor tensor = filled(kManyElements, group.rank() == 0 ? 3 : 0);
+    const auto begin = steady_clock::now();
+    const auto work = group.broadcast({tensor}, 0);
+    if (group.rank() == 1) {
+      group.abort("enough");
+    }
+    EXPECT_NO_THROW(work->wait());
+    if (group.rank() == 1) {
+      EXPECT_GT(steady_clock::now() - begin, std::chrono::seconds(1)) << "the network was not slow";
+      EXPECT_TRUE(at::equal(tensor, filled(kManyElements, 3)));
+    }
+  });
+}
+
+}  // namespace lockstep::process_group

@@ -88,9 +88,9 @@ std::string threadsOf(pid_t pid) {
       fields >> other;
     }
     fields >> userTicks >> systemTicks;
-    threads.push_back(fmt::format("{} {} {} ms", stat.substr(open + 1, close - open - 1), state,
-                                  (userTicks + systemTicks) * 1000 /
-                                      static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK))));
+    threads.push_back(fmt::format(
+        "{} {} {} ms", stat.substr(open + 1, close - open - 1), state,
+        (userTicks + systemTicks) * 1000 / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK))));
   }
   return fmt::format("{}", fmt::join(threads, ", "));
 }
@@ -252,9 +252,10 @@ std::string ChildProcess::situation() {
   if (int status = 0; !reaped_ && waitpid(pid_, &status, WNOHANG) == pid_) {
     takeStatus(status);
   }
-  std::string text = reaped_ ? (status_.signalled ? fmt::format("ended by signal {}", status_.signal)
-                                                  : fmt::format("ended with code {}", status_.code))
-                             : "runs, with the threads " + threadsOf(pid_);
+  std::string text = reaped_
+                         ? (status_.signalled ? fmt::format("ended by signal {}", status_.signal)
+                                              : fmt::format("ended with code {}", status_.code))
+                         : "runs, with the threads " + threadsOf(pid_);
   return fmt::format("process {} {}; its stderr: {}", pid_, text, errors());
 }
 

@@ -54,7 +54,8 @@ TEST(ChildProcess, SaysThatAChildDidNotEndInTime) {
 TEST(ChildProcess, SaysHowItStands) {
   auto child = ChildProcess::self("sleep");
   child.readLine();
-  EXPECT_THAT(child.situation(), testing::ContainsRegex("runs, with the threads .+ [RS] [0-9]+ ms"));
+  EXPECT_THAT(child.situation(),
+              testing::ContainsRegex("runs, with the threads .+ [RS] [0-9]+ ms"));
   child.kill(SIGKILL);
   child.wait();
   EXPECT_THAT(child.situation(), testing::HasSubstr("ended by signal 9; its stderr: "));

@@ -63,10 +63,10 @@ auto heldUp(Call call) {
 
 }  // namespace
 
-#define LOCKSTEP_HELD_UP(result, name, parameters, ...)          \
-  extern "C" result name parameters {                            \
+#define LOCKSTEP_HELD_UP(result, name, parameters, ...)           \
+  extern "C" result name parameters {                             \
     static auto* const function = real<result parameters>(#name); \
-    return heldUp([&] { return function(__VA_ARGS__); });        \
+    return heldUp([&] { return function(__VA_ARGS__); });         \
   }
 
 LOCKSTEP_HELD_UP(int, poll, (pollfd * fds, nfds_t count, int timeout), fds, count, timeout)

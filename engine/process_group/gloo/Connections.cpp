@@ -32,7 +32,8 @@ Counts countsOf(unsigned long inode, int descriptor) {
   int unacknowledged = 0;
   if (fstat(descriptor, &now) != 0 || now.st_ino != inode ||
       getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
-      ioctl(descriptor, SIOCINQ, &unread) != 0 || ioctl(descriptor, SIOCOUTQ, &unacknowledged) != 0) {
+      ioctl(descriptor, SIOCINQ, &unread) != 0 ||
+      ioctl(descriptor, SIOCOUTQ, &unacknowledged) != 0) {
     return {};
   }
   return {info.tcpi_bytes_acked + info.tcpi_bytes_received - static_cast<std::uint64_t>(unread),

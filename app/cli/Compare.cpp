@@ -27,11 +27,11 @@ std::string signedText(const std::optional<double>& value) {
   return value && *value > 0 ? "+" + numberText(value) : numberText(value);
 }
 
-/// From ten times on as a factor: nobody reads thousands of per cent.
 std::string signedMsText(double ms) {
-  return (ms > 0 ? "+" : "") + base::msText(ms);
+  return fmt::format("{}{}", ms > 0 ? "+" : "", base::msText(ms));
 }
 
+/// From ten times on as a factor: nobody reads thousands of per cent.
 std::string changeText(const std::optional<double>& percent) {
   if (!percent) {
     return "-";

@@ -126,8 +126,9 @@ class ProcessGroup {
   /// For later calls; throws std::invalid_argument unless positive.
   virtual void setTimeout(std::chrono::milliseconds timeout);
 
-  /// Fails every operation in flight and every later one with `reason`, and wakes all
-  /// waiters within a second. [any-thread]
+  /// Fails every operation in flight and every later one with `reason`, and wakes all waiters
+  /// within a second. Collectives called before may still end well: for as long as they end one
+  /// after another, or the backend sees their bytes move, within their own limit. [any-thread]
   virtual void abort(const std::string& reason) = 0;
 
   /// kSuccess until a failure breaks the group. [any-thread]

@@ -32,6 +32,7 @@ class Dispatcher final : public WatchedCalls<Flight> {
   /// been abandoned at once, and leaves the others. Not from a callback of its own works.
   void close();
 
+  /// As ProcessGroup::moved().
   [[nodiscard]] bool moved() { return transport_->moved(); }
 
   /// Queues the group's next operation.

@@ -133,7 +133,7 @@ base::Result<std::unique_ptr<Transport>> Transport::connect(
       return transport;
     }
     ignoreBrokenPipes();
-    const Connections before = openConnections();
+    const posix::Connections before = posix::openConnections();
     int index = 0;
     for (const std::string& name : chosenInterfaces(interfaces)) {
       std::shared_ptr<::gloo::transport::Device> device;
@@ -150,7 +150,7 @@ base::Result<std::unique_ptr<Transport>> Transport::connect(
       context->connectFullMesh(adapter, device);
       transport->contexts_.push_back(std::move(context));
     }
-    transport->connections_ = openConnections(before);
+    transport->connections_ = posix::openConnections(before);
     for (const auto& context : transport->contexts_) {
       process_group::forEachPeer(joiner.rank, joiner.size, [&](int peer) {
         transport->vigils_.push_back(std::make_unique<Vigil>(*context, peer));
@@ -223,7 +223,7 @@ void Transport::sayFarewell() {
 }
 
 bool Transport::moved() {
-  const std::uint64_t now = movedBytes(connections_);
+  const std::uint64_t now = posix::movedBytes(connections_);
   return movedBytes_.exchange(now) != now;
 }
 
@@ -231,7 +231,7 @@ void Transport::close() {
   // A socket that is closed with something unread, as with what peers have sent for a collective
   // that this rank never calls, is reset: what it has still to send is thrown away, and with it
   // this rank's part in collectives that it has ended and they have not.
-  awaitDelivery(connections_, kUndelivered, kLongestDelivery);
+  posix::awaitDelivery(connections_, kUndelivered, kLongestDelivery);
   for (const auto& context : contexts_) {
     succeeds([&] { context->closeConnections(); });  // else it is closed already
   }

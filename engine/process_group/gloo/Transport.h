@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "engine/base/Result.h"
+#include "engine/base/posix/Connections.h"
 #include "engine/process_group/Joining.h"
-#include "engine/process_group/gloo/Connections.h"
 
 namespace gloo {
 class Context;
@@ -93,7 +93,7 @@ class Transport {
   Transport() = default;
 
   std::vector<std::shared_ptr<::gloo::Context>> contexts_;
-  Connections connections_;
+  posix::Connections connections_;
   std::atomic<std::uint64_t> movedBytes_ = 0;  // at the last call of moved()
   std::mutex vigilMutex_;
   std::vector<std::unique_ptr<Vigil>> vigils_;

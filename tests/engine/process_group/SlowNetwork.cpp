@@ -6,7 +6,7 @@
 #include <chrono>
 #include <latch>
 
-#include "engine/process_group/gloo/Connections.h"
+#include "engine/base/posix/Connections.h"
 #include "tests/engine/process_group/GroupThreads.h"
 
 namespace lockstep::process_group {
@@ -16,7 +16,7 @@ constexpr std::int64_t kManyElements = 2'000'000;
 constexpr unsigned kBytesPerSecond = 5'000'000;
 
 // The kernel lets a socket send no faster than it is told.
-void slowDown(const gloo::Connections& connections) {
+void slowDown(const posix::Connections& connections) {
   for (const auto& [inode, descriptor] : connections) {
     setsockopt(descriptor, SOL_SOCKET, SO_MAX_PACING_RATE, &kBytesPerSecond,
                sizeof kBytesPerSecond);
@@ -27,12 +27,12 @@ void slowDown(const gloo::Connections& connections) {
 
 void expectSparedWhileBytesMove(const RunTwoRanks& run) {
   using std::chrono::steady_clock;
-  const gloo::Connections before = gloo::openConnections();
+  const posix::Connections before = posix::openConnections();
   std::latch slow(2);
   steady_clock::duration took{};
   run([&](ProcessGroup& group) {
     if (group.rank() == 0) {
-      slowDown(gloo::openConnections(before));
+      slowDown(posix::openConnections(before));
     }
     slow.arrive_and_wait();
     at::Tensor tensor = filled(kManyElements, group.rank() == 0 ? 3 : 0);

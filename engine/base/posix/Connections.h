@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <map>
 
-namespace lockstep::process_group::gloo {
+namespace lockstep::posix {
 
 /// Sockets of this process, by inode, which no other socket has in its lifetime. Gloo keeps those
 /// of its connections to itself: they are what is there after it has connected and was not before,
@@ -23,4 +23,4 @@ using Connections = std::map<unsigned long, int>;
 void awaitDelivery(const Connections& connections, std::chrono::milliseconds still,
                    std::chrono::milliseconds atMost);
 
-}  // namespace lockstep::process_group::gloo
+}  // namespace lockstep::posix

@@ -1,4 +1,4 @@
-#include "engine/process_group/gloo/Connections.h"
+#include "engine/base/posix/Connections.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -14,10 +14,9 @@
 
 #include "engine/base/posix/Descriptor.h"
 
-namespace lockstep::process_group::gloo {
+namespace lockstep::posix {
 namespace {
 
-using posix::Descriptor;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
@@ -129,4 +128,4 @@ TEST(Connections, DoNotWaitForOthersNorForThoseThatAreClosed) {
 }
 
 }  // namespace
-}  // namespace lockstep::process_group::gloo
+}  // namespace lockstep::posix

@@ -1,4 +1,4 @@
-#include "engine/process_group/gloo/Connections.h"
+#include "engine/base/posix/Connections.h"
 
 #include <linux/sockios.h>
 #include <linux/tcp.h>
@@ -13,7 +13,7 @@
 #include <system_error>
 #include <thread>
 
-namespace lockstep::process_group::gloo {
+namespace lockstep::posix {
 namespace {
 
 /// What the kernel counts of a TCP socket.
@@ -89,4 +89,4 @@ void awaitDelivery(const Connections& connections, std::chrono::milliseconds sti
   }
 }
 
-}  // namespace lockstep::process_group::gloo
+}  // namespace lockstep::posix
